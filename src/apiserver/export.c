@@ -1,5 +1,7 @@
 /* All objects as YAML documents, so that they can be applied elsewhere: what others need comes
  * first, and what only this system knows (versions, uids) is left out. */
+#include "apiserver/export.h"
+
 #include <string.h>
 
 #include "api/meta.h"
@@ -9,16 +11,15 @@
 #include "apiserver/store/key.h"
 #include "apiserver/store/read.h"
 #include "apiserver/verb/object.h"
-#include "apiserver/verb/rest.h"
 #include "base/err.h"
 
 struct export
 {
-	const struct apiserver_resource *r;
+	const struct apiserver_resource *resource;
 	struct strbuf *out;
 };
 
-static bool among(const char *const *names, size_t len, const char *name)
+static bool is_among(const char *const *names, size_t len, const char *name)
 {
 	for (size_t i = 0; i < len; i++) {
 		if (strcmp(names[i], name) == 0)
@@ -37,7 +38,7 @@ static int add_row(void *ctx, const struct apiserver_row *row)
 					    "deletionTimestamp", "deletionGracePeriodSeconds",
 					    "ownerReferences" };
 	struct export *x = ctx;
-	json_t *o = apiserver_object_parse(x->r, row->value);
+	json_t *o = apiserver_object_parse(x->resource, row->value);
 	if (o == NULL)
 		return ERR_PARSE;
 	if (!api_is_deleting(o) && !apiserver_bootstrap_owns(row->key) &&
@@ -59,10 +60,10 @@ static int add_kind(struct apiserver_store *store, const struct apiserver_resour
 		    struct strbuf *out)
 {
 	CLEANUP(strbuf_done) struct strbuf prefix = STRBUF_INIT;
-	struct export x = { .r = resource, .out = out };
+	struct export x = { .resource = resource, .out = out };
 	uint64_t at;
 	if (resource->stored != resource ||
-	    (resource->built_in && among(never, ARRAY_LEN(never), resource->kind->kind)))
+	    (resource->built_in && is_among(never, ARRAY_LEN(never), resource->kind->kind)))
 		return 0;
 	apiserver_key(&prefix, resource->kind, NULL, NULL);
 	return apiserver_store_list(store, &(struct apiserver_range){ .prefix = prefix.s }, add_row,
@@ -81,7 +82,7 @@ int apiserver_export(struct apiserver_store *store, struct strbuf *out)
 		}
 	}
 	for (size_t i = 0; e == 0 && i < n; i++) {
-		if (!rows[i]->built_in || !among(first, ARRAY_LEN(first), rows[i]->kind->kind))
+		if (!rows[i]->built_in || !is_among(first, ARRAY_LEN(first), rows[i]->kind->kind))
 			e = add_kind(store, rows[i], out);
 	}
 	return e;

@@ -9,11 +9,15 @@
 #include <string.h>
 #include <time.h>
 
-#include "apiserver/access/http_front.h"
-#include "apiserver/access/file_modes.h"
 #include "apiserver/access/ca.h"
 #include "apiserver/store/damage.h"
 #include "apiserver/store/store.h"
+#include "apiserver/access/file_modes.h"
+#include "apiserver/access/http_front.h"
+#include "apiserver/access/kubeconfig.h"
+#include "apiserver/api.h"
+#include "apiserver/verb/dispatch.h"
+#include "apiserver/verb/stream.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -29,7 +33,7 @@ enum {
 	CLOCK_MOVED_S = 60,
 	CONNECTIONS_MAX = 6000,
 	UNKNOWN_MAX = 500,
-	KEEPER_STACK_BYTES = 256 * 1024,
+	RENEWAL_STACK_BYTES = 256 * 1024,
 };
 
 struct apiserver_server {
@@ -38,18 +42,18 @@ struct apiserver_server {
 	char *name[NAMES_MAX + 1]; /* NULL-terminated */
 	struct apiserver_store *store;
 	struct apiserver_api *api;
-	struct apiserver_auth *auth;
-	struct apiserver_trust trust;
+	struct apiserver_authenticator *authenticator;
+	struct apiserver_ca ca;
 	struct http_tls *tls;
 	struct apiserver_discovery *discovery;
 	struct apiserver_backend backend;
 	struct apiserver_health health[2];
-	struct apiserver_front front;
+	struct apiserver_http_front http_front;
 	struct http_service *http;
 	int64_t clock_offset_s; /* when certificates were looked at first */
 
-	pthread_t keeper;
-	bool keeper_runs;
+	pthread_t renewal;
+	bool renewal_runs;
 	pthread_mutex_t lock; /* guards stopping */
 	pthread_cond_t change;
 	bool stopping;
@@ -57,9 +61,9 @@ struct apiserver_server {
 
 /* --- behind the front --- */
 
-static void serve(void *ctx, const struct apiserver_call *call, struct apiserver_answer *ret)
+static void serve_call(void *ctx, const struct apiserver_call *call, struct apiserver_answer *ret)
 {
-	apiserver_serve(ctx, call, ret);
+	apiserver_dispatch(ctx, call, ret);
 }
 
 static bool is_sound(void *ctx, struct strbuf *why)
@@ -81,24 +85,24 @@ static bool is_open(void *ctx, struct strbuf *why)
 static void set_up_front(struct apiserver_server *server)
 {
 	server->backend = (struct apiserver_backend){ .ctx = server->api,
-						      .serve = serve,
+						      .serve = serve_call,
 						      .done = apiserver_answer_done,
 						      .on_wake = apiserver_stream_on_wake,
 						      .pull = apiserver_stream_pull,
 						      .free = apiserver_stream_free };
 	server->health[0] = (struct apiserver_health){ "shutdown", is_open, server, false };
 	server->health[1] = (struct apiserver_health){ "store", is_sound, server, true };
-	server->front = (struct apiserver_front){ .auth = server->auth,
-						  .discovery = server->discovery,
-						  .backend = &server->backend,
-						  .health = server->health,
-						  .n_health = ARRAY_LEN(server->health) };
+	server->http_front = (struct apiserver_http_front){ .authenticator = server->authenticator,
+							    .discovery = server->discovery,
+							    .backend = &server->backend,
+							    .health = server->health,
+							    .n_health = ARRAY_LEN(server->health) };
 }
 
 /* --- names and addresses --- */
 
 /* What clients on this machine connect to: an address, which all addresses are not. */
-static void reach(const union net_addr *listen, char ip[NET_ADDR_TEXT_MAX])
+static void format_reachable(const union net_addr *listen, char ip[NET_ADDR_TEXT_MAX])
 {
 	size_t n;
 	const uint8_t *bytes = net_addr_bytes(listen, &n);
@@ -121,7 +125,7 @@ static int set_names(struct apiserver_server *server, char *err, size_t err_n)
 			 c->listen);
 		return ERR_PARSE;
 	}
-	reach(&a, ip);
+	format_reachable(&a, ip);
 	server->name[n++] = xstrdup(ip);
 	for (size_t i = 0; c->names != NULL && c->names[i] != NULL && n < NAMES_MAX; i++)
 		server->name[n++] = xstrdup(c->names[i]);
@@ -154,37 +158,38 @@ static int explain_listen(const char *listen, int code, char *err, size_t err_n)
 	return code;
 }
 
-/* --- trust, now and later --- */
+/* --- certificates and kubeconfigs, now and later --- */
 
-static int renew(struct apiserver_server *server, char *err, size_t err_n)
+static int renew_certificates(struct apiserver_server *server, char *err, size_t err_n)
 {
-	const struct apiserver_trust_conf c = { .dir = server->dir,
-						.names = (const char *const *)server->name };
-	return apiserver_trust_renew(&server->trust, &c, clock_wall_ns() / NS_PER_S, err, err_n);
+	const struct apiserver_ca_conf c = { .dir = server->dir,
+					     .names = (const char *const *)server->name };
+	return apiserver_ca_renew(&server->ca, &c, clock_wall_ns() / NS_PER_S, err, err_n);
 }
 
 static int write_kubeconfigs(struct apiserver_server *server, char *err, size_t err_n)
 {
 	const struct apiserver_kubeconfig k[] = {
-		{ "kubeconfig", server->url, "admin", apiserver_auth_user_token(server->auth) },
+		{ "kubeconfig", server->url, "admin",
+		  apiserver_authenticator_user_token(server->authenticator) },
 		{ "system.kubeconfig", server->url, "system",
-		  apiserver_auth_system_token(server->auth) },
+		  apiserver_authenticator_system_token(server->authenticator) },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(k); i++) {
-		int r = apiserver_kubeconfig_write(&server->trust, server->dir, &k[i], err, err_n);
+		int r = apiserver_kubeconfig_write(&server->ca, server->dir, &k[i], err, err_n);
 		if (r < 0)
 			return r;
 	}
 	return 0;
 }
 
-static void renew_again(struct apiserver_server *server)
+static void renew_and_report(struct apiserver_server *server)
 {
 	char err[512];
-	int r = renew(server, err, sizeof(err));
+	int r = renew_certificates(server, err, sizeof(err));
 	if (r > 0)
-		r = http_tls_set(server->tls, strbuf_slice(&server->trust.cert),
-				 strbuf_slice(&server->trust.key), err, sizeof(err));
+		r = http_tls_set(server->tls, strbuf_slice(&server->ca.server_cert),
+				 strbuf_slice(&server->ca.server_key), err, sizeof(err));
 	if (r == 0)
 		r = write_kubeconfigs(server, err, sizeof(err));
 	if (r < 0 && server->conf.trouble != NULL)
@@ -212,7 +217,7 @@ static bool is_due(struct clock_watch *watch)
 	return true;
 }
 
-static void *keep_trust(void *ctx)
+static void *run_renewal(void *ctx)
 {
 	struct apiserver_server *s = ctx;
 	struct clock_watch w = { clock_mono_ns() + RENEW_EVERY_S * NS_PER_S, s->clock_offset_s };
@@ -224,25 +229,25 @@ static void *keep_trust(void *ctx)
 		    !is_due(&w))
 			continue;
 		pthread_mutex_unlock(&s->lock);
-		renew_again(s);
+		renew_and_report(s);
 		pthread_mutex_lock(&s->lock);
 	}
 	pthread_mutex_unlock(&s->lock);
 	return NULL;
 }
 
-static int start_keeper(struct apiserver_server *server, char *err, size_t err_n)
+static int start_renewal(struct apiserver_server *server, char *err, size_t err_n)
 {
 	pthread_attr_t attr;
 	sigset_t all, old;
 	sigfillset(&all);
 	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, KEEPER_STACK_BYTES);
+	pthread_attr_setstacksize(&attr, RENEWAL_STACK_BYTES);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	int r = pthread_create(&server->keeper, &attr, keep_trust, server);
+	int r = pthread_create(&server->renewal, &attr, run_renewal, server);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	pthread_attr_destroy(&attr);
-	server->keeper_runs = r == 0;
+	server->renewal_runs = r == 0;
 	if (r != 0)
 		snprintf(err, err_n, "cannot start a thread: %s", err_str(-r));
 	return -r;
@@ -251,11 +256,11 @@ static int start_keeper(struct apiserver_server *server, char *err, size_t err_n
 /* --- start and stop --- */
 
 /* Only where the store is ours: whatever else lies there is left as it is. */
-static int close_files(struct apiserver_server *server, char *err, size_t err_n)
+static int restrict_files(struct apiserver_server *server, char *err, size_t err_n)
 {
 	(void)err;
 	(void)err_n;
-	apiserver_rights_mend(server->dir, server->conf.trouble, server->conf.ctx);
+	apiserver_file_modes_restrict(server->dir, server->conf.trouble, server->conf.ctx);
 	return 0;
 }
 
@@ -268,15 +273,15 @@ static int open_store(struct apiserver_server *server, char *err, size_t err_n)
 	return apiserver_store_open(&store, &server->store, err, err_n);
 }
 
-static int open_trust(struct apiserver_server *server, char *err, size_t err_n)
+static int open_access(struct apiserver_server *server, char *err, size_t err_n)
 {
-	int r = apiserver_auth_open(server->dir, &server->auth, err, err_n);
+	int r = apiserver_authenticator_open(server->dir, &server->authenticator, err, err_n);
 	server->clock_offset_s = clock_offset_s();
 	if (r == 0)
-		r = renew(server, err, err_n);
+		r = renew_certificates(server, err, err_n);
 	return r < 0 ? r
-		     : http_tls_new(strbuf_slice(&server->trust.cert),
-				    strbuf_slice(&server->trust.key), &server->tls, err, err_n);
+		     : http_tls_new(strbuf_slice(&server->ca.server_cert),
+				    strbuf_slice(&server->ca.server_key), &server->tls, err, err_n);
 }
 
 static int open_api(struct apiserver_server *server, char *err, size_t err_n)
@@ -310,8 +315,8 @@ static void set_limits(struct apiserver_server *server, struct http_service_conf
 	unsigned max = (unsigned)MIN(files, (unsigned long)CONNECTIONS_MAX + UNKNOWN_MAX);
 	http->max_unknown = MAX(MIN(max / 8, (unsigned)UNKNOWN_MAX), 1);
 	http->max_connections = MAX(MIN(max - http->max_unknown, (unsigned)CONNECTIONS_MAX), 1);
-	server->front.max_watches = MIN(http->max_connections - http->max_connections / 6,
-					(unsigned)APISERVER_WATCHES_MAX);
+	server->http_front.max_watches = MIN(http->max_connections - http->max_connections / 6,
+					     (unsigned)APISERVER_WATCHES_MAX);
 }
 
 static int open_http(struct apiserver_server *server, char *err, size_t err_n)
@@ -320,11 +325,11 @@ static int open_http(struct apiserver_server *server, char *err, size_t err_n)
 	struct http_service_conf http = { .addr = server->conf.listen,
 					  .tls = server->tls,
 					  .max_body_bytes = APISERVER_BODY_MAX_BYTES,
-					  .is_known = apiserver_front_is_known,
-					  .busy = apiserver_front_busy,
-					  .handle = apiserver_front_handle,
-					  .too_long = apiserver_front_too_long,
-					  .ctx = &server->front };
+					  .is_known = apiserver_http_front_is_known,
+					  .busy = apiserver_http_front_busy,
+					  .handle = apiserver_http_front_handle,
+					  .too_long = apiserver_http_front_too_long,
+					  .ctx = &server->http_front };
 	set_limits(server, &http);
 	int r = http_service_start(&http, &server->http);
 	if (r < 0)
@@ -337,14 +342,15 @@ int apiserver_server_start(const struct apiserver_server_conf *conf, struct apis
 			   char *err, size_t err_n)
 {
 	static int (*const steps[])(struct apiserver_server * s, char *err, size_t err_n) = {
-		set_names, open_store, close_files, open_trust, open_api, open_http, start_keeper,
+		set_names, open_store, restrict_files, open_access,
+		open_api,  open_http,  start_renewal,
 	};
 	struct apiserver_server *s = xcalloc(1, sizeof(*s));
 	s->conf = *conf;
 	s->dir = xstrdup(conf->dir);
 	s->kubeconfig = xasprintf("%s/kubeconfig", conf->dir);
 	s->system_kubeconfig = xasprintf("%s/system.kubeconfig", conf->dir);
-	apiserver_trust_init(&s->trust);
+	apiserver_ca_init(&s->ca);
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->change, NULL);
 	for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
@@ -366,16 +372,16 @@ void apiserver_server_stop(struct apiserver_server *server)
 	server->stopping = true;
 	pthread_cond_signal(&server->change);
 	pthread_mutex_unlock(&server->lock);
-	if (server->keeper_runs)
-		pthread_join(server->keeper, NULL);
+	if (server->renewal_runs)
+		pthread_join(server->renewal, NULL);
 	http_service_stop(server->http);
 	if (server->api != NULL)
 		apiserver_api_free(server->api);
 	apiserver_store_close(server->store);
 	apiserver_discovery_free(server->discovery);
 	http_tls_free(server->tls);
-	apiserver_trust_done(&server->trust);
-	apiserver_auth_free(server->auth);
+	apiserver_ca_done(&server->ca);
+	apiserver_authenticator_free(server->authenticator);
 	for (size_t i = 0; i < NAMES_MAX; i++)
 		free(server->name[i]);
 	pthread_mutex_destroy(&server->lock);

@@ -15,7 +15,9 @@
 
 #include "api/meta.h"
 #include "apiserver/store/store.h"
-#include "apiserver/verb/rest.h"
+#include "apiserver/api.h"
+#include "apiserver/verb/dispatch.h"
+#include "apiserver/verb/stream.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -25,7 +27,7 @@ struct fixture {
 	struct apiserver_store_conf store_conf;
 	struct apiserver_api_conf conf;
 	struct apiserver_store *s;
-	struct apiserver_api *a;
+	struct apiserver_api *api;
 	char err[512];
 };
 
@@ -33,15 +35,15 @@ static inline void fixture_open(struct fixture *f)
 {
 	assert_int_equal(apiserver_store_open(&f->store_conf, &f->s, f->err, sizeof(f->err)), 0);
 	f->conf.store = f->s;
-	if (apiserver_api_new(&f->conf, &f->a, f->err, sizeof(f->err)) < 0)
+	if (apiserver_api_new(&f->conf, &f->api, f->err, sizeof(f->err)) < 0)
 		fail_msg("%s", f->err);
 }
 
 static inline void fixture_close(struct fixture *f)
 {
-	apiserver_api_free(f->a);
+	apiserver_api_free(f->api);
 	apiserver_store_close(f->s);
-	f->a = NULL;
+	f->api = NULL;
 	f->s = NULL;
 }
 
@@ -119,7 +121,7 @@ static inline void ask_as(struct fixture *f, const char *target, const char *typ
 		args[c.n_args++] = (struct apiserver_arg){ query, value != NULL ? value : "" };
 		query = next;
 	}
-	apiserver_serve(f->a, &c, &ret->answer);
+	apiserver_dispatch(f->api, &c, &ret->answer);
 	ret->o = json_loadb(ret->answer.body.s, ret->answer.body.n, 0, NULL);
 }
 

@@ -15,7 +15,8 @@
 #include "api/yaml/yaml.h"
 #include "apiserver/kind/resource.h"
 #include "apiserver/store/store.h"
-#include "apiserver/verb/rest.h"
+#include "apiserver/api.h"
+#include "apiserver/verb/dispatch.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -129,7 +130,7 @@ static inline void places_ask(struct places_api *p, enum http_method method, con
 		.body = body,
 		.who = &who,
 	};
-	apiserver_serve(p->api, &call, ret);
+	apiserver_dispatch(p->api, &call, ret);
 }
 
 /* Writes `o` one way; the status code. */

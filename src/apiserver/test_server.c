@@ -74,7 +74,8 @@ static void dial(struct rig *r, const char *kubeconfig, struct client *c)
 	union net_addr a;
 	json_t *o;
 	const char *file = strrchr(kubeconfig, '/') + 1;
-	assert_int_equal(apiserver_keepfile_read(r->dir, file, &text, r->err, sizeof(r->err)), 0);
+	assert_int_equal(apiserver_atomic_file_read(r->dir, file, &text, r->err, sizeof(r->err)),
+			 0);
 	assert_int_equal(api_yaml_parse_one(file, strbuf_slice(&text), &o, &serr), 0);
 	const char *server = api_get_string(o, "clusters[0].cluster.server");
 	assert_string_equal(server, apiserver_server_url(r->server));
@@ -83,8 +84,8 @@ static void dial(struct rig *r, const char *kubeconfig, struct client *c)
 		base64_decode(&pem, slice_of(api_get_string(
 					    o, "clusters[0].cluster.certificate-authority-data"))),
 		0);
-	assert_int_equal(apiserver_keepfile_write(r->dir, "test-ca.pem", strbuf_slice(&pem), r->err,
-						  sizeof(r->err)),
+	assert_int_equal(apiserver_atomic_file_write(r->dir, "test-ca.pem", strbuf_slice(&pem),
+						     r->err, sizeof(r->err)),
 			 0);
 	c->token = xstrdup(api_get_string(o, "users[0].user.token"));
 	json_decref(o);
@@ -154,10 +155,11 @@ static void serves_and_remembers(void **state)
 	apiserver_server_stop(r.server);
 	/* The same trust and the same objects after a new start. */
 	CLEANUP(strbuf_done) struct strbuf before = STRBUF_INIT, after = STRBUF_INIT;
-	assert_int_equal(apiserver_keepfile_read(r.dir, "ca.crt", &before, r.err, sizeof(r.err)),
+	assert_int_equal(apiserver_atomic_file_read(r.dir, "ca.crt", &before, r.err, sizeof(r.err)),
 			 0);
 	rig_start(&r);
-	assert_int_equal(apiserver_keepfile_read(r.dir, "ca.crt", &after, r.err, sizeof(r.err)), 0);
+	assert_int_equal(apiserver_atomic_file_read(r.dir, "ca.crt", &after, r.err, sizeof(r.err)),
+			 0);
 	assert_string_equal(before.s, after.s);
 	check(&r, apiserver_server_kubeconfig(r.server), get, "", "\"data\":{\"x\":\"y\"}");
 	apiserver_server_stop(r.server);

@@ -74,7 +74,7 @@ static void check_answer(const char *what, unsigned status, const struct strbuf 
 }
 
 struct place_case {
-	const struct apiserver_resource *r;
+	const struct apiserver_resource *resource;
 	const json_t *base, *path;
 	const char *value;
 };
@@ -82,7 +82,7 @@ struct place_case {
 static void describe(struct strbuf *out, const struct place_case *c, const struct places_way *way)
 {
 	strbuf_reset(out);
-	strbuf_addf(out, "%s %s ", way->name, c->r->kind->kind);
+	strbuf_addf(out, "%s %s ", way->name, c->resource->kind->kind);
 	places_show(out, c->path);
 	strbuf_addf(out, " = %s", c->value);
 }
@@ -108,8 +108,8 @@ static void send_again(const struct place_case *c, const struct places_way *way,
 		json_object_del(meta, "resourceVersion");
 		json_object_del(meta, "uid");
 	}
-	unsigned status =
-		places_write(&api, c->r, plain_way(way), api_name(c->base), made, true, &again);
+	unsigned status = places_write(&api, c->resource, plain_way(way), api_name(c->base), made,
+				       true, &again);
 	if (status >= 300)
 		report("%s: what was made is refused: %s", what, again.s);
 	json_decref(made);
@@ -124,12 +124,14 @@ static void run_case(const struct place_case *c, size_t value, unsigned long *co
 	for (size_t i = 0; i < ARRAY_LEN(places_ways); i++) {
 		const struct places_way *way = &places_ways[i];
 		/* A status is written by ways of its own, and nothing else by those. */
-		if (!places_fits(way, c->r) || (c->r->status && way->status != in_status))
+		if (!places_fits(way, c->resource) ||
+		    (c->resource->status && way->status != in_status))
 			continue;
 		describe(&what, c, way);
-		unsigned status = places_write(&api, c->r, way, api_name(c->base), o, false, &said);
+		unsigned status =
+			places_write(&api, c->resource, way, api_name(c->base), o, false, &said);
 		check_answer(what.s, status, &said);
-		if (status < 300 && c->r->strategy->review == NULL)
+		if (status < 300 && c->resource->strategy->review == NULL)
 			send_again(c, way, what.s, &said);
 		(*count)++;
 	}

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "apiserver/store/backup.h"
-#include "apiserver/verb/rest.h"
+#include "apiserver/export.h"
 #include "apiserver/store/store.h"
 #include "base/compiler.h"
 #include "base/err.h"

@@ -12,23 +12,23 @@
 #include "base/mem.h"
 #include "base/readfile.h"
 
-static int complain(const char *verb, const char *path, int code, char *err, size_t err_n)
+static int fail_with(const char *verb, const char *path, int code, char *err, size_t err_n)
 {
 	snprintf(err, err_n, "cannot %s '%s': %s", verb, path, err_str(code));
 	return code;
 }
 
-int apiserver_keepfile_read(const char *dir, const char *name, struct strbuf *out, char *err,
-			    size_t err_n)
+int apiserver_atomic_file_read(const char *dir, const char *name, struct strbuf *out, char *err,
+			       size_t err_n)
 {
 	CLEANUP(freep) char *path = xasprintf("%s/%s", dir, name);
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0 && errno == ENOENT)
 		return ERR_NOTFOUND;
-	int r = fd < 0 ? -errno : readfile_fd(fd, APISERVER_KEEPFILE_MAX_BYTES, out);
+	int r = fd < 0 ? -errno : readfile_fd(fd, APISERVER_ATOMIC_FILE_MAX_BYTES, out);
 	if (fd >= 0)
 		close(fd);
-	return r < 0 ? complain("read", path, r, err, err_n) : 0;
+	return r < 0 ? fail_with("read", path, r, err, err_n) : 0;
 }
 
 static int write_all(int fd, struct slice text)
@@ -51,8 +51,8 @@ static int sync_dir(const char *dir)
 	return r;
 }
 
-int apiserver_keepfile_write(const char *dir, const char *name, struct slice text, char *err,
-			     size_t err_n)
+int apiserver_atomic_file_write(const char *dir, const char *name, struct slice text, char *err,
+				size_t err_n)
 {
 	CLEANUP(freep) char *path = xasprintf("%s/%s", dir, name);
 	CLEANUP(freep) char *temp = xasprintf("%s/.%s.new", dir, name);
@@ -68,5 +68,5 @@ int apiserver_keepfile_write(const char *dir, const char *name, struct slice tex
 		r = sync_dir(dir);
 	if (r < 0)
 		unlink(temp);
-	return r < 0 ? complain("write", path, r, err, err_n) : 0;
+	return r < 0 ? fail_with("write", path, r, err, err_n) : 0;
 }

@@ -1,22 +1,35 @@
-/* What a request wants to do, read from its method and path alone, before anybody looks whether
- * such a thing exists: what is not allowed is refused first. The path is read by the code that
- * routes the request (apiserver/verb/route.h): a second reading could allow one thing and do another. */
+/* Authorization, before anything else is done with a request: what it wants to do, read from its
+ * method and path alone, and whether its user may. The path is parsed by the code that routes the
+ * request (apiserver/verb/route.h): a second parser could allow one thing and do another. */
 #pragma once
 
 #include <stdbool.h>
 
-#include "apiserver/access/auth.h"
-#include "apiserver/verb/rest.h"
+#include "apiserver/kind/resource.h"
+#include "apiserver/verb/answer.h"
+#include "apiserver/verb/call.h"
 #include "apiserver/verb/route.h"
+#include "base/strbuf.h"
 
-struct apiserver_wish {
+struct apiserver_attributes {
 	struct apiserver_action action; /* points into the route */
 	struct apiserver_route route;
 };
 
-/* False when the path is none of a resource, or too long for any. The wish points into itself: it
- * must stay where it is. */
-bool apiserver_wish_read(const struct apiserver_call *call, struct apiserver_wish *ret);
-/* 403 and the Status that says why. */
-void apiserver_refuse_action(const struct apiserver_identity *who,
-			     const struct apiserver_action *action, struct apiserver_answer *ret);
+/* False when the path is no resource's, or too long. The result points into itself: do not copy
+ * it. */
+bool apiserver_authorize_read_call(const struct apiserver_call *call,
+				   struct apiserver_attributes *ret);
+
+/* Whether the user may do this. Group and resource may be "*", as reviews ask it. */
+bool apiserver_authorize(const struct apiserver_identity *who,
+			 const struct apiserver_action *action);
+/* The same by name, as `may` of struct apiserver_env; unknown users may nothing. ctx is unused. */
+bool apiserver_authorize_user(void *ctx, const char *user, const struct apiserver_action *action);
+/* Appends the reason of a refusal, which follows `dnsnames.k8s.ovn.org "x" is forbidden: `. */
+void apiserver_authorize_explain(const struct apiserver_identity *who,
+				 const struct apiserver_action *action, struct strbuf *out);
+/* Answers 403 with a Status that explains why. */
+void apiserver_authorize_refuse(const struct apiserver_identity *who,
+				const struct apiserver_action *action,
+				struct apiserver_answer *ret);

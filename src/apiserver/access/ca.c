@@ -31,40 +31,40 @@ static const char *const own_names[] = { "localhost",
 					 "kubernetes.default.svc",
 					 "kubernetes.default.svc.cluster.local" };
 
-void apiserver_trust_init(struct apiserver_trust *trust)
+void apiserver_ca_init(struct apiserver_ca *ca)
 {
-	strbuf_init(&trust->ca);
-	strbuf_init(&trust->ca_key);
-	strbuf_init(&trust->old_ca);
-	strbuf_init(&trust->cert);
-	strbuf_init(&trust->key);
+	strbuf_init(&ca->ca_cert);
+	strbuf_init(&ca->ca_key);
+	strbuf_init(&ca->old_ca_cert);
+	strbuf_init(&ca->server_cert);
+	strbuf_init(&ca->server_key);
 }
 
-static void wipe(struct strbuf *out)
+static void wipe_text(struct strbuf *out)
 {
 	explicit_bzero(out->s, out->n);
 	strbuf_reset(out);
 }
 
-void apiserver_trust_done(struct apiserver_trust *trust)
+void apiserver_ca_done(struct apiserver_ca *ca)
 {
-	struct strbuf *all[] = { &trust->ca, &trust->ca_key, &trust->old_ca, &trust->cert,
-				 &trust->key };
+	struct strbuf *all[] = { &ca->ca_cert, &ca->ca_key, &ca->old_ca_cert, &ca->server_cert,
+				 &ca->server_key };
 	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
-		wipe(all[i]);
+		wipe_text(all[i]);
 		strbuf_done(all[i]);
 	}
 }
 
 /* --- files: a certificate and its key are one, so that none is without the other --- */
 
-static int load(const char *dir, const char *name, struct strbuf *cert, struct strbuf *key,
-		char *err, size_t err_n)
+static int load_pem(const char *dir, const char *name, struct strbuf *cert, struct strbuf *key,
+		    char *err, size_t err_n)
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 	if (cert->n > 0)
 		return 0;
-	int r = apiserver_keepfile_read(dir, name, &text, err, err_n);
+	int r = apiserver_atomic_file_read(dir, name, &text, err, err_n);
 	if (r < 0)
 		return r == ERR_NOTFOUND ? 0 : r;
 	/* The key's block is the last one. */
@@ -75,47 +75,48 @@ static int load(const char *dir, const char *name, struct strbuf *cert, struct s
 	strbuf_add(cert, text.s, n);
 	if (at != NULL)
 		strbuf_adds(key, at);
-	wipe(&text);
+	wipe_text(&text);
 	return 0;
 }
 
-static int load_all(struct apiserver_trust *trust, const char *dir, char *err, size_t err_n)
+static int load_all(struct apiserver_ca *ca, const char *dir, char *err, size_t err_n)
 {
-	int r = load(dir, "ca.pem", &trust->ca, &trust->ca_key, err, err_n);
+	int r = load_pem(dir, "ca.pem", &ca->ca_cert, &ca->ca_key, err, err_n);
 	if (r == 0)
-		r = load(dir, "old-ca.pem", &trust->old_ca, NULL, err, err_n);
+		r = load_pem(dir, "old-ca.pem", &ca->old_ca_cert, NULL, err, err_n);
 	if (r == 0)
-		r = load(dir, "server.pem", &trust->cert, &trust->key, err, err_n);
+		r = load_pem(dir, "server.pem", &ca->server_cert, &ca->server_key, err, err_n);
 	return r;
 }
 
-static int keep(const char *dir, const char *name, const struct strbuf *cert,
-		const struct strbuf *key, char *err, size_t err_n)
+static int write_pem(const char *dir, const char *name, const struct strbuf *cert,
+		     const struct strbuf *key, char *err, size_t err_n)
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 	strbuf_add_slice(&text, strbuf_slice(cert));
 	if (key != NULL)
 		strbuf_add_slice(&text, strbuf_slice(key));
-	int r = apiserver_keepfile_write(dir, name, strbuf_slice(&text), err, err_n);
-	wipe(&text);
+	int r = apiserver_atomic_file_write(dir, name, strbuf_slice(&text), err, err_n);
+	wipe_text(&text);
 	return r;
 }
 
 /* --- when --- */
 
 /* Good now and for at least `left_s` more. */
-static bool is_good(const struct strbuf *pem, uint64_t now_s, uint64_t left_s)
+static bool is_valid_for(const struct strbuf *pem, uint64_t now_s, uint64_t left_s)
 {
 	struct net_certinfo i;
 	return pem->n > 0 && net_certinfo(strbuf_slice(pem), &i) == 0 && now_s >= i.not_before_s &&
 	       now_s + left_s < i.not_after_s;
 }
 
-static bool cert_fits(const struct apiserver_trust *trust, const char *const *names, uint64_t now_s)
+static bool is_cert_usable(const struct apiserver_ca *ca, const char *const *names, uint64_t now_s)
 {
-	struct slice cert = strbuf_slice(&trust->cert);
-	if (trust->key.n == 0 || !is_good(&trust->cert, now_s, CERT_DAYS / 3 * (uint64_t)DAY_S) ||
-	    !net_cert_signed_by(cert, strbuf_slice(&trust->ca)))
+	struct slice cert = strbuf_slice(&ca->server_cert);
+	if (ca->server_key.n == 0 ||
+	    !is_valid_for(&ca->server_cert, now_s, CERT_DAYS / 3 * (uint64_t)DAY_S) ||
+	    !net_cert_signed_by(cert, strbuf_slice(&ca->ca_cert)))
 		return false;
 	for (; *names != NULL; names++) {
 		if (!net_cert_has_name(cert, *names))
@@ -126,56 +127,57 @@ static bool cert_fits(const struct apiserver_trust *trust, const char *const *na
 
 /* --- what is made --- */
 
-static uint64_t begin_of(uint64_t now_s)
+static uint64_t not_before_of(uint64_t now_s)
 {
 	return MIN(now_s - MIN(now_s, (uint64_t)BACKDATE_S), (uint64_t)EARLIEST_S);
 }
 
-static uint64_t end_of(uint64_t now_s, uint64_t days)
+static uint64_t not_after_of(uint64_t now_s, uint64_t days)
 {
 	return MAX(now_s, (uint64_t)RELEASED_S) + days * DAY_S;
 }
 
-static int make_ca(struct apiserver_trust *trust, const char *dir, uint64_t now_s, char *err,
+static int make_ca(struct apiserver_ca *ca, const char *dir, uint64_t now_s, char *err,
 		   size_t err_n)
 {
 	CLEANUP(freep) char *cn = xasprintf("fairlead %llu", (unsigned long long)now_s);
 	struct net_certgen g = { .cn = cn,
 				 .ca = true,
-				 .not_before_s = begin_of(now_s),
-				 .not_after_s = end_of(now_s, CA_DAYS) };
+				 .not_before_s = not_before_of(now_s),
+				 .not_after_s = not_after_of(now_s, CA_DAYS) };
 	/* Whoever trusts the old one goes on doing so until it ends. */
-	bool keeps_old = is_good(&trust->ca, MAX(now_s, (uint64_t)EARLIEST_S), 0);
-	strbuf_reset(&trust->old_ca);
+	bool keeps_old = is_valid_for(&ca->ca_cert, MAX(now_s, (uint64_t)EARLIEST_S), 0);
+	strbuf_reset(&ca->old_ca_cert);
 	if (keeps_old)
-		strbuf_add_slice(&trust->old_ca, strbuf_slice(&trust->ca));
-	wipe(&trust->ca);
-	wipe(&trust->ca_key);
-	int r = net_certgen(&g, &trust->ca, &trust->ca_key, err, err_n);
+		strbuf_add_slice(&ca->old_ca_cert, strbuf_slice(&ca->ca_cert));
+	wipe_text(&ca->ca_cert);
+	wipe_text(&ca->ca_key);
+	int r = net_certgen(&g, &ca->ca_cert, &ca->ca_key, err, err_n);
 	if (r == 0)
-		r = keep(dir, "old-ca.pem", &trust->old_ca, NULL, err, err_n);
+		r = write_pem(dir, "old-ca.pem", &ca->old_ca_cert, NULL, err, err_n);
 	if (r == 0)
-		r = keep(dir, "ca.pem", &trust->ca, &trust->ca_key, err, err_n);
-	return r == 0 ? keep(dir, "ca.crt", &trust->ca, &trust->old_ca, err, err_n) : r;
+		r = write_pem(dir, "ca.pem", &ca->ca_cert, &ca->ca_key, err, err_n);
+	return r == 0 ? write_pem(dir, "ca.crt", &ca->ca_cert, &ca->old_ca_cert, err, err_n) : r;
 }
 
-static int make_cert(struct apiserver_trust *trust, const char *dir, const char *const *names,
+static int make_cert(struct apiserver_ca *ca, const char *dir, const char *const *names,
 		     uint64_t now_s, char *err, size_t err_n)
 {
 	struct net_certgen g = { .cn = "fairlead",
 				 .names = names,
-				 .ca_cert = trust->ca.s,
-				 .ca_key = trust->ca_key.s,
-				 .not_before_s = begin_of(now_s),
-				 .not_after_s = end_of(now_s, CERT_DAYS) };
-	wipe(&trust->cert);
-	wipe(&trust->key);
-	int r = net_certgen(&g, &trust->cert, &trust->key, err, err_n);
-	return r == 0 ? keep(dir, "server.pem", &trust->cert, &trust->key, err, err_n) : r;
+				 .ca_cert = ca->ca_cert.s,
+				 .ca_key = ca->ca_key.s,
+				 .not_before_s = not_before_of(now_s),
+				 .not_after_s = not_after_of(now_s, CERT_DAYS) };
+	wipe_text(&ca->server_cert);
+	wipe_text(&ca->server_key);
+	int r = net_certgen(&g, &ca->server_cert, &ca->server_key, err, err_n);
+	return r == 0 ? write_pem(dir, "server.pem", &ca->server_cert, &ca->server_key, err, err_n)
+		      : r;
 }
 
-int apiserver_trust_renew(struct apiserver_trust *trust, const struct apiserver_trust_conf *conf,
-			  uint64_t now_s, char *err, size_t err_n)
+int apiserver_ca_renew(struct apiserver_ca *ca, const struct apiserver_ca_conf *conf,
+		       uint64_t now_s, char *err, size_t err_n)
 {
 	const char *names[ARRAY_LEN(own_names) + NAMES_MAX + 1] = { NULL };
 	size_t n = 0;
@@ -183,58 +185,30 @@ int apiserver_trust_renew(struct apiserver_trust *trust, const struct apiserver_
 		names[n++] = own_names[i];
 	for (size_t i = 0; i < NAMES_MAX && conf->names != NULL && conf->names[i] != NULL; i++)
 		names[n++] = conf->names[i];
-	int r = load_all(trust, conf->dir, err, err_n);
+	int r = load_all(ca, conf->dir, err, err_n);
 	bool changed = false;
 	/* By a clock that is further back nothing is judged. */
 	uint64_t judged_s = MAX(now_s, (uint64_t)EARLIEST_S);
-	if (r == 0 && (trust->ca_key.n == 0 ||
-		       !is_good(&trust->ca, judged_s, CA_OVERLAP_DAYS * (uint64_t)DAY_S))) {
-		r = make_ca(trust, conf->dir, now_s, err, err_n);
+	if (r == 0 && (ca->ca_key.n == 0 ||
+		       !is_valid_for(&ca->ca_cert, judged_s, CA_OVERLAP_DAYS * (uint64_t)DAY_S))) {
+		r = make_ca(ca, conf->dir, now_s, err, err_n);
 		changed = true;
 	}
-	if (r == 0 && !cert_fits(trust, names, judged_s)) {
-		r = make_cert(trust, conf->dir, names, now_s, err, err_n);
+	if (r == 0 && !is_cert_usable(ca, names, judged_s)) {
+		r = make_cert(ca, conf->dir, names, now_s, err, err_n);
 		changed = true;
 		/* A key that is not the authority's: both are made anew. */
-		if (r == ERR_PARSE || (r == 0 && !cert_fits(trust, names, judged_s))) {
-			r = make_ca(trust, conf->dir, now_s, err, err_n);
+		if (r == ERR_PARSE || (r == 0 && !is_cert_usable(ca, names, judged_s))) {
+			r = make_ca(ca, conf->dir, now_s, err, err_n);
 			if (r == 0)
-				r = make_cert(trust, conf->dir, names, now_s, err, err_n);
+				r = make_cert(ca, conf->dir, names, now_s, err, err_n);
 		}
 	}
 	return r < 0 ? r : changed;
 }
 
-void apiserver_trust_bundle(const struct apiserver_trust *trust, struct strbuf *out)
+void apiserver_ca_bundle(const struct apiserver_ca *ca, struct strbuf *out)
 {
-	strbuf_add_slice(out, strbuf_slice(&trust->ca));
-	strbuf_add_slice(out, strbuf_slice(&trust->old_ca));
-}
-
-int apiserver_kubeconfig_write(const struct apiserver_trust *trust, const char *dir,
-			       const struct apiserver_kubeconfig *kubeconfig, char *err,
-			       size_t err_n)
-{
-	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-	CLEANUP(strbuf_done) struct strbuf pem = STRBUF_INIT;
-	CLEANUP(strbuf_done) struct strbuf there = STRBUF_INIT;
-	apiserver_trust_bundle(trust, &pem);
-	strbuf_addf(&text,
-		    "apiVersion: v1\nkind: Config\ncurrent-context: fairlead\n"
-		    "clusters:\n- name: fairlead\n  cluster:\n    server: %s\n"
-		    "    certificate-authority-data: ",
-		    kubeconfig->server);
-	base64_encode(&text, strbuf_slice(&pem));
-	strbuf_addf(&text,
-		    "\ncontexts:\n- name: fairlead\n  context:\n    cluster: fairlead\n"
-		    "    user: %s\n"
-		    "users:\n- name: %s\n  user:\n    token: %s\n",
-		    kubeconfig->user, kubeconfig->user, kubeconfig->token);
-	int r = apiserver_keepfile_read(dir, kubeconfig->file, &there, err, err_n);
-	if (r < 0 || !slice_eq(strbuf_slice(&there), strbuf_slice(&text)))
-		r = apiserver_keepfile_write(dir, kubeconfig->file, strbuf_slice(&text), err,
-					     err_n);
-	wipe(&text);
-	wipe(&there);
-	return r;
+	strbuf_add_slice(out, strbuf_slice(&ca->ca_cert));
+	strbuf_add_slice(out, strbuf_slice(&ca->old_ca_cert));
 }

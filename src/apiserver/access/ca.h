@@ -1,13 +1,11 @@
-/* The API's own authority and its certificate, and the kubeconfigs that trust it. All are files of
- * the data directory, made at the first start; what is near its end is made anew, while running
- *too.
+/* The API server's own CA, its serving certificate, and when to renew them. Both are files of the
+ * data directory, created at the first start and renewed while the server runs.
  *
- *	ca.pem		the authority with its key, good for ten years; a new one is made a year
- *			before it ends, and kubeconfigs trust both from then on
- *	old-ca.pem	the one before
- *	server.pem	the certificate with its key, good for a year, renewed in its last third
- *	ca.crt		what to trust, for other programs' use
- *	kubeconfig, system.kubeconfig */
+ *	ca.pem		CA certificate and key, valid for ten years; a new CA is created a year
+ *			before it expires, and kubeconfigs trust both from then on
+ *	old-ca.pem	the certificate of the CA before
+ *	server.pem	serving certificate and key, valid for a year, renewed in its last third
+ *	ca.crt		the certificates to trust, for other programs */
 #pragma once
 
 #include <stddef.h>
@@ -16,31 +14,21 @@
 #include "base/compiler.h"
 #include "base/strbuf.h"
 
-struct apiserver_trust {
-	struct strbuf ca, ca_key, old_ca, cert, key; /* PEM */
+struct apiserver_ca {
+	struct strbuf ca_cert, ca_key, old_ca_cert, server_cert, server_key; /* PEM */
 };
 
-struct apiserver_trust_conf {
+struct apiserver_ca_conf {
 	const char *dir;
-	const char *const *names; /* what clients call us by, beside localhost; NULL-terminated */
+	const char *const *names; /* DNS names and addresses besides localhost; NULL-terminated */
 };
 
-void apiserver_trust_init(struct apiserver_trust *trust);
-void apiserver_trust_done(struct apiserver_trust *trust); /* wipes */
+void apiserver_ca_init(struct apiserver_ca *ca);
+void apiserver_ca_done(struct apiserver_ca *ca); /* wipes */
 
-/* Reads the files where nothing is known yet, and does what is due at `now_s`: 1 when something has
- * changed, 0 when not. What is damaged is made anew. Negative with a sentence. */
-MUST_CHECK int apiserver_trust_renew(struct apiserver_trust *trust,
-				     const struct apiserver_trust_conf *conf, uint64_t now_s,
-				     char *err, size_t err_n);
-/* The authorities to trust, as PEM. */
-void apiserver_trust_bundle(const struct apiserver_trust *trust, struct strbuf *out);
-
-struct apiserver_kubeconfig {
-	const char *file; /* in dir */
-	const char *server, *user, *token;
-};
-/* Writes the file, unless it says just that already. */
-MUST_CHECK int apiserver_kubeconfig_write(const struct apiserver_trust *trust, const char *dir,
-					  const struct apiserver_kubeconfig *kubeconfig, char *err,
-					  size_t err_n);
+/* Loads the files if that was not done yet, and renews what is due at `now_s`: 1 when something has
+ * changed, 0 when not. Damaged files are replaced. Negative with a message in `err`. */
+MUST_CHECK int apiserver_ca_renew(struct apiserver_ca *ca, const struct apiserver_ca_conf *conf,
+				  uint64_t now_s, char *err, size_t err_n);
+/* Appends the CA certificates to trust, as PEM. */
+void apiserver_ca_bundle(const struct apiserver_ca *ca, struct strbuf *out);

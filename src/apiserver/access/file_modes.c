@@ -36,7 +36,7 @@ static const struct {
  * The file is opened with O_PATH: closing any other descriptor of store.db or its -shm would drop
  * the POSIX locks that SQLite holds in this process, and the next process that opens the database
  * would truncate the memory that is mapped here. */
-static int mend(const char *path)
+static int restrict_file(const char *path)
 {
 	struct stat st;
 	int fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -55,7 +55,7 @@ static int mend(const char *path)
 
 /* Whoever may write the directory may put other files in place of those in it. With the sticky bit
  * nobody can; a group is there on purpose. */
-static void mend_dir(const char *dir, void (*trouble)(void *ctx, const char *text), void *ctx)
+static void restrict_dir(const char *dir, void (*trouble)(void *ctx, const char *text), void *ctx)
 {
 	struct stat st;
 	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -79,12 +79,13 @@ static void mend_dir(const char *dir, void (*trouble)(void *ctx, const char *tex
 	close(fd);
 }
 
-void apiserver_rights_mend(const char *dir, void (*trouble)(void *ctx, const char *text), void *ctx)
+void apiserver_file_modes_restrict(const char *dir, void (*trouble)(void *ctx, const char *text),
+				   void *ctx)
 {
-	mend_dir(dir, trouble, ctx);
+	restrict_dir(dir, trouble, ctx);
 	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
 		CLEANUP(freep) char *path = xasprintf("%s/%s", dir, files[i].name);
-		int r = mend(path);
+		int r = restrict_file(path);
 		if (r == 0 || trouble == NULL)
 			continue;
 		CLEANUP(freep)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "apiserver/access/authorize.h"
-#include "apiserver/verb/failure.h"
+#include "apiserver/verb/answer.h"
 #include "base/mem.h"
 #include "base/metrics/metrics.h"
 #include "base/rng.h"
@@ -115,12 +115,12 @@ static void watch_done(void *ctx)
 static const struct http_stream_ops watch_ops = { watch_pull, watch_done, false };
 static const struct http_stream_ops list_ops = { watch_pull, watch_done, true };
 
-static void wake(void *handle)
+static void wake_stream(void *handle_request)
 {
-	http_stream_wake(handle);
+	http_stream_wake(handle_request);
 }
 
-static void add_stream(struct apiserver_front *front, struct http_answer *out,
+static void add_stream(struct apiserver_http_front *front, struct http_answer *out,
 		       struct apiserver_answer *answer)
 {
 	struct watch *w = xcalloc(1, sizeof(*w));
@@ -130,21 +130,21 @@ static void add_stream(struct apiserver_front *front, struct http_answer *out,
 	out->stream = answer->stream_whole ? &list_ops : &watch_ops;
 	out->stream_ctx = w;
 	metrics_add(metrics_get(&streams_open, NULL), 0, 1);
-	w->backend->on_wake(w->stream, wake, out->handle);
+	w->backend->on_wake(w->stream, wake_stream, out->handle);
 }
 
 /* As kube-apiserver says it; clients come back after the time. */
 static void refuse_busy(struct apiserver_answer *ret, const char *message)
 {
-	struct apiserver_status st = APISERVER_STATUS_INIT;
-	IGNORE(apiserver_refuse(&st, 429, "TooManyRequests", "%s", message));
-	apiserver_failure(ret, &st);
+	struct apiserver_status status = APISERVER_STATUS_INIT;
+	IGNORE(apiserver_status_refuse(&status, 429, "TooManyRequests", "%s", message));
+	apiserver_answer_refuse(ret, &status);
 	ret->retry_after_s = 1;
 }
 
 /* A watch stays for up to an hour: without a limit they would take the connections of all others.
  */
-static void limit_watches(struct apiserver_front *front, struct apiserver_answer *ret)
+static void limit_watches(struct apiserver_http_front *front, struct apiserver_answer *ret)
 {
 	unsigned max = front->max_watches != 0 ? front->max_watches : APISERVER_WATCHES_MAX;
 	if (ret->stream == NULL || ret->stream_whole ||
@@ -184,7 +184,7 @@ static void add_check(const struct apiserver_health *health, bool known, bool *a
 }
 
 /* False when there is no check of the name. */
-static bool check_health(const struct apiserver_front *front,
+static bool check_health(const struct apiserver_http_front *front,
 			 const struct health_question *question, struct apiserver_answer *ret)
 {
 	static const struct apiserver_health ping = { "ping", always_ok, NULL, false };
@@ -208,7 +208,7 @@ static bool check_health(const struct apiserver_front *front,
 	return found;
 }
 
-static bool serve_health(const struct apiserver_front *front, const struct http_request *req,
+static bool serve_health(const struct apiserver_http_front *front, const struct http_request *req,
 			 bool known, struct apiserver_answer *ret)
 {
 	static const char *const kinds[] = { "healthz", "livez", "readyz" };
@@ -225,9 +225,9 @@ static bool serve_health(const struct apiserver_front *front, const struct http_
 			.known = known,
 		};
 		if (req->method != HTTP_GET && req->method != HTTP_HEAD)
-			apiserver_failure_method(ret);
+			apiserver_answer_no_such_method(ret);
 		else if (!check_health(front, &q, ret))
-			apiserver_failure_page(ret);
+			apiserver_answer_no_such_page(ret);
 		return true;
 	}
 	return false;
@@ -238,7 +238,7 @@ static bool serve_metrics(const struct http_request *req, struct apiserver_answe
 	if (strcmp(req->path, "/metrics") != 0)
 		return false;
 	if (req->method != HTTP_GET && req->method != HTTP_HEAD) {
-		apiserver_failure_method(ret);
+		apiserver_answer_no_such_method(ret);
 		return true;
 	}
 	metrics_render(&ret->body);
@@ -248,14 +248,14 @@ static bool serve_metrics(const struct http_request *req, struct apiserver_answe
 
 /* --- the way --- */
 
-static const char *header(const struct http_request *req, const char *name)
+static const char *header_of(const struct http_request *req, const char *name)
 {
 	const char *value = http_request_header(req, name);
 	return value != NULL ? value : "";
 }
 
 /* What anybody may ask: they are how one finds out whether the server is there. */
-static bool is_open(const struct http_request *req)
+static bool is_public_path(const struct http_request *req)
 {
 	static const char *const paths[] = { "/version", "/version/" };
 	for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
@@ -268,20 +268,20 @@ static bool is_open(const struct http_request *req)
 /* False: refused, and `ret` says why. */
 static bool check_access(const struct apiserver_call *call, struct apiserver_answer *ret)
 {
-	struct apiserver_wish *w = xcalloc(1, sizeof(*w));
-	bool is_resource = apiserver_wish_read(call, w);
-	bool may = is_resource && apiserver_may(call->who, &w->action);
+	struct apiserver_attributes *w = xcalloc(1, sizeof(*w));
+	bool is_resource = apiserver_authorize_read_call(call, w);
+	bool may = is_resource && apiserver_authorize(call->who, &w->action);
 	/* Methods without a verb are refused where they are looked at. */
 	may |= is_resource && *w->action.verb == '\0';
 	if (!is_resource)
-		apiserver_failure_page(ret);
+		apiserver_answer_no_such_page(ret);
 	else if (!may)
-		apiserver_refuse_action(call->who, &w->action, ret);
+		apiserver_authorize_refuse(call->who, &w->action, ret);
 	free(w);
 	return may;
 }
 
-static void serve_api(const struct apiserver_front *front, const struct apiserver_call *call,
+static void serve_api(const struct apiserver_http_front *front, const struct apiserver_call *call,
 		      struct apiserver_answer *ret)
 {
 	struct apiserver_answer found;
@@ -294,14 +294,14 @@ static void serve_api(const struct apiserver_front *front, const struct apiserve
 	}
 }
 
-static void serve_known(const struct apiserver_front *front, const struct http_request *req,
+static void serve_known(const struct apiserver_http_front *front, const struct http_request *req,
 			const struct apiserver_identity *who, struct apiserver_answer *ret)
 {
 	struct apiserver_arg args[APISERVER_ARGS_MAX];
 	struct http_arg given[APISERVER_ARGS_MAX];
 	size_t n = http_request_args(req, given, ARRAY_LEN(given));
 	if (n > ARRAY_LEN(given)) {
-		apiserver_failure_plain(ret, 400, "BadRequest", "too many query parameters");
+		apiserver_answer_refuse_plain(ret, 400, "BadRequest", "too many query parameters");
 		return;
 	}
 	for (size_t i = 0; i < n; i++)
@@ -312,10 +312,10 @@ static void serve_known(const struct apiserver_front *front, const struct http_r
 		.path = req->path,
 		.args = args,
 		.n_args = n,
-		.accept = header(req, "Accept"),
-		.content_type = header(req, "Content-Type"),
-		.if_none_match = header(req, "If-None-Match"),
-		.user_agent = header(req, "User-Agent"),
+		.accept = header_of(req, "Accept"),
+		.content_type = header_of(req, "Content-Type"),
+		.if_none_match = header_of(req, "If-None-Match"),
+		.user_agent = header_of(req, "User-Agent"),
 		.body = req->body,
 		.who = who,
 	};
@@ -342,7 +342,7 @@ static bool refuse_impersonation(const struct http_request *req,
 						    .ns = "",
 						    .name = name,
 						    .path = "" };
-		apiserver_refuse_action(who, &a, ret);
+		apiserver_authorize_refuse(who, &a, ret);
 		return true;
 	}
 	return false;
@@ -351,33 +351,34 @@ static bool refuse_impersonation(const struct http_request *req,
 /* How the request came to the front. */
 enum arrival { WHOLE, TOO_LONG, TOO_MANY };
 
-static void serve(const struct apiserver_front *front, const struct http_request *req,
-		  enum arrival arrival, struct apiserver_answer *ret)
+static void serve_request(const struct apiserver_http_front *front, const struct http_request *req,
+			  enum arrival arrival, struct apiserver_answer *ret)
 {
 	const char *token = http_request_header(req, "Authorization");
-	const struct apiserver_identity *who = apiserver_auth_who(front->auth, token);
+	const struct apiserver_identity *who =
+		apiserver_authenticator_identify(front->authenticator, token);
 	if (token == NULL && serve_health(front, req, false, ret))
 		return;
-	if (token == NULL && is_open(req))
+	if (token == NULL && is_public_path(req))
 		serve_known(front, req, NULL, ret);
 	else if (who == NULL)
-		apiserver_failure_plain(ret, 401, "Unauthorized", "Unauthorized");
+		apiserver_answer_refuse_plain(ret, 401, "Unauthorized", "Unauthorized");
 	else if (arrival == TOO_MANY)
 		refuse_busy(ret, "too many requests at a time: try again later");
 	else if (arrival == TOO_LONG)
-		apiserver_failure_plain(ret, 413, "RequestEntityTooLarge",
-					"Request entity too large: limit is 3145728");
+		apiserver_answer_refuse_plain(ret, 413, "RequestEntityTooLarge",
+					      "Request entity too large: limit is 3145728");
 	else if (!refuse_impersonation(req, who, ret) && !serve_health(front, req, true, ret) &&
 		 !serve_metrics(req, ret))
 		serve_known(front, req, who, ret);
 }
 
-static void handle(struct apiserver_front *front, const struct http_request *req,
-		   enum arrival arrival, struct http_answer *out)
+static void handle_request(struct apiserver_http_front *front, const struct http_request *req,
+			   enum arrival arrival, struct http_answer *out)
 {
 	struct apiserver_answer a;
 	apiserver_answer_init(&a);
-	serve(front, req, arrival, &a);
+	serve_request(front, req, arrival, &a);
 	limit_watches(front, &a);
 	out->status = a.status;
 	out->content_type = a.content_type;
@@ -392,24 +393,27 @@ static void handle(struct apiserver_front *front, const struct http_request *req
 	front->backend->done(&a);
 }
 
-bool apiserver_front_is_known(void *front, const struct http_request *req)
+bool apiserver_http_front_is_known(void *front, const struct http_request *req)
 {
-	const struct apiserver_front *f = front;
-	return apiserver_auth_who(f->auth, http_request_header(req, "Authorization")) != NULL;
+	const struct apiserver_http_front *f = front;
+	return apiserver_authenticator_identify(f->authenticator,
+						http_request_header(req, "Authorization")) != NULL;
 }
 
-void apiserver_front_handle(void *front, const struct http_request *req, struct http_answer *answer)
+void apiserver_http_front_handle(void *front, const struct http_request *req,
+				 struct http_answer *answer)
 {
-	handle(front, req, WHOLE, answer);
+	handle_request(front, req, WHOLE, answer);
 }
 
-void apiserver_front_too_long(void *front, const struct http_request *req,
-			      struct http_answer *answer)
+void apiserver_http_front_too_long(void *front, const struct http_request *req,
+				   struct http_answer *answer)
 {
-	handle(front, req, TOO_LONG, answer);
+	handle_request(front, req, TOO_LONG, answer);
 }
 
-void apiserver_front_busy(void *front, const struct http_request *req, struct http_answer *answer)
+void apiserver_http_front_busy(void *front, const struct http_request *req,
+			       struct http_answer *answer)
 {
-	handle(front, req, TOO_MANY, answer);
+	handle_request(front, req, TOO_MANY, answer);
 }

@@ -5,9 +5,10 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "apiserver/access/auth.h"
+#include "apiserver/access/authenticate.h"
 #include "apiserver/discovery/discovery.h"
-#include "apiserver/verb/rest.h"
+#include "apiserver/verb/answer.h"
+#include "apiserver/verb/call.h"
 #include "http/service.h"
 
 enum {
@@ -33,8 +34,8 @@ struct apiserver_health {
 	bool ready_only; /* of /readyz: a restart would not help */
 };
 
-struct apiserver_front {
-	const struct apiserver_auth *auth;
+struct apiserver_http_front {
+	const struct apiserver_authenticator *authenticator;
 	struct apiserver_discovery *discovery;
 	const struct apiserver_backend *backend;
 	const struct apiserver_health *health; /* beside ping, which is always well */
@@ -44,9 +45,10 @@ struct apiserver_front {
 };
 
 /* Of struct http_service_conf; ctx is the front. */
-void apiserver_front_handle(void *front, const struct http_request *req,
-			    struct http_answer *answer);
-bool apiserver_front_is_known(void *front, const struct http_request *req);
-void apiserver_front_busy(void *front, const struct http_request *req, struct http_answer *answer);
-void apiserver_front_too_long(void *front, const struct http_request *req,
-			      struct http_answer *answer);
+void apiserver_http_front_handle(void *front, const struct http_request *req,
+				 struct http_answer *answer);
+bool apiserver_http_front_is_known(void *front, const struct http_request *req);
+void apiserver_http_front_busy(void *front, const struct http_request *req,
+			       struct http_answer *answer);
+void apiserver_http_front_too_long(void *front, const struct http_request *req,
+				   struct http_answer *answer);

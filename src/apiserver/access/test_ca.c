@@ -1,4 +1,4 @@
-/* trust: made once, renewed in time, made anew when damaged; and the kubeconfig beside it. */
+/* The CA: created once, renewed in time, replaced when damaged; and the kubeconfig beside it. */
 #include "apiserver/access/ca.h"
 
 #include <dirent.h>
@@ -17,9 +17,10 @@
 #include "api/meta.h"
 #include "api/yaml/yaml.h"
 #include "apiserver/access/atomic_file.h"
+#include "apiserver/access/kubeconfig.h"
+#include "base/text/base64.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "base/text/base64.h"
 #include "http/tlscert.h"
 #include "net/certgen.h"
 
@@ -28,18 +29,18 @@ enum { DAY_S = 24 * 3600 };
 
 struct rig {
 	char dir[64], err[256];
-	struct apiserver_trust t;
-	struct apiserver_trust_conf c;
+	struct apiserver_ca t;
+	struct apiserver_ca_conf c;
 };
 
 static const char *const names[] = { "192.0.2.7", "box.example", NULL };
 
 static void rig_init(struct rig *r)
 {
-	snprintf(r->dir, sizeof(r->dir), "/tmp/test_trust.XXXXXX");
+	snprintf(r->dir, sizeof(r->dir), "/tmp/test_ca.XXXXXX");
 	assert_non_null(mkdtemp(r->dir));
-	apiserver_trust_init(&r->t);
-	r->c = (struct apiserver_trust_conf){ .dir = r->dir, .names = names };
+	apiserver_ca_init(&r->t);
+	r->c = (struct apiserver_ca_conf){ .dir = r->dir, .names = names };
 }
 
 static void rig_done(struct rig *r)
@@ -57,12 +58,12 @@ static void rig_done(struct rig *r)
 	}
 	closedir(d);
 	assert_int_equal(rmdir(r->dir), 0);
-	apiserver_trust_done(&r->t);
+	apiserver_ca_done(&r->t);
 }
 
 static int renew(struct rig *r, uint64_t now_s)
 {
-	int n = apiserver_trust_renew(&r->t, &r->c, now_s, r->err, sizeof(r->err));
+	int n = apiserver_ca_renew(&r->t, &r->c, now_s, r->err, sizeof(r->err));
 	if (n < 0)
 		fail_msg("%s", r->err);
 	return n;
@@ -71,19 +72,20 @@ static int renew(struct rig *r, uint64_t now_s)
 /* As a new process would find it. */
 static int reopen(struct rig *r, uint64_t now_s)
 {
-	apiserver_trust_done(&r->t);
-	apiserver_trust_init(&r->t);
+	apiserver_ca_done(&r->t);
+	apiserver_ca_init(&r->t);
 	return renew(r, now_s);
 }
 
 static void check_usable(struct rig *r)
 {
 	struct http_tls *tls;
-	struct slice cert = strbuf_slice(&r->t.cert);
-	assert_int_equal(http_tls_new(cert, strbuf_slice(&r->t.key), &tls, r->err, sizeof(r->err)),
-			 0);
+	struct slice cert = strbuf_slice(&r->t.server_cert);
+	assert_int_equal(
+		http_tls_new(cert, strbuf_slice(&r->t.server_key), &tls, r->err, sizeof(r->err)),
+		0);
 	http_tls_free(tls);
-	assert_true(net_cert_signed_by(cert, strbuf_slice(&r->t.ca)));
+	assert_true(net_cert_signed_by(cert, strbuf_slice(&r->t.ca_cert)));
 	assert_true(net_cert_has_name(cert, "127.0.0.1"));
 	assert_true(net_cert_has_name(cert, "localhost"));
 	assert_true(net_cert_has_name(cert, "192.0.2.7"));
@@ -94,7 +96,7 @@ static void check_usable(struct rig *r)
 /* Good at the time, as clients judge it. */
 static void check_good(const struct rig *r, uint64_t now_s)
 {
-	const struct strbuf *all[] = { &r->t.ca, &r->t.cert };
+	const struct strbuf *all[] = { &r->t.ca_cert, &r->t.server_cert };
 	struct net_certinfo i;
 	for (size_t k = 0; k < ARRAY_LEN(all); k++) {
 		assert_int_equal(net_certinfo(strbuf_slice(all[k]), &i), 0);
@@ -120,14 +122,14 @@ static void clocks_are_corrected(void **state)
 		assert_int_equal(renew(&r, wrong[i]), 1);
 		check_good(&r, wrong[i]);
 		check_good(&r, NOW);
-		CLEANUP(freep) char *ca = xstrdup(r.t.ca.s);
+		CLEANUP(freep) char *ca = xstrdup(r.t.ca_cert.s);
 		assert_true(renew(&r, NOW) >= 0);
 		check_good(&r, NOW);
 		check_usable(&r);
-		assert_string_equal(r.t.ca.s, ca);
+		assert_string_equal(r.t.ca_cert.s, ca);
 		/* And it goes wrong again. */
 		assert_true(reopen(&r, wrong[i]) >= 0);
-		assert_string_equal(r.t.ca.s, ca);
+		assert_string_equal(r.t.ca_cert.s, ca);
 		rig_done(&r);
 	}
 }
@@ -139,26 +141,26 @@ static void made_once_and_renewed(void **state)
 	rig_init(&r);
 	assert_int_equal(renew(&r, NOW), 1);
 	check_usable(&r);
-	CLEANUP(freep) char *ca = xstrdup(r.t.ca.s);
-	CLEANUP(freep) char *cert = xstrdup(r.t.cert.s);
+	CLEANUP(freep) char *ca = xstrdup(r.t.ca_cert.s);
+	CLEANUP(freep) char *cert = xstrdup(r.t.server_cert.s);
 	assert_int_equal(renew(&r, NOW + DAY_S), 0);
 	assert_int_equal(reopen(&r, NOW + 240 * (uint64_t)DAY_S), 0);
-	assert_string_equal(r.t.cert.s, cert);
+	assert_string_equal(r.t.server_cert.s, cert);
 	/* In its last third the certificate is renewed, the authority stays. */
 	assert_int_equal(renew(&r, NOW + 250 * (uint64_t)DAY_S), 1);
-	assert_string_equal(r.t.ca.s, ca);
-	assert_string_not_equal(r.t.cert.s, cert);
+	assert_string_equal(r.t.ca_cert.s, ca);
+	assert_string_not_equal(r.t.server_cert.s, cert);
 	check_usable(&r);
-	assert_int_equal(r.t.old_ca.n, 0);
+	assert_int_equal(r.t.old_ca_cert.n, 0);
 	/* In its last year the authority is, and both are trusted. */
 	assert_int_equal(renew(&r, NOW + 3300 * (uint64_t)DAY_S), 1);
-	assert_string_equal(r.t.old_ca.s, ca);
-	assert_string_not_equal(r.t.ca.s, ca);
+	assert_string_equal(r.t.old_ca_cert.s, ca);
+	assert_string_not_equal(r.t.ca_cert.s, ca);
 	check_usable(&r);
 	CLEANUP(strbuf_done) struct strbuf bundle = STRBUF_INIT;
-	apiserver_trust_bundle(&r.t, &bundle);
+	apiserver_ca_bundle(&r.t, &bundle);
 	assert_non_null(strstr(bundle.s, ca));
-	assert_non_null(strstr(bundle.s, r.t.ca.s));
+	assert_non_null(strstr(bundle.s, r.t.ca_cert.s));
 	assert_int_equal(reopen(&r, NOW + 3301 * (uint64_t)DAY_S), 0);
 	/* Another name is a new certificate. */
 	static const char *const more[] = { "192.0.2.7", "box.example", "other.example", NULL };
@@ -188,12 +190,12 @@ static void damaged_files_are_made_anew(void **state)
 	}
 	/* The certificate of one authority with the key of another. */
 	CLEANUP(strbuf_done) struct strbuf mixed = STRBUF_INIT;
-	strbuf_add_slice(&mixed, strbuf_slice(&r.t.ca));
-	strbuf_add_slice(&mixed, strbuf_slice(&r.t.key));
-	assert_int_equal(apiserver_keepfile_write(r.dir, "ca.pem", strbuf_slice(&mixed), r.err,
-						  sizeof(r.err)),
+	strbuf_add_slice(&mixed, strbuf_slice(&r.t.ca_cert));
+	strbuf_add_slice(&mixed, strbuf_slice(&r.t.server_key));
+	assert_int_equal(apiserver_atomic_file_write(r.dir, "ca.pem", strbuf_slice(&mixed), r.err,
+						     sizeof(r.err)),
 			 0);
-	IGNORE(apiserver_keepfile_write(r.dir, "server.pem", SLICE("x"), r.err, sizeof(r.err)));
+	IGNORE(apiserver_atomic_file_write(r.dir, "server.pem", SLICE("x"), r.err, sizeof(r.err)));
 	assert_int_equal(reopen(&r, NOW), 1);
 	check_usable(&r);
 	rig_done(&r);
@@ -216,8 +218,8 @@ static void kubeconfigs(void **state)
 	CLEANUP(strbuf_done) struct strbuf pem = STRBUF_INIT;
 	CLEANUP(freep) char *path = xasprintf("%s/kubeconfig", r.dir);
 	assert_int_equal(apiserver_kubeconfig_write(&r.t, r.dir, &k, r.err, sizeof(r.err)), 0);
-	assert_int_equal(apiserver_keepfile_read(r.dir, "kubeconfig", &text, r.err, sizeof(r.err)),
-			 0);
+	assert_int_equal(
+		apiserver_atomic_file_read(r.dir, "kubeconfig", &text, r.err, sizeof(r.err)), 0);
 	assert_int_equal(api_yaml_parse_one("kubeconfig", strbuf_slice(&text), &o, &serr), 0);
 	assert_string_equal(api_get_string(o, "clusters[0].cluster.server"), k.server);
 	assert_string_equal(api_get_string(o, "users[0].user.token"), "abc");
@@ -225,7 +227,7 @@ static void kubeconfigs(void **state)
 			    api_get_string(o, "contexts[0].name"));
 	const char *data = api_get_string(o, "clusters[0].cluster.certificate-authority-data");
 	assert_int_equal(base64_decode(&pem, slice_of(data)), 0);
-	assert_string_equal(pem.s, r.t.ca.s);
+	assert_string_equal(pem.s, r.t.ca_cert.s);
 	json_decref(o);
 	/* The same again is not written again. */
 	assert_int_equal(stat(path, &before), 0);
@@ -241,14 +243,14 @@ static void kubeconfigs(void **state)
 
 static void no_rights(void **state)
 {
-	struct apiserver_trust t;
+	struct apiserver_ca t;
 	char err[256];
 	(void)state;
-	apiserver_trust_init(&t);
-	struct apiserver_trust_conf c = { .dir = "/nonexistent/x" };
-	assert_true(apiserver_trust_renew(&t, &c, NOW, err, sizeof(err)) < 0);
+	apiserver_ca_init(&t);
+	struct apiserver_ca_conf c = { .dir = "/nonexistent/x" };
+	assert_true(apiserver_ca_renew(&t, &c, NOW, err, sizeof(err)) < 0);
 	assert_non_null(strstr(err, "cannot write '/nonexistent/x/"));
-	apiserver_trust_done(&t);
+	apiserver_ca_done(&t);
 }
 
 int main(void)

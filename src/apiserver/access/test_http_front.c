@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "apiserver/verb/failure.h"
+#include "apiserver/verb/answer.h"
 #include "base/mem.h"
 #include "net/addr.h"
 
@@ -109,9 +109,9 @@ static const struct apiserver_health health[] = { { "store", is_well, NULL, fals
 
 static struct {
 	char dir[64];
-	struct apiserver_auth *auth;
+	struct apiserver_authenticator *authenticator;
 	struct apiserver_discovery *discovery;
-	struct apiserver_front front;
+	struct apiserver_http_front front;
 	struct http_service *service;
 } rig;
 
@@ -123,21 +123,23 @@ static int start(void **state)
 	(void)state;
 	snprintf(rig.dir, sizeof(rig.dir), "/tmp/test_front.XXXXXX");
 	assert_non_null(mkdtemp(rig.dir));
-	assert_int_equal(apiserver_auth_open(rig.dir, &rig.auth, err, sizeof(err)), 0);
+	assert_int_equal(
+		apiserver_authenticator_open(rig.dir, &rig.authenticator, err, sizeof(err)), 0);
 	rig.discovery = apiserver_discovery_new(rows, n, "0.1.0", "127.0.0.1:1");
-	rig.front = (struct apiserver_front){ .auth = rig.auth,
-					      .discovery = rig.discovery,
-					      .backend = &backend,
-					      .health = health,
-					      .n_health = ARRAY_LEN(health) };
-	return http_service_start(&(struct http_service_conf){ .addr = "127.0.0.1:0",
-							       .max_body_bytes = 100,
-							       .is_known = apiserver_front_is_known,
-							       .busy = apiserver_front_busy,
-							       .handle = apiserver_front_handle,
-							       .too_long = apiserver_front_too_long,
-							       .ctx = &rig.front },
-				  &rig.service);
+	rig.front = (struct apiserver_http_front){ .authenticator = rig.authenticator,
+						   .discovery = rig.discovery,
+						   .backend = &backend,
+						   .health = health,
+						   .n_health = ARRAY_LEN(health) };
+	return http_service_start(
+		&(struct http_service_conf){ .addr = "127.0.0.1:0",
+					     .max_body_bytes = 100,
+					     .is_known = apiserver_http_front_is_known,
+					     .busy = apiserver_http_front_busy,
+					     .handle = apiserver_http_front_handle,
+					     .too_long = apiserver_http_front_too_long,
+					     .ctx = &rig.front },
+		&rig.service);
 }
 
 static int stop(void **state)
@@ -146,7 +148,7 @@ static int stop(void **state)
 	(void)state;
 	http_service_stop(rig.service);
 	apiserver_discovery_free(rig.discovery);
-	apiserver_auth_free(rig.auth);
+	apiserver_authenticator_free(rig.authenticator);
 	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
 		CLEANUP(freep) char *path = xasprintf("%s/%s", rig.dir, files[i]);
 		unlink(path);
@@ -169,9 +171,11 @@ static int dial(void)
 /* `auth` is "", "user", "system" or a header's value; the caller frees. */
 static char *request(const char *line, const char *auth, const char *more)
 {
-	const char *value = strcmp(auth, "user") == 0	  ? apiserver_auth_user_token(rig.auth)
-			    : strcmp(auth, "system") == 0 ? apiserver_auth_system_token(rig.auth)
-							  : auth;
+	const char *value = strcmp(auth, "user") == 0
+				    ? apiserver_authenticator_user_token(rig.authenticator)
+			    : strcmp(auth, "system") == 0
+				    ? apiserver_authenticator_system_token(rig.authenticator)
+				    : auth;
 	return xasprintf("%s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%s%s%s%s\r\n", line,
 			 *auth != '\0' ? "Authorization: Bearer " : "", value,
 			 *auth != '\0' ? "\r\n" : "", more);

@@ -7,14 +7,14 @@
 #include "base/slice.h"
 
 struct clause {
-	struct slice type, sub;
-	double q;
+	struct slice type, subtype;
+	double quality;
 	struct slice as, group, version, stream, pretty;
 	bool converts; /* any of as, g, v is there */
 };
 
 static const struct {
-	const char *sub; /* behind "application/" */
+	const char *subtype; /* behind "application/" */
 	enum apiserver_form form;
 	bool watch;
 	const char *text;
@@ -46,7 +46,7 @@ static struct slice trim_spaces(struct slice text)
 	return text;
 }
 
-static double number_of(struct slice word)
+static double parse_quality(struct slice word)
 {
 	char text[16];
 	char *end;
@@ -73,7 +73,7 @@ static void read_parameter(struct slice text, struct clause *clause)
 	if (text.p == NULL)
 		return;
 	if (slice_is(name, "q")) {
-		clause->q = number_of(trim_spaces(text));
+		clause->quality = parse_quality(trim_spaces(text));
 		return;
 	}
 	for (size_t i = 0; i < ARRAY_LEN(known); i++) {
@@ -86,14 +86,14 @@ static void read_parameter(struct slice text, struct clause *clause)
 
 static bool read_clause(struct slice text, struct clause *ret)
 {
-	*ret = (struct clause){ .q = 1 };
+	*ret = (struct clause){ .quality = 1 };
 	struct slice media = trim_spaces(slice_cut(&text, ';'));
 	ret->type = trim_spaces(slice_cut(&media, '/'));
-	ret->sub = trim_spaces(media);
+	ret->subtype = trim_spaces(media);
 	if (media.p == NULL) {
 		if (!slice_is(ret->type, "*"))
 			return false;
-		ret->sub = ret->type;
+		ret->subtype = ret->type;
 	}
 	while (text.p != NULL)
 		read_parameter(slice_cut(&text, ';'), ret);
@@ -104,14 +104,14 @@ static bool read_clause(struct slice text, struct clause *ret)
 static bool goes_before(const struct clause *left, const struct clause *right)
 {
 	bool any_a = slice_is(left->type, "*"), any_b = slice_is(right->type, "*");
-	if (left->q != right->q)
-		return left->q > right->q;
+	if (left->quality != right->quality)
+		return left->quality > right->quality;
 	if (any_a != any_b)
 		return any_b;
-	return !slice_is(left->sub, "*") && slice_is(right->sub, "*");
+	return !slice_is(left->subtype, "*") && slice_is(right->subtype, "*");
 }
 
-static size_t read_all(const char *accept, struct clause *clauses)
+static size_t read_clauses(const char *accept, struct clause *clauses)
 {
 	struct slice rest = slice_of(accept);
 	size_t n = 0;
@@ -131,7 +131,7 @@ static size_t read_all(const char *accept, struct clause *clauses)
 
 /* --- choosing --- */
 
-static bool converts(const struct clause *clause, struct apiserver_accept *ret)
+static bool parse_conversion(const struct clause *clause, struct apiserver_accept *ret)
 {
 	if (!slice_is(clause->group, "meta.k8s.io"))
 		return false;
@@ -149,11 +149,11 @@ static bool converts(const struct clause *clause, struct apiserver_accept *ret)
 }
 
 /* Is the clause one of form i? */
-static bool fits(const struct clause *clause, size_t index, struct apiserver_accept *ret)
+static bool match_form(const struct clause *clause, size_t index, struct apiserver_accept *ret)
 {
-	bool any = slice_is(clause->type, "*") && slice_is(clause->sub, "*");
-	if (!any &&
-	    (!slice_is(clause->type, "application") || !slice_is(clause->sub, forms[index].sub)))
+	bool any = slice_is(clause->type, "*") && slice_is(clause->subtype, "*");
+	if (!any && (!slice_is(clause->type, "application") ||
+		     !slice_is(clause->subtype, forms[index].subtype)))
 		return false;
 	*ret = (struct apiserver_accept){
 		.form = forms[index].form,
@@ -162,10 +162,10 @@ static bool fits(const struct clause *clause, size_t index, struct apiserver_acc
 	};
 	if (clause->stream.n > 0 && (!forms[index].watch || !slice_is(clause->stream, "watch")))
 		return false;
-	return !clause->converts || converts(clause, ret);
+	return !clause->converts || parse_conversion(clause, ret);
 }
 
-static int refuse(enum apiserver_accept_for what, struct strbuf *err)
+static int refuse_all(enum apiserver_accept_for what, struct strbuf *err)
 {
 	strbuf_adds(err, "only the following media types are accepted: ");
 	strbuf_adds(err, what == APISERVER_ACCEPT_WATCH ? "application/json;stream=watch"
@@ -181,21 +181,21 @@ int apiserver_accept_parse(const char *accept, enum apiserver_accept_for what,
 	*ret = (struct apiserver_accept){ .form = APISERVER_FORM_JSON, .meta_version = "v1" };
 	if (accept == NULL || trim_spaces(slice_of(accept)).n == 0)
 		return 0;
-	size_t n = read_all(accept, clauses);
+	size_t n = read_clauses(accept, clauses);
 	for (size_t i = 0; i < n; i++) {
 		for (size_t f = 0; f < ARRAY_LEN(forms); f++) {
-			if (!fits(&clauses[i], f, &found))
+			if (!match_form(&clauses[i], f, &found))
 				continue;
 			if (what == APISERVER_ACCEPT_WATCH && !forms[f].watch) {
 				/* The first choice counts, even when it has no stream. */
 				ret->form = found.form;
-				return refuse(what, err);
+				return refuse_all(what, err);
 			}
 			*ret = found;
 			return 0;
 		}
 	}
-	return refuse(what, err);
+	return refuse_all(what, err);
 }
 
 const char *apiserver_accept_type(const struct apiserver_accept *accept)

@@ -12,7 +12,8 @@
 
 static const char version[] = "meta.k8s.io/v1";
 
-void apiserver_token_make(struct strbuf *out, const char *key, const char *prefix, int64_t rv)
+void apiserver_continue_token_make(struct strbuf *out, const char *key, const char *prefix,
+				   int64_t rv)
 {
 	CLEANUP(strbuf_done) struct strbuf json = STRBUF_INIT, start = STRBUF_INIT;
 	strbuf_adds(&start, key + strlen(prefix));
@@ -32,20 +33,20 @@ void apiserver_token_make(struct strbuf *out, const char *key, const char *prefi
 		out->s[--out->n] = '\0';
 }
 
-static int fail(struct strbuf *err, const char *text)
+static int fail_with(struct strbuf *err, const char *text)
 {
 	strbuf_addf(err, "continue key is not valid: %s", text);
 	return ERR_PARSE;
 }
 
 /* Go's URL alphabet without padding; what stands in it is the caller's. */
-static int decode(const char *token, struct strbuf *out, struct strbuf *err)
+static int decode_base64url(const char *token, struct strbuf *out, struct strbuf *err)
 {
 	CLEANUP(strbuf_done) struct strbuf plain = STRBUF_INIT;
 	for (const char *p = token; *p != '\0'; p++) {
 		bool known =
 			base64_value(*p) >= 0 ? *p != '+' && *p != '/' : *p == '-' || *p == '_';
-		if (!known || plain.n >= APISERVER_TOKEN_MAX_BYTES) {
+		if (!known || plain.n >= APISERVER_CONTINUE_TOKEN_MAX_BYTES) {
 			strbuf_addf(
 				err,
 				"continue key is not valid: illegal base64 data at input byte %zu",
@@ -78,8 +79,8 @@ static bool is_clean(const char *text)
 	return true;
 }
 
-static int take(const json_t *object, const char *prefix, struct strbuf *ret_after, int64_t *ret_rv,
-		struct strbuf *err)
+static int read_fields(const json_t *object, const char *prefix, struct strbuf *ret_after,
+		       int64_t *ret_rv, struct strbuf *err)
 {
 	const json_t *start = json_object_get(object, "start"), *rv = json_object_get(object, "rv");
 	const char *v = api_text(json_object_get(object, "v"));
@@ -91,11 +92,11 @@ static int take(const json_t *object, const char *prefix, struct strbuf *ret_aft
 		return ERR_PARSE;
 	}
 	if (json_integer_value(rv) == 0)
-		return fail(err,
-			    "incorrect encoded start resourceVersion (version meta.k8s.io/v1)");
+		return fail_with(
+			err, "incorrect encoded start resourceVersion (version meta.k8s.io/v1)");
 	const char *text = api_text(start);
 	if (json_string_length(start) == 0)
-		return fail(err, "encoded start key is empty (version meta.k8s.io/v1)");
+		return fail_with(err, "encoded start key is empty (version meta.k8s.io/v1)");
 	if (!is_clean(text)) {
 		strbuf_addf(err, "continue key is not valid: %s", text);
 		return ERR_PARSE;
@@ -107,19 +108,19 @@ static int take(const json_t *object, const char *prefix, struct strbuf *ret_aft
 	return 0;
 }
 
-int apiserver_token_read(const char *token, const char *prefix, struct strbuf *ret_after,
-			 int64_t *ret_rv, struct strbuf *err)
+int apiserver_continue_token_read(const char *token, const char *prefix, struct strbuf *ret_after,
+				  int64_t *ret_rv, struct strbuf *err)
 {
 	CLEANUP(strbuf_done) struct strbuf json = STRBUF_INIT, why = STRBUF_INIT;
-	int r = decode(token, &json, err);
+	int r = decode_base64url(token, &json, err);
 	if (r < 0)
 		return r;
 	if (apiserver_json_error(strbuf_slice(&json), &why))
-		return fail(err, why.s);
+		return fail_with(err, why.s);
 	json_t *o = json_loadb(json.s, json.n, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
-	r = json_is_object(o) ? take(o, prefix, ret_after, ret_rv, err)
-			      : fail(err, "json: cannot unmarshal value into Go value of type "
-					  "storage.continueToken");
+	r = json_is_object(o) ? read_fields(o, prefix, ret_after, ret_rv, err)
+			      : fail_with(err, "json: cannot unmarshal value into Go value of type "
+					       "storage.continueToken");
 	json_decref(o);
 	return r;
 }

@@ -7,10 +7,12 @@
 #include "base/compiler.h"
 #include "base/strbuf.h"
 
-enum { APISERVER_TOKEN_MAX_BYTES = 4096 };
+enum { APISERVER_CONTINUE_TOKEN_MAX_BYTES = 4096 };
 
 /* `key` is the last one given, `prefix` that of the list. rv -1: at the newest revision. */
-void apiserver_token_make(struct strbuf *out, const char *key, const char *prefix, int64_t rv);
+void apiserver_continue_token_make(struct strbuf *out, const char *key, const char *prefix,
+				   int64_t rv);
 /* The key behind which to go on. ERR_PARSE; `err` gets the server's sentence. */
-MUST_CHECK int apiserver_token_read(const char *token, const char *prefix, struct strbuf *ret_after,
-				    int64_t *ret_rv, struct strbuf *err);
+MUST_CHECK int apiserver_continue_token_read(const char *token, const char *prefix,
+					     struct strbuf *ret_after, int64_t *ret_rv,
+					     struct strbuf *err);

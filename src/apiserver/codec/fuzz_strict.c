@@ -3,7 +3,8 @@
 #include <stdint.h>
 
 #include "api/yaml/yaml.h"
-#include "apiserver/kind/resource.h"
+#include "apiserver/codec/strict.h"
+#include "apiserver/codec/strict_convert.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -28,8 +29,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		const struct apiserver_resource *r =
 			apiserver_resource_find(kinds[i][0], "v1", kinds[i][1]);
 		/* either is fine */
-		IGNORE(apiserver_strict(r, body, o, lines, err, sizeof(err)));
-		IGNORE(apiserver_convert(r, o, err, sizeof(err)));
+		IGNORE(apiserver_strict_decode(r, body, o, lines, err, sizeof(err)));
+		IGNORE(apiserver_strict_convert(r, o, err, sizeof(err)));
 		json_decref(lines);
 	}
 	json_decref(o);

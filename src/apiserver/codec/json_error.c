@@ -16,14 +16,15 @@ struct scan {
 	struct strbuf *out;
 };
 
-static int peek(const struct scan *scan)
+static int peek_char(const struct scan *scan)
 {
 	return scan->at < scan->in.n ? (unsigned char)scan->in.p[scan->at] : -1;
 }
 
-static void blanks(struct scan *scan)
+static void skip_blanks(struct scan *scan)
 {
-	while (peek(scan) >= 0 && strchr(" \t\r\n", peek(scan)) != NULL && peek(scan) != 0)
+	while (peek_char(scan) >= 0 && strchr(" \t\r\n", peek_char(scan)) != NULL &&
+	       peek_char(scan) != 0)
 		scan->at++;
 }
 
@@ -50,23 +51,23 @@ static void add_char(struct strbuf *out, int ch)
 }
 
 /* Always true: found something. */
-static bool wrong(struct scan *scan, const char *where)
+static bool report_invalid(struct scan *scan, const char *where)
 {
-	if (peek(scan) < 0) {
+	if (peek_char(scan) < 0) {
 		strbuf_adds(scan->out, "unexpected end of JSON input");
 		return true;
 	}
 	strbuf_adds(scan->out, "invalid character ");
-	add_char(scan->out, peek(scan));
+	add_char(scan->out, peek_char(scan));
 	strbuf_addf(scan->out, " %s", where);
 	return true;
 }
 
 /* Go's scanner is told the end of the text as if it was a blank. */
-static bool unfinished(struct scan *scan, const char *where)
+static bool report_unfinished(struct scan *scan, const char *where)
 {
-	if (peek(scan) >= 0)
-		return wrong(scan, where);
+	if (peek_char(scan) >= 0)
+		return report_invalid(scan, where);
 	strbuf_addf(scan->out, "invalid character ' ' %s", where);
 	return true;
 }
@@ -78,56 +79,56 @@ static bool is_hex(int ch)
 
 static bool string_error(struct scan *scan)
 {
-	for (scan->at++; peek(scan) != '"'; scan->at++) {
-		int c = peek(scan);
+	for (scan->at++; peek_char(scan) != '"'; scan->at++) {
+		int c = peek_char(scan);
 		if (c < 0x20)
-			return wrong(scan, "in string literal");
+			return report_invalid(scan, "in string literal");
 		if (c != '\\')
 			continue;
 		scan->at++;
-		c = peek(scan);
+		c = peek_char(scan);
 		if (c < 0 || strchr("\"\\/bfnrtu", c) == NULL || c == 0)
-			return wrong(scan, "in string escape code");
+			return report_invalid(scan, "in string escape code");
 		for (int i = 0; c == 'u' && i < 4; i++) {
 			scan->at++;
-			if (!is_hex(peek(scan)))
-				return wrong(scan, "in \\u hexadecimal character escape");
+			if (!is_hex(peek_char(scan)))
+				return report_invalid(scan, "in \\u hexadecimal character escape");
 		}
 	}
 	scan->at++;
 	return false;
 }
 
-static bool digit(const struct scan *scan)
+static bool at_digit(const struct scan *scan)
 {
-	return peek(scan) >= '0' && peek(scan) <= '9';
+	return peek_char(scan) >= '0' && peek_char(scan) <= '9';
 }
 
 static bool digits_error(struct scan *scan, const char *where)
 {
-	if (!digit(scan))
-		return unfinished(scan, where);
-	while (digit(scan))
+	if (!at_digit(scan))
+		return report_unfinished(scan, where);
+	while (at_digit(scan))
 		scan->at++;
 	return false;
 }
 
 static bool number_error(struct scan *scan)
 {
-	if (peek(scan) == '-')
+	if (peek_char(scan) == '-')
 		scan->at++;
-	if (peek(scan) == '0')
+	if (peek_char(scan) == '0')
 		scan->at++;
 	else if (digits_error(scan, "in numeric literal"))
 		return true;
-	if (peek(scan) == '.') {
+	if (peek_char(scan) == '.') {
 		scan->at++;
 		if (digits_error(scan, "after decimal point in numeric literal"))
 			return true;
 	}
-	if (peek(scan) == 'e' || peek(scan) == 'E') {
+	if (peek_char(scan) == 'e' || peek_char(scan) == 'E') {
 		scan->at++;
-		if (peek(scan) == '+' || peek(scan) == '-')
+		if (peek_char(scan) == '+' || peek_char(scan) == '-')
 			scan->at++;
 		if (digits_error(scan, "in exponent of numeric literal"))
 			return true;
@@ -138,33 +139,33 @@ static bool number_error(struct scan *scan)
 static bool literal_error(struct scan *scan, const char *word)
 {
 	for (const char *p = word; *p != '\0'; p++, scan->at++) {
-		if (peek(scan) == (unsigned char)*p)
+		if (peek_char(scan) == (unsigned char)*p)
 			continue;
 		char where[64];
 		snprintf(where, sizeof(where), "in literal %s (expecting '%c')", word, *p);
-		return unfinished(scan, where);
+		return report_unfinished(scan, where);
 	}
 	return false;
 }
 
 static bool scalar_error(struct scan *scan)
 {
-	int c = peek(scan);
+	int c = peek_char(scan);
 	if (c == '"')
 		return string_error(scan);
-	if (c == '-' || digit(scan))
+	if (c == '-' || at_digit(scan))
 		return number_error(scan);
 	if (c == 't' || c == 'f' || c == 'n')
 		return literal_error(scan, c == 't' ? "true" : c == 'f' ? "false" : "null");
-	return wrong(scan, "looking for beginning of value");
+	return report_invalid(scan, "looking for beginning of value");
 }
 
-static bool in_object(const struct scan *scan)
+static bool is_in_object(const struct scan *scan)
 {
 	return (scan->stack[(scan->depth - 1) / 8] >> (scan->depth - 1) % 8 & 1) != 0;
 }
 
-static bool push(struct scan *scan, bool object)
+static bool push_container(struct scan *scan, bool object)
 {
 	if (scan->depth == APISERVER_JSON_DEPTH_MAX)
 		return false;
@@ -179,14 +180,14 @@ static bool push(struct scan *scan, bool object)
 /* `"key":` */
 static bool key_error(struct scan *scan)
 {
-	blanks(scan);
-	if (peek(scan) != '"')
-		return wrong(scan, "looking for beginning of object key string");
+	skip_blanks(scan);
+	if (peek_char(scan) != '"')
+		return report_invalid(scan, "looking for beginning of object key string");
 	if (string_error(scan))
 		return true;
-	blanks(scan);
-	if (peek(scan) != ':')
-		return wrong(scan, "after object key");
+	skip_blanks(scan);
+	if (peek_char(scan) != ':')
+		return report_invalid(scan, "after object key");
 	scan->at++;
 	return false;
 }
@@ -195,14 +196,14 @@ static bool key_error(struct scan *scan)
 static bool value_error(struct scan *scan)
 {
 	for (;;) {
-		blanks(scan);
-		int c = peek(scan);
+		skip_blanks(scan);
+		int c = peek_char(scan);
 		if (c != '{' && c != '[')
 			return scalar_error(scan);
-		if (!push(scan, c == '{'))
-			return wrong(scan, "exceeded max depth");
-		blanks(scan);
-		if (peek(scan) == (c == '{' ? '}' : ']')) {
+		if (!push_container(scan, c == '{'))
+			return report_invalid(scan, "exceeded max depth");
+		skip_blanks(scan);
+		if (peek_char(scan) == (c == '{' ? '}' : ']')) {
 			scan->at++;
 			scan->depth--;
 			return false;
@@ -213,18 +214,18 @@ static bool value_error(struct scan *scan)
 }
 
 /* What follows a value inside of something: its next member, or its end. */
-static bool behind_error(struct scan *scan)
+static bool after_value_error(struct scan *scan)
 {
 	while (scan->depth != 0) {
-		blanks(scan);
-		bool object = in_object(scan);
-		if (peek(scan) == ',') {
+		skip_blanks(scan);
+		bool object = is_in_object(scan);
+		if (peek_char(scan) == ',') {
 			scan->at++;
 			return (object && key_error(scan)) || value_error(scan);
 		}
-		if (peek(scan) != (object ? '}' : ']'))
-			return wrong(scan, object ? "after object key:value pair"
-						  : "after array element");
+		if (peek_char(scan) != (object ? '}' : ']'))
+			return report_invalid(scan, object ? "after object key:value pair"
+							   : "after array element");
 		scan->at++;
 		scan->depth--;
 	}
@@ -238,27 +239,9 @@ bool apiserver_json_error(struct slice text, struct strbuf *out)
 	s.stack = stack;
 	bool bad = value_error(&s);
 	while (!bad && s.depth != 0)
-		bad = behind_error(&s);
+		bad = after_value_error(&s);
 	if (bad)
 		return true;
-	blanks(&s);
-	return peek(&s) >= 0 && wrong(&s, "after top-level value");
-}
-
-const char *apiserver_json_kind(struct slice text)
-{
-	text = slice_trim(text);
-	switch (text.n != 0 ? text.p[0] : '\0') {
-	case '{':
-		return "object";
-	case '[':
-		return "array";
-	case '"':
-		return "string";
-	case 't':
-	case 'f':
-		return "bool";
-	default:
-		return "number";
-	}
+	skip_blanks(&s);
+	return peek_char(&s) >= 0 && report_invalid(&s, "after top-level value");
 }

@@ -11,5 +11,3 @@ enum { APISERVER_JSON_DEPTH_MAX = 2047 }; /* and a value, as jansson; Go has 100
 /* "unexpected end of JSON input", "invalid character 'x' after top-level value", ...; false, and
  * nothing added, when the text is JSON. */
 bool apiserver_json_error(struct slice text, struct strbuf *out);
-/* "array", "number", ...: what the text is, told by its first character. */
-const char *apiserver_json_kind(struct slice text);

@@ -31,7 +31,7 @@ static void skip_space(struct slice *text)
 		*text = slice_from(*text, 1);
 }
 
-static bool take(struct slice *slice, const char *text)
+static bool take_text(struct slice *slice, const char *text)
 {
 	if (!slice_starts(*slice, slice_of(text)))
 		return false;
@@ -57,12 +57,12 @@ static bool take_quoted(struct slice *text, struct slice *ret)
 	const char end[] = { text->p[0], '\0' };
 	*text = slice_from(*text, 1);
 	*ret = take_until(text, end);
-	return take(text, end);
+	return take_text(text, end);
 }
 
 static bool take_index(struct slice *text, struct step *ret)
 {
-	bool negative = take(text, "-");
+	bool negative = take_text(text, "-");
 	struct slice digits = take_until(text, "]");
 	uint64_t n;
 	if (digits.n > 9 || slice_u64(digits, &n) < 0)
@@ -76,15 +76,15 @@ static bool take_filter(struct slice *text, struct step *ret)
 {
 	*ret = (struct step){ .type = STEP_FILTER, .op = FILTER_EXISTS };
 	skip_space(text);
-	if (!take(text, "@"))
+	if (!take_text(text, "@"))
 		return false;
 	ret->name = slice_trim(take_until(text, "=!)"));
-	if (take(text, "=="))
+	if (take_text(text, "=="))
 		ret->op = FILTER_EQUAL;
-	else if (take(text, "!="))
+	else if (take_text(text, "!="))
 		ret->op = FILTER_DIFFERENT;
 	else
-		return take(text, ")");
+		return take_text(text, ")");
 	skip_space(text);
 	struct slice before = *text, quoted;
 	if (take_quoted(text, &quoted)) {
@@ -93,17 +93,17 @@ static bool take_filter(struct slice *text, struct step *ret)
 	} else {
 		ret->value = slice_trim(take_until(text, ")"));
 	}
-	return ret->value.n > 0 && take(text, ")");
+	return ret->value.n > 0 && take_text(text, ")");
 }
 
 /* Behind "[". */
 static bool take_bracket(struct slice *text, struct step *ret)
 {
 	bool ok;
-	if (take(text, "*")) {
+	if (take_text(text, "*")) {
 		*ret = (struct step){ .type = STEP_ALL };
 		ok = true;
-	} else if (take(text, "?(")) {
+	} else if (take_text(text, "?(")) {
 		ok = take_filter(text, ret);
 	} else if (text->n > 0 && (text->p[0] == '\'' || text->p[0] == '"')) {
 		*ret = (struct step){ .type = STEP_MEMBER };
@@ -111,12 +111,12 @@ static bool take_bracket(struct slice *text, struct step *ret)
 	} else {
 		ok = take_index(text, ret);
 	}
-	return ok && take(text, "]");
+	return ok && take_text(text, "]");
 }
 
 static bool take_member(struct slice *text, struct step *ret)
 {
-	*ret = (struct step){ .type = take(text, "*") ? STEP_ALL : STEP_MEMBER };
+	*ret = (struct step){ .type = take_text(text, "*") ? STEP_ALL : STEP_MEMBER };
 	if (ret->type == STEP_ALL)
 		return true;
 	ret->name = take_until(text, ".[");
@@ -131,22 +131,22 @@ static bool read_path(struct slice text, struct path *ret)
 		text = (struct slice){ text.p + 1, text.n - 2 };
 	if (text.n == 0)
 		return false;
-	take(&text, "$");
+	take_text(&text, "$");
 	while (text.n > 0) {
 		if (ret->n == APISERVER_JSONPATH_STEPS_MAX)
 			return false;
 		struct step *step = &ret->steps[ret->n++];
 		*step = (struct step){ .type = STEP_MEMBER };
-		bool ok = take(&text, "[")
-				  ? take_bracket(&text, step)
-				  : take(&text, ".") && (text.n == 0 || take_member(&text, step));
+		bool ok = take_text(&text, "[") ? take_bracket(&text, step)
+						: take_text(&text, ".") &&
+							  (text.n == 0 || take_member(&text, step));
 		if (!ok)
 			return false;
 	}
 	return true;
 }
 
-static bool check(struct slice text, int depth)
+static bool check_path(struct slice text, int depth)
 {
 	struct path p;
 	if (depth > APISERVER_JSONPATH_DEPTH_MAX || !read_path(text, &p))
@@ -155,7 +155,8 @@ static bool check(struct slice text, int depth)
 		const struct step *step = &p.steps[i];
 		if (step->name.n > APISERVER_JSONPATH_NAME_MAX_BYTES)
 			return false;
-		if (step->type == STEP_FILTER && step->name.n > 0 && !check(step->name, depth + 1))
+		if (step->type == STEP_FILTER && step->name.n > 0 &&
+		    !check_path(step->name, depth + 1))
 			return false;
 	}
 	return true;
@@ -163,14 +164,14 @@ static bool check(struct slice text, int depth)
 
 bool apiserver_jsonpath_check(const char *path)
 {
-	return check(slice_of(path), 0);
+	return check_path(slice_of(path), 0);
 }
 
 /* --- walking --- */
 
-static const json_t *walk(const json_t *v, const struct path *p, size_t at, int depth);
+static const json_t *walk_steps(const json_t *v, const struct path *p, size_t at, int depth);
 
-static const json_t *member(const json_t *value, struct slice name)
+static const json_t *get_member(const json_t *value, struct slice name)
 {
 	char key[APISERVER_JSONPATH_NAME_MAX_BYTES + 1];
 	size_t n = 0;
@@ -183,7 +184,7 @@ static const json_t *member(const json_t *value, struct slice name)
 	return json_object_get(value, key);
 }
 
-static bool equals(const json_t *value, struct slice text)
+static bool is_equal(const json_t *value, struct slice text)
 {
 	if (text.p[0] == '"' || text.p[0] == '\'')
 		return json_is_string(value) &&
@@ -198,49 +199,49 @@ static bool equals(const json_t *value, struct slice text)
 	return same;
 }
 
-static bool passes(const json_t *value, const struct step *step, int depth)
+static bool passes_filter(const json_t *value, const struct step *step, int depth)
 {
 	struct path p = { .n = 0 };
 	if (depth > APISERVER_JSONPATH_DEPTH_MAX ||
 	    (step->name.n > 0 && !read_path(step->name, &p)))
 		return false;
-	const json_t *left = walk(value, &p, 0, depth + 1);
+	const json_t *left = walk_steps(value, &p, 0, depth + 1);
 	switch (step->op) {
 	case FILTER_EXISTS:
 		return left != NULL;
 	case FILTER_EQUAL:
-		return left != NULL && equals(left, step->value);
+		return left != NULL && is_equal(left, step->value);
 	case FILTER_DIFFERENT:
-		return left != NULL && !equals(left, step->value);
+		return left != NULL && !is_equal(left, step->value);
 	}
 	return false;
 }
 
 /* The first of many that leads to something. */
-static const json_t *walk_all(const json_t *value, const struct path *path, size_t at, int depth)
+static const json_t *walk_each(const json_t *value, const struct path *path, size_t at, int depth)
 {
 	const struct step *step = &path->steps[at];
 	const json_t *found = NULL, *item;
 	const char *key;
 	size_t i;
 	json_array_foreach (api_tree(value), i, item) {
-		if (step->type == STEP_FILTER && !passes(item, step, depth))
+		if (step->type == STEP_FILTER && !passes_filter(item, step, depth))
 			continue;
-		found = walk(item, path, at + 1, depth);
+		found = walk_steps(item, path, at + 1, depth);
 		if (found != NULL)
 			return found;
 	}
 	if (step->type == STEP_FILTER)
 		return NULL;
 	json_object_foreach (api_tree(value), key, item) {
-		found = walk(item, path, at + 1, depth);
+		found = walk_steps(item, path, at + 1, depth);
 		if (found != NULL)
 			return found;
 	}
 	return NULL;
 }
 
-static const json_t *walk(const json_t *value, const struct path *path, size_t at, int depth)
+static const json_t *walk_steps(const json_t *value, const struct path *path, size_t at, int depth)
 {
 	for (; value != NULL && at < path->n; at++) {
 		const struct step *step = &path->steps[at];
@@ -248,7 +249,7 @@ static const json_t *walk(const json_t *value, const struct path *path, size_t a
 		switch (step->type) {
 		case STEP_MEMBER:
 			/* "." alone is the thing itself. */
-			value = step->name.n > 0 ? member(value, step->name) : value;
+			value = step->name.n > 0 ? get_member(value, step->name) : value;
 			break;
 		case STEP_INDEX:
 			n = step->index < 0 ? n + step->index : step->index;
@@ -256,7 +257,7 @@ static const json_t *walk(const json_t *value, const struct path *path, size_t a
 			break;
 		case STEP_ALL:
 		case STEP_FILTER:
-			return walk_all(value, path, at, depth);
+			return walk_each(value, path, at, depth);
 		}
 	}
 	return value;
@@ -265,5 +266,5 @@ static const json_t *walk(const json_t *value, const struct path *path, size_t a
 const json_t *apiserver_jsonpath_first(const json_t *object, const char *path)
 {
 	struct path p;
-	return read_path(slice_of(path), &p) ? walk(object, &p, 0, 0) : NULL;
+	return read_path(slice_of(path), &p) ? walk_steps(object, &p, 0, 0) : NULL;
 }

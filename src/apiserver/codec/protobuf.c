@@ -33,9 +33,9 @@ struct field {
 	struct slice bytes;
 };
 
-static int fail(struct reader *r, int code, const char *fmt, ...) PRINTF_LIKE(3, 4);
+static int fail_with(struct reader *r, int code, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
-static int fail(struct reader *reader, int code, const char *fmt, ...)
+static int fail_with(struct reader *reader, int code, const char *fmt, ...)
 {
 	va_list ap;
 	va_start(ap, fmt);
@@ -76,9 +76,9 @@ static int take_field(struct reader *reader, struct slice *text, struct field *r
 	if (text->n == 0)
 		return 0;
 	if (!take_varint(text, &tag))
-		return fail(reader, ERR_PARSE, "unexpected EOF");
+		return fail_with(reader, ERR_PARSE, "unexpected EOF");
 	if (tag >> 3 == 0 || tag >> 3 > UINT32_MAX >> 3)
-		return fail(reader, ERR_PARSE, "proto: illegal tag");
+		return fail_with(reader, ERR_PARSE, "proto: illegal tag");
 	ret->number = (unsigned)(tag >> 3);
 	ret->wire = (enum wire)(tag & 7);
 	bool fine = false;
@@ -88,7 +88,8 @@ static int take_field(struct reader *reader, struct slice *text, struct field *r
 		fine = take_varint(text, &n) && take_bytes(text, n, &ret->bytes);
 	else if (ret->wire == WIRE_64 || ret->wire == WIRE_32)
 		fine = take_bytes(text, ret->wire == WIRE_64 ? 8 : 4, &ret->bytes);
-	return fine ? 1 : fail(reader, ERR_PARSE, "proto: unexpected end or illegal wire type");
+	return fine ? 1
+		    : fail_with(reader, ERR_PARSE, "proto: unexpected end or illegal wire type");
 }
 
 /* ---- values ---- */
@@ -100,10 +101,10 @@ static const char *go_type(const json_t *schema)
 	return api_get_string(schema, "x-go.type");
 }
 
-static int text_of(struct reader *reader, struct slice text, json_t **ret)
+static int read_text(struct reader *reader, struct slice text, json_t **ret)
 {
 	*ret = json_stringn(text.n != 0 ? text.p : "", text.n);
-	return *ret != NULL ? 0 : fail(reader, ERR_PARSE, "proto: a text is not valid UTF-8");
+	return *ret != NULL ? 0 : fail_with(reader, ERR_PARSE, "proto: a text is not valid UTF-8");
 }
 
 /* The first field of a message, by number; all others are passed over. */
@@ -135,7 +136,7 @@ static int read_time(struct reader *reader, const json_t *schema, struct slice w
 		return 0;
 	}
 	if (seconds.varint > UINT64_MAX / NS_PER_S / 2 || nanos.varint >= NS_PER_S)
-		return fail(reader, ERR_PARSE, "proto: a time out of range");
+		return fail_with(reader, ERR_PARSE, "proto: a time out of range");
 	uint64_t ns = seconds.varint * NS_PER_S + nanos.varint;
 	*ret = json_string(micro ? api_micro_time(ns, text) : api_time(ns, text));
 	return 0;
@@ -155,7 +156,7 @@ static int read_int_or_string(struct reader *reader, const json_t *schema, struc
 	if (code < 0)
 		return code;
 	if (type.varint == 1)
-		return text_of(reader, text.bytes, ret);
+		return read_text(reader, text.bytes, ret);
 	*ret = json_integer((int32_t)number.varint);
 	return 0;
 }
@@ -167,7 +168,7 @@ static int read_quantity(struct reader *reader, const json_t *schema, struct sli
 	struct field text = { 0 };
 	(void)schema;
 	int code = find_field(reader, word, 1, &text);
-	return code < 0 ? code : text_of(reader, text.bytes, ret);
+	return code < 0 ? code : read_text(reader, text.bytes, ret);
 }
 
 /* {JSON} */
@@ -179,7 +180,8 @@ static int read_fields(struct reader *reader, const json_t *schema, struct slice
 	if (code < 0)
 		return code;
 	*ret = json_loadb(raw.bytes.p, raw.bytes.n, 0, NULL);
-	return *ret != NULL ? 0 : fail(reader, ERR_PARSE, "proto: managed fields are not JSON");
+	return *ret != NULL ? 0
+			    : fail_with(reader, ERR_PARSE, "proto: managed fields are not JSON");
 }
 
 static int read_base64(struct reader *reader, const json_t *schema, struct slice word, json_t **ret)
@@ -219,13 +221,13 @@ static int read_value(struct reader *reader, const json_t *schema, const struct 
 {
 	const char *type = api_get_string(schema, "type");
 	if (++reader->values > APISERVER_PROTOBUF_VALUES_MAX)
-		return fail(reader, ERR_LIMIT, "proto: more than %d values",
-			    APISERVER_PROTOBUF_VALUES_MAX);
+		return fail_with(reader, ERR_LIMIT, "proto: more than %d values",
+				 APISERVER_PROTOBUF_VALUES_MAX);
 	bool number = strcmp(type, "integer") == 0 || strcmp(type, "boolean") == 0;
 	if ((field->wire == WIRE_VARINT) != number || field->wire == WIRE_64 ||
 	    field->wire == WIRE_32)
-		return fail(reader, ERR_PARSE, "proto: wrong wireType = %d for field %u",
-			    (int)field->wire, field->number);
+		return fail_with(reader, ERR_PARSE, "proto: wrong wireType = %d for field %u",
+				 (int)field->wire, field->number);
 	for (size_t i = 0; i < ARRAY_LEN(specials); i++) {
 		if (strcmp(specials[i].type, go_type(schema)) == 0)
 			return specials[i].read(reader, schema, field->bytes, ret);
@@ -233,7 +235,7 @@ static int read_value(struct reader *reader, const json_t *schema, const struct 
 	if (number)
 		return read_number(schema, field->varint, ret);
 	if (strcmp(type, "string") == 0)
-		return text_of(reader, field->bytes, ret);
+		return read_text(reader, field->bytes, ret);
 	return read_message(reader, schema, field->bytes, ret);
 }
 
@@ -243,12 +245,13 @@ static int read_entry(struct reader *reader, const json_t *schema, const struct 
 {
 	struct field key = { 0 }, value = { 0 };
 	json_t *name = NULL, *v = NULL;
-	int code = field->wire == WIRE_BYTES ? find_field(reader, field->bytes, 1, &key)
-					     : fail(reader, ERR_PARSE, "proto: wrong wireType");
+	int code = field->wire == WIRE_BYTES
+			   ? find_field(reader, field->bytes, 1, &key)
+			   : fail_with(reader, ERR_PARSE, "proto: wrong wireType");
 	if (code == 0)
 		code = find_field(reader, field->bytes, 2, &value);
 	if (code == 0)
-		code = text_of(reader, key.bytes, &name);
+		code = read_text(reader, key.bytes, &name);
 	value.wire = WIRE_BYTES; /* one that is not there is empty */
 	if (code == 0)
 		code = read_value(reader, schema, &value, &v);
@@ -312,9 +315,9 @@ static int read_unknown(struct reader *reader, const json_t *schema, const struc
 {
 	if (!json_is_true(json_object_get(schema, "x-kubernetes-preserve-unknown-fields")))
 		return 0;
-	return fail(reader, ERR_UNSUPPORTED,
-		    "field %u of %s cannot be read from protobuf here: send it as JSON",
-		    field->number, go_type(schema));
+	return fail_with(reader, ERR_UNSUPPORTED,
+			 "field %u of %s cannot be read from protobuf here: send it as JSON",
+			 field->number, go_type(schema));
 }
 
 static int read_fields_of(struct reader *reader, const json_t *schema, struct slice text,
@@ -357,12 +360,12 @@ static int read_envelope(struct reader *reader, struct slice body, struct envelo
 	static const char magic[4] = { 'k', '8', 's', '\0' };
 	struct field type = { 0 }, raw = { 0 }, version = { 0 }, kind = { 0 };
 	if (body.n < sizeof(magic) || memcmp(body.p, magic, sizeof(magic)) != 0)
-		return fail(reader, ERR_PARSE,
-			    "provided data does not appear to be a protobuf message, "
-			    "expected prefix [107 56 115 0]");
+		return fail_with(reader, ERR_PARSE,
+				 "provided data does not appear to be a protobuf message, "
+				 "expected prefix [107 56 115 0]");
 	body = slice_from(body, sizeof(magic));
 	if (body.n == 0)
-		return fail(reader, ERR_PARSE, "empty body");
+		return fail_with(reader, ERR_PARSE, "empty body");
 	int code = find_field(reader, body, 1, &type);
 	if (code == 0)
 		code = find_field(reader, body, 2, &raw);
@@ -371,9 +374,9 @@ static int read_envelope(struct reader *reader, struct slice body, struct envelo
 	if (code == 0)
 		code = find_field(reader, type.bytes, 2, &kind);
 	if (code == 0)
-		code = text_of(reader, version.bytes, &ret->version);
+		code = read_text(reader, version.bytes, &ret->version);
 	if (code == 0)
-		code = text_of(reader, kind.bytes, &ret->kind);
+		code = read_text(reader, kind.bytes, &ret->kind);
 	ret->raw = raw.bytes;
 	return code;
 }
@@ -389,14 +392,14 @@ static const json_t *schema_of(const json_t *head)
 	return NULL;
 }
 
-static int decode(struct reader *reader, const json_t *head, struct slice raw, json_t **ret)
+static int decode_object(struct reader *reader, const json_t *head, struct slice raw, json_t **ret)
 {
 	const json_t *schema = schema_of(head);
 	json_t *o = NULL;
 	if (schema == NULL)
-		return fail(reader, ERR_UNSUPPORTED,
-			    "no protobuf bodies of kind \"%s\" in version \"%s\"", api_kind(head),
-			    api_version(head));
+		return fail_with(reader, ERR_UNSUPPORTED,
+				 "no protobuf bodies of kind \"%s\" in version \"%s\"",
+				 api_kind(head), api_version(head));
 	int code = read_message(reader, schema, raw, &o);
 	if (code < 0)
 		return code;
@@ -414,7 +417,7 @@ int apiserver_protobuf_decode(struct slice body, json_t **ret, char *err, size_t
 	int code = read_envelope(&r, body, &e);
 	if (code == 0) {
 		head = json_pack("{sO,sO}", "apiVersion", e.version, "kind", e.kind);
-		code = decode(&r, head, e.raw, ret);
+		code = decode_object(&r, head, e.raw, ret);
 	}
 	json_decref(head);
 	json_decref(e.version);

@@ -1,5 +1,7 @@
 /* Bodies as strict decoding sees them. Two walks: one over the tree, for values of wrong types, and
  * one over the text, since a tree does not show that a key stood twice. */
+#include "apiserver/codec/strict.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,8 +9,7 @@
 #include "api/meta.h"
 #include "api/tree.h"
 #include "apiserver/codec/json_error.h"
-#include "apiserver/kind/resource.h"
-#include "apiserver/codec/strict_priv.h"
+#include "apiserver/codec/strict_type.h"
 #include "base/err.h"
 #include "base/map.h"
 #include "base/mem.h"
@@ -16,14 +17,14 @@
 
 /* ---- schemas ---- */
 
-static const json_t *property(const json_t *schema, const char *key)
+static const json_t *property_of(const json_t *schema, const char *key)
 {
 	const json_t *p = json_object_get(json_object_get(schema, "properties"), key);
 	return p != NULL ? p : json_object_get(schema, "additionalProperties");
 }
 
 /* May anything stand there? */
-static bool is_open(const json_t *schema)
+static bool preserves_unknown(const json_t *schema)
 {
 	return json_is_true(json_object_get(schema, "x-kubernetes-preserve-unknown-fields"));
 }
@@ -63,7 +64,7 @@ static void skip_word(struct scan *scan)
 	while (scan->p < scan->end && memchr(ends, *scan->p, sizeof(ends)) == NULL);
 }
 
-static char *unquoted(struct slice token)
+static char *unquote_token(struct slice token)
 {
 	if (memchr(token.p, '\\', token.n) == NULL)
 		return xstrndup(token.p + 1, token.n - 2);
@@ -73,7 +74,7 @@ static char *unquoted(struct slice token)
 	return text;
 }
 
-static void note(struct scan *scan, bool unknown)
+static void note_field(struct scan *scan, bool unknown)
 {
 	char *text = xasprintf("%s field \"%s\"", unknown ? "unknown" : "duplicate", scan->path.s);
 	if (unknown && !scan->built_in)
@@ -82,22 +83,29 @@ static void note(struct scan *scan, bool unknown)
 		vec_push(&scan->doubled, text);
 }
 
+static void free_lines(char **values, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		free(values[i]);
+	free(values);
+}
+
 static void scan_value(struct scan *s, const json_t *schema, bool described);
 
 /* One member; `seen` are the keys before it. What a built-in kind does not know is not looked
  * into. */
 static void scan_member(struct scan *scan, const json_t *schema, bool described, struct map *seen)
 {
-	CLEANUP(freep) char *key = unquoted(string_token(scan));
+	CLEANUP(freep) char *key = unquote_token(string_token(scan));
 	size_t n = scan->path.n;
-	const json_t *member = described ? property(schema, key) : NULL;
-	bool unknown = described && member == NULL && !is_open(schema);
+	const json_t *member = described ? property_of(schema, key) : NULL;
+	bool unknown = described && member == NULL && !preserves_unknown(schema);
 	bool again = map_set(seen, slice_of(key), scan) != NULL;
 	strbuf_addf(&scan->path, "%s%s", n != 0 ? "." : "", key);
 	if (again && !(unknown && scan->built_in))
-		note(scan, false);
+		note_field(scan, false);
 	if (unknown && !again)
-		note(scan, true);
+		note_field(scan, true);
 	skip_blanks(scan);
 	scan->p++; /* : */
 	if (unknown && scan->built_in) {
@@ -105,7 +113,7 @@ static void scan_member(struct scan *scan, const json_t *schema, bool described,
 		scan_value(&quiet, NULL, false);
 		scan->p = quiet.p;
 		strbuf_done(&quiet.path);
-		strict_lines_done(quiet.doubled.v, quiet.doubled.n);
+		free_lines(quiet.doubled.v, quiet.doubled.n);
 	} else {
 		scan_value(scan, member, member != NULL);
 	}
@@ -151,7 +159,7 @@ static void scan_value(struct scan *scan, const json_t *schema, bool described)
 	const json_t *open = json_object_get(schema, "properties");
 	bool known = described &&
 		     (open != NULL || json_object_get(schema, "additionalProperties") != NULL ||
-		      json_object_get(schema, "items") != NULL || !is_open(schema));
+		      json_object_get(schema, "items") != NULL || !preserves_unknown(schema));
 	skip_blanks(scan);
 	if (scan->p >= scan->end)
 		return;
@@ -165,16 +173,9 @@ static void scan_value(struct scan *scan, const json_t *schema, bool described)
 		skip_word(scan);
 }
 
-static int by_text(const void *left, const void *right)
+static int compare_lines(const void *left, const void *right)
 {
 	return strcmp(*(char *const *)left, *(char *const *)right);
-}
-
-void strict_lines_done(char **values, size_t len)
-{
-	for (size_t i = 0; i < len; i++)
-		free(values[i]);
-	free(values);
 }
 
 static bool has_line(const json_t *list, const char *text)
@@ -188,7 +189,7 @@ static bool has_line(const json_t *list, const char *text)
 
 static void add_lines(json_t *out, char *const *values, size_t len)
 {
-	for (size_t i = 0; i < len && json_array_size(out) < STRICT_LINES_MAX; i++) {
+	for (size_t i = 0; i < len && json_array_size(out) < APISERVER_STRICT_LINES_MAX; i++) {
 		if (!has_line(out, values[i]))
 			json_array_append_new(out, json_string(values[i]));
 	}
@@ -203,11 +204,11 @@ static void scan_text(const struct apiserver_resource *resource, struct slice bo
 			  .built_in = resource->built_in };
 	scan_value(&s, resource->openapi, true);
 	if (s.unknown.n != 0)
-		qsort(s.unknown.v, s.unknown.n, sizeof(*s.unknown.v), by_text);
+		qsort(s.unknown.v, s.unknown.n, sizeof(*s.unknown.v), compare_lines);
 	add_lines(warnings, s.doubled.v, s.doubled.n);
 	add_lines(warnings, s.unknown.v, s.unknown.n);
-	strict_lines_done(s.doubled.v, s.doubled.n);
-	strict_lines_done(s.unknown.v, s.unknown.n);
+	free_lines(s.doubled.v, s.doubled.n);
+	free_lines(s.unknown.v, s.unknown.n);
 	strbuf_done(&s.path);
 }
 
@@ -218,10 +219,10 @@ static bool is_json(struct slice text)
 	return text.n != 0 && text.p[0] == '{' && !apiserver_json_error(text, &why);
 }
 
-int apiserver_strict(const struct apiserver_resource *resource, struct slice body,
-		     const json_t *object, json_t *warnings, char *err, size_t err_n)
+int apiserver_strict_decode(const struct apiserver_resource *resource, struct slice body,
+			    const json_t *object, json_t *warnings, char *err, size_t err_n)
 {
-	int code = strict_types(resource, object, err, err_n);
+	int code = apiserver_strict_type_check(resource, object, err, err_n);
 	struct slice text = slice_trim(body);
 	if (code < 0)
 		return code;

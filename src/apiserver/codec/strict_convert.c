@@ -1,12 +1,14 @@
 /* What a strategic merge patch made is not read as a body: the server turns the tree into its Go
  * types. Values of wrong types have other words there: `cannot convert int64 to v1.Protocol`. */
+#include "apiserver/codec/strict_convert.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "api/meta.h"
 #include "api/tree.h"
-#include "apiserver/codec/strict_priv.h"
+#include "apiserver/codec/strict_value.h"
 #include "base/err.h"
 #include "base/strbuf.h"
 
@@ -15,10 +17,10 @@ struct told {
 	size_t err_n;
 };
 
-static int check(const struct told *t, const json_t *schema, const json_t *v);
+static int check_value(const struct told *t, const json_t *schema, const json_t *v);
 
 /* Go's kind of a value in a tree. */
-static const char *kind_of(const json_t *value)
+static const char *go_kind_of(const json_t *value)
 {
 	if (json_is_string(value))
 		return "string";
@@ -29,24 +31,24 @@ static const char *kind_of(const json_t *value)
 	return json_is_array(value) ? "slice" : "map";
 }
 
-static int say(const struct told *told, const char *before, const char *word)
+static int fail_with(const struct told *told, const char *before, const char *word)
 {
 	snprintf(told->err, told->err_n, "%s%s", before, word);
 	return ERR_TYPE;
 }
 
-static int say_convert(const struct told *told, const json_t *value, const char *type)
+static int fail_convert(const struct told *told, const json_t *value, const char *type)
 {
-	snprintf(told->err, told->err_n, "cannot convert %s to %s", kind_of(value), type);
+	snprintf(told->err, told->err_n, "cannot convert %s to %s", go_kind_of(value), type);
 	return ERR_TYPE;
 }
 
-static int say_unmarshal(const struct told *told, const json_t *value, const char *type)
+static int fail_unmarshal(const struct told *told, const json_t *value, const char *type)
 {
 	const char *word = json_is_number(value)   ? "number"
 			   : json_is_array(value)  ? "array"
 			   : json_is_object(value) ? "object"
-						   : kind_of(value);
+						   : go_kind_of(value);
 	char number[64] = "";
 	if (json_is_real(value))
 		snprintf(number, sizeof(number), " %g", json_real_value(value));
@@ -63,22 +65,23 @@ static int check_special(const struct told *told, const json_t *value, const cha
 	if (strcmp(type, "intstr.IntOrString") == 0)
 		return json_is_string(value) || json_is_integer(value)
 			       ? 0
-			       : say_unmarshal(told, value, "int32");
+			       : fail_unmarshal(told, value, "int32");
 	if (strcmp(type, "resource.Quantity") == 0)
-		return strict_bad_quantity(value, told->err, told->err_n) ? ERR_TYPE : 0;
+		return apiserver_strict_value_bad_quantity(value, told->err, told->err_n) ? ERR_TYPE
+											  : 0;
 	if (strcmp(type, "[]uint8") == 0) {
 		if (!json_is_string(value))
-			return say(told, "cannot restore slice from ", kind_of(value));
-		return strict_bad_base64(s, err, sizeof(err))
-			       ? say(told, "error decoding from json: ", err)
+			return fail_with(told, "cannot restore slice from ", go_kind_of(value));
+		return apiserver_strict_value_bad_base64(s, err, sizeof(err))
+			       ? fail_with(told, "error decoding from json: ", err)
 			       : 0;
 	}
 	bool micro = strcmp(type, "v1.MicroTime") == 0;
 	if (!micro && strcmp(type, "v1.Time") != 0)
 		return 1;
 	if (!json_is_string(value))
-		return say_unmarshal(told, value, "string");
-	return strict_bad_time(s, micro, told->err, told->err_n) ? ERR_TYPE : 0;
+		return fail_unmarshal(told, value, "string");
+	return apiserver_strict_value_bad_time(s, micro, told->err, told->err_n) ? ERR_TYPE : 0;
 }
 
 static int check_object(const struct told *told, const json_t *schema, const json_t *value)
@@ -91,19 +94,19 @@ static int check_object(const struct told *told, const json_t *schema, const jso
 	if (members == NULL && others == NULL)
 		return 0;
 	if (!json_is_object(value))
-		return say(told,
-			   members != NULL ? "cannot restore struct from: "
-					   : "cannot restore map from ",
-			   kind_of(value));
+		return fail_with(told,
+				 members != NULL ? "cannot restore struct from: "
+						 : "cannot restore map from ",
+				 go_kind_of(value));
 	json_object_foreach (api_tree(members), key, each) {
 		if (r == 0)
-			r = check(told, each, json_object_get(value, key));
+			r = check_value(told, each, json_object_get(value, key));
 	}
 	if (members != NULL || !json_is_object(others))
 		return r;
 	json_object_foreach (api_tree(value), key, each) {
 		if (r == 0)
-			r = check(told, others, each);
+			r = check_value(told, others, each);
 	}
 	return r;
 }
@@ -112,9 +115,9 @@ static int check_array(const struct told *told, const json_t *schema, const json
 {
 	int r = 0;
 	if (!json_is_array(value))
-		return say(told, "cannot restore slice from ", kind_of(value));
+		return fail_with(told, "cannot restore slice from ", go_kind_of(value));
 	for (size_t i = 0; r == 0 && i < json_array_size(value); i++)
-		r = check(told, json_object_get(schema, "items"), json_array_get(value, i));
+		r = check_value(told, json_object_get(schema, "items"), json_array_get(value, i));
 	return r;
 }
 
@@ -129,21 +132,21 @@ static int check_scalar(const struct told *told, const json_t *schema, const jso
 		if (json_is_string(value))
 			return 0;
 		return json_is_integer(value)
-			       ? say_convert(told, value, name[0] != '\0' ? name : "string")
-			       : say(told, "unrecognized type: ", "string");
+			       ? fail_convert(told, value, name[0] != '\0' ? name : "string")
+			       : fail_with(told, "unrecognized type: ", "string");
 	}
 	if (strcmp(type, "boolean") == 0)
-		return json_is_boolean(value) ? 0 : say(told, "unrecognized type: ", "bool");
+		return json_is_boolean(value) ? 0 : fail_with(told, "unrecognized type: ", "bool");
 	if (strcmp(type, "integer") != 0 || json_is_integer(value))
 		return 0;
 	if (format[0] == '\0')
 		format = "int64";
 	if (!json_is_real(value))
-		return say(told, "unrecognized type: ", format);
-	return say_convert(told, value, name[0] != '\0' ? name : format);
+		return fail_with(told, "unrecognized type: ", format);
+	return fail_convert(told, value, name[0] != '\0' ? name : format);
 }
 
-static int check(const struct told *told, const json_t *schema, const json_t *value)
+static int check_value(const struct told *told, const json_t *schema, const json_t *value)
 {
 	const char *type = api_get_string(schema, "type");
 	if (value == NULL || json_is_null(value))
@@ -158,16 +161,16 @@ static int check(const struct told *told, const json_t *schema, const json_t *va
 	return check_scalar(told, schema, value);
 }
 
-int apiserver_convert(const struct apiserver_resource *resource, const json_t *object, char *err,
-		      size_t err_n)
+int apiserver_strict_convert(const struct apiserver_resource *resource, const json_t *object,
+			     char *err, size_t err_n)
 {
 	const struct told t = { err, err_n };
-	return check(&t, resource->openapi, object);
+	return check_value(&t, resource->openapi, object);
 }
 
 /* ---- numbers ---- */
 
-static void narrow(const json_t *schema, json_t *value)
+static void narrow_value(const json_t *schema, json_t *value)
 {
 	const json_t *members = json_object_get(schema, "properties");
 	const json_t *below =
@@ -178,12 +181,12 @@ static void narrow(const json_t *schema, json_t *value)
 	if (json_is_integer(value) && strcmp(api_get_string(schema, "format"), "int32") == 0)
 		json_integer_set(value, (int32_t)(uint32_t)(uint64_t)json_integer_value(value));
 	json_object_foreach (value, key, each)
-		narrow(members != NULL ? json_object_get(members, key) : below, each);
+		narrow_value(members != NULL ? json_object_get(members, key) : below, each);
 	json_array_foreach (value, i, each)
-		narrow(below, each);
+		narrow_value(below, each);
 }
 
-void apiserver_narrow(const struct apiserver_resource *resource, json_t *object)
+void apiserver_strict_narrow(const struct apiserver_resource *resource, json_t *object)
 {
-	narrow(resource->openapi, object);
+	narrow_value(resource->openapi, object);
 }

@@ -1,12 +1,14 @@
 /* Values of wrong types, worded as Go's decoder does: `json: cannot unmarshal number into Go struct
  * field ServicePort.spec.ports.port of type int32`. */
+#include "apiserver/codec/strict_type.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "api/meta.h"
 #include "api/tree.h"
-#include "apiserver/codec/strict_priv.h"
+#include "apiserver/codec/strict_value.h"
 #include "base/err.h"
 #include "base/strbuf.h"
 
@@ -17,9 +19,9 @@ struct walk {
 	size_t err_n;
 };
 
-static int check(struct walk *w, const json_t *schema, const json_t *v);
+static int check_value(struct walk *w, const json_t *schema, const json_t *v);
 
-static const char *go_type(const json_t *schema)
+static const char *go_type_of(const json_t *schema)
 {
 	return api_text(json_object_get(json_object_get(schema, "x-go"), "type"));
 }
@@ -28,8 +30,8 @@ static void add_type(struct strbuf *out, const json_t *schema)
 {
 	const char *type = api_get_string(schema, "type"),
 		   *format = api_get_string(schema, "format");
-	if (go_type(schema)[0] != '\0')
-		strbuf_adds(out, go_type(schema));
+	if (go_type_of(schema)[0] != '\0')
+		strbuf_adds(out, go_type_of(schema));
 	else if (strcmp(type, "array") == 0)
 		strbuf_adds(out, "[]"), add_type(out, json_object_get(schema, "items"));
 	else if (strcmp(type, "object") == 0)
@@ -41,7 +43,7 @@ static void add_type(struct strbuf *out, const json_t *schema)
 		strbuf_adds(out, strcmp(type, "boolean") == 0 ? "bool" : "string");
 }
 
-static const char *value_word(const json_t *value)
+static const char *json_type_name(const json_t *value)
 {
 	if (json_is_boolean(value))
 		return "bool";
@@ -53,7 +55,7 @@ static const char *value_word(const json_t *value)
 }
 
 /* `number`: a number that does not fit is told. */
-static int refuse(struct walk *walk, const json_t *value, const char *number, const char *type)
+static int fail_value(struct walk *walk, const json_t *value, const char *number, const char *type)
 {
 	char place[512];
 	if (walk->owner[0] != '\0')
@@ -61,15 +63,15 @@ static int refuse(struct walk *walk, const json_t *value, const char *number, co
 	else
 		snprintf(place, sizeof(place), "Go value");
 	snprintf(walk->err, walk->err_n, "json: cannot unmarshal %s%s%s into %s of type %s",
-		 value_word(value), number[0] != '\0' ? " " : "", number, place, type);
+		 json_type_name(value), number[0] != '\0' ? " " : "", number, place, type);
 	return ERR_TYPE;
 }
 
-static int refuse_type(struct walk *walk, const json_t *schema, const json_t *value)
+static int fail_type(struct walk *walk, const json_t *schema, const json_t *value)
 {
 	CLEANUP(strbuf_done) struct strbuf type = STRBUF_INIT;
 	add_type(&type, schema);
-	return refuse(walk, value, "", type.s);
+	return fail_value(walk, value, "", type.s);
 }
 
 static int check_integer(struct walk *walk, const json_t *value, const char *type)
@@ -77,13 +79,13 @@ static int check_integer(struct walk *walk, const json_t *value, const char *typ
 	bool narrow = strcmp(type, "int32") == 0;
 	char number[64];
 	if (!json_is_number(value))
-		return refuse(walk, value, "", type);
+		return fail_value(walk, value, "", type);
 	if (json_is_integer(value) && (!narrow || (json_integer_value(value) >= INT32_MIN &&
 						   json_integer_value(value) <= INT32_MAX)))
 		return 0;
 	snprintf(number, sizeof(number), json_is_integer(value) ? "%.0f" : "%g",
 		 json_number_value(value));
-	return refuse(walk, value, number, type);
+	return fail_value(walk, value, number, type);
 }
 
 /* Types that read themselves. */
@@ -93,12 +95,15 @@ static int check_special(struct walk *walk, const json_t *value, const char *typ
 	if (strcmp(type, "intstr.IntOrString") == 0)
 		return json_is_string(value) ? 0 : check_integer(walk, value, "int32");
 	if (strcmp(type, "resource.Quantity") == 0)
-		return strict_bad_quantity(value, walk->err, walk->err_n) ? ERR_TYPE : 0;
+		return apiserver_strict_value_bad_quantity(value, walk->err, walk->err_n) ? ERR_TYPE
+											  : 0;
 	if (!json_is_string(value))
-		return refuse(walk, value, "", strcmp(type, "[]uint8") == 0 ? type : "string");
-	bool bad = strcmp(type, "[]uint8") == 0
-			   ? strict_bad_base64(api_text(value), walk->err, walk->err_n)
-			   : strict_bad_time(api_text(value), micro, walk->err, walk->err_n);
+		return fail_value(walk, value, "", strcmp(type, "[]uint8") == 0 ? type : "string");
+	bool bad =
+		strcmp(type, "[]uint8") == 0
+			? apiserver_strict_value_bad_base64(api_text(value), walk->err, walk->err_n)
+			: apiserver_strict_value_bad_time(api_text(value), micro, walk->err,
+							  walk->err_n);
 	return bad ? ERR_TYPE : 0;
 }
 
@@ -116,7 +121,7 @@ static bool is_special(const char *type)
 static int check_struct(struct walk *walk, const json_t *schema, const json_t *members,
 			const json_t *val)
 {
-	const char *key, *owner = walk->owner, *name = strchr(go_type(schema), '.');
+	const char *key, *owner = walk->owner, *name = strchr(go_type_of(schema), '.');
 	size_t n = walk->path.n;
 	json_t *value;
 	int r = 0;
@@ -127,7 +132,7 @@ static int check_struct(struct walk *walk, const json_t *schema, const json_t *m
 		if (member == NULL)
 			continue;
 		strbuf_addf(&walk->path, "%s%s", n != 0 ? "." : "", key);
-		r = check(walk, member, value);
+		r = check_value(walk, member, value);
 		walk->path.s[walk->path.n = n] = '\0';
 		if (r < 0)
 			return r;
@@ -143,13 +148,13 @@ static int check_object(struct walk *walk, const json_t *schema, const json_t *v
 	const char *key;
 	json_t *value;
 	if (!json_is_object(val))
-		return refuse_type(walk, schema, val);
+		return fail_type(walk, schema, val);
 	if (members != NULL)
 		return check_struct(walk, schema, members, val);
 	if (!json_is_object(others))
 		return 0;
 	json_object_foreach (api_tree(val), key, value) {
-		int r = check(walk, others, value);
+		int r = check_value(walk, others, value);
 		if (r < 0)
 			return r;
 	}
@@ -161,22 +166,22 @@ static int check_array(struct walk *walk, const json_t *schema, const json_t *va
 	size_t i;
 	json_t *item;
 	if (!json_is_array(value))
-		return refuse_type(walk, schema, value);
+		return fail_type(walk, schema, value);
 	json_array_foreach (api_tree(value), i, item) {
-		int r = check(walk, json_object_get(schema, "items"), item);
+		int r = check_value(walk, json_object_get(schema, "items"), item);
 		if (r < 0)
 			return r;
 	}
 	return 0;
 }
 
-static int check(struct walk *walk, const json_t *schema, const json_t *value)
+static int check_value(struct walk *walk, const json_t *schema, const json_t *value)
 {
 	const char *type = api_get_string(schema, "type");
 	if (json_is_null(value))
 		return 0; /* as if it was not there */
-	if (is_special(go_type(schema)))
-		return check_special(walk, value, go_type(schema));
+	if (is_special(go_type_of(schema)))
+		return check_special(walk, value, go_type_of(schema));
 	if (strcmp(type, "object") == 0)
 		return check_object(walk, schema, value);
 	if (strcmp(type, "array") == 0)
@@ -185,20 +190,20 @@ static int check(struct walk *walk, const json_t *schema, const json_t *value)
 		return check_integer(walk, value, api_get_string(schema, "format"));
 	if ((strcmp(type, "string") == 0 && !json_is_string(value)) ||
 	    (strcmp(type, "boolean") == 0 && !json_is_boolean(value)))
-		return refuse_type(walk, schema, value);
+		return fail_type(walk, schema, value);
 	return 0;
 }
 
-int strict_types(const struct apiserver_resource *resource, const json_t *object, char *err,
-		 size_t err_n)
+int apiserver_strict_type_check(const struct apiserver_resource *resource, const json_t *object,
+				char *err, size_t err_n)
 {
 	struct walk w = { .owner = "", .path = STRBUF_INIT, .err = err, .err_n = err_n };
 	const json_t *meta = json_object_get(object, "metadata");
 	int code = 0;
 	if (resource->built_in)
-		code = check(&w, resource->openapi, object);
+		code = check_value(&w, resource->openapi, object);
 	else if (meta != NULL)
-		code = check(&w, apiserver_objectmeta_schema(), meta);
+		code = check_value(&w, apiserver_objectmeta_schema(), meta);
 	strbuf_done(&w.path);
 	return code;
 }

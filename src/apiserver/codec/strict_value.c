@@ -1,12 +1,13 @@
 /* What Go's readers of times and base64 say of a bad text. */
+#include "apiserver/codec/strict_value.h"
+
 #include <stdio.h>
 #include <string.h>
 
 #include "api/tree.h"
-#include "apiserver/codec/strict_priv.h"
+#include "base/text/base64.h"
 #include "base/mem.h"
 #include "base/slice.h"
-#include "base/text/base64.h"
 
 /* A piece of a layout: digits, or a mark that must stand there. */
 struct piece {
@@ -35,7 +36,7 @@ static unsigned days_in(unsigned year, unsigned month)
 }
 
 /* "Z" or an offset as +02:00 at the end; what is left when it is not one. */
-static const char *zone_rest(const char *text)
+static const char *skip_zone(const char *text)
 {
 	unsigned n;
 	if (text[0] == 'Z')
@@ -46,7 +47,7 @@ static const char *zone_rest(const char *text)
 	return NULL;
 }
 
-static size_t fraction(const char *text)
+static size_t fraction_length(const char *text)
 {
 	size_t n = 1;
 	if (text[0] != '.' || !ascii_isdigit(text[1]))
@@ -80,11 +81,11 @@ static struct failure read_time(const char *text, bool micro)
 			return (struct failure){ .range = p->what };
 		text += p->digits != 0 ? p->digits : 1;
 	}
-	size_t n = fraction(text);
+	size_t n = fraction_length(text);
 	if (micro && n < 7)
 		return (struct failure){ .rest = text, .layout = ".000000" };
 	text += micro ? 7 : n; /* a dot and six digits */
-	const char *rest = zone_rest(text);
+	const char *rest = skip_zone(text);
 	if (rest == NULL)
 		return (struct failure){ .rest = text, .layout = "Z07:00" };
 	if (*rest != '\0')
@@ -94,7 +95,7 @@ static struct failure read_time(const char *text, bool micro)
 	return (struct failure){ 0 };
 }
 
-bool strict_bad_time(const char *text, bool micro, char *err, size_t err_n)
+bool apiserver_strict_value_bad_time(const char *text, bool micro, char *err, size_t err_n)
 {
 	static const char *const layouts[] = { "2006-01-02T15:04:05Z07:00",
 					       "2006-01-02T15:04:05.000000Z07:00" };
@@ -117,7 +118,7 @@ static size_t skip_breaks(const char *text, size_t index)
 }
 
 /* Where the text stops being base64; -1 when it does not. */
-static ptrdiff_t bad_base64_at(const char *text)
+static ptrdiff_t find_bad_base64(const char *text)
 {
 	size_t n = strlen(text), i = 0;
 	for (size_t k = 0;; k++) { /* k: digits so far */
@@ -143,9 +144,9 @@ static ptrdiff_t bad_base64_at(const char *text)
 	}
 }
 
-bool strict_bad_base64(const char *text, char *err, size_t err_n)
+bool apiserver_strict_value_bad_base64(const char *text, char *err, size_t err_n)
 {
-	ptrdiff_t at = bad_base64_at(text);
+	ptrdiff_t at = find_bad_base64(text);
 	if (at >= 0)
 		snprintf(err, err_n, "illegal base64 data at input byte %td", at);
 	return at >= 0;
@@ -204,7 +205,7 @@ static const char *quantity_error(struct slice text)
 	return whole + part == 0 && text.n != 0 ? "unable to parse numeric part of quantity" : NULL;
 }
 
-bool strict_bad_quantity(const json_t *value, char *err, size_t err_n)
+bool apiserver_strict_value_bad_quantity(const json_t *value, char *err, size_t err_n)
 {
 	CLEANUP(freep)
 	char *text = json_is_string(value) ? NULL : json_dumps(value, JSON_ENCODE_ANY);

@@ -104,7 +104,7 @@ static void add_path_cell(struct strbuf *out, const struct apiserver_table *tabl
 
 static void add_cells(struct strbuf *out, const struct apiserver_table *table, const json_t *object)
 {
-	const struct apiserver_resource *r = table->r;
+	const struct apiserver_resource *r = table->resource;
 	json_t *own = r->strategy->cells != NULL ? r->strategy->cells(object, table->now_s) : NULL;
 	strbuf_adds(out, "\"cells\":[");
 	for (size_t i = 0; i < r->n_columns; i++) {
@@ -146,7 +146,7 @@ void apiserver_table_begin(struct strbuf *out, const struct apiserver_table *tab
 		strbuf_adds(out, "{}");
 	strbuf_adds(out, ",\"columnDefinitions\":");
 	if (columns)
-		add_columns(out, table->r);
+		add_columns(out, table->resource);
 	else
 		strbuf_adds(out, "null");
 	strbuf_adds(out, ",\"rows\":[");
@@ -166,7 +166,7 @@ void apiserver_table_row(struct strbuf *out, const struct apiserver_table *table
 		add_tree(out, object);
 		break;
 	case APISERVER_INCLUDE_METADATA:
-		apiserver_partial(out, table->meta_version, object);
+		apiserver_table_partial(out, table->meta_version, object);
 		break;
 	}
 	strbuf_addc(out, '}');
@@ -190,7 +190,7 @@ void apiserver_table_object(struct strbuf *out, const struct apiserver_table *ta
 	json_decref(meta);
 }
 
-void apiserver_partial(struct strbuf *out, const char *meta_version, const json_t *object)
+void apiserver_table_partial(struct strbuf *out, const char *meta_version, const json_t *object)
 {
 	const json_t *meta = json_object_get(object, "metadata");
 	strbuf_addf(out,

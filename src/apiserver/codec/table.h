@@ -19,7 +19,7 @@ enum apiserver_include {
 };
 
 struct apiserver_table {
-	const struct apiserver_resource *r;
+	const struct apiserver_resource *resource;
 	const char *meta_version; /* as of struct apiserver_accept */
 	enum apiserver_include include;
 	uint64_t now_s; /* ages count to here */
@@ -42,4 +42,4 @@ void apiserver_table_object(struct strbuf *out, const struct apiserver_table *ta
 			    const json_t *object, bool columns);
 
 /* {"kind":"PartialObjectMetadata",...}; items of a PartialObjectMetadataList are written so too. */
-void apiserver_partial(struct strbuf *out, const char *meta_version, const json_t *object);
+void apiserver_table_partial(struct strbuf *out, const char *meta_version, const json_t *object);

@@ -17,14 +17,15 @@ static void round_trip(void **state)
 	struct strbuf token = STRBUF_INIT, after = STRBUF_INIT, err = STRBUF_INIT;
 	int64_t rv = 0;
 	(void)state;
-	apiserver_token_make(&token, "core/configmaps/a/b?>", "core/configmaps/", 7);
+	apiserver_continue_token_make(&token, "core/configmaps/a/b?>", "core/configmaps/", 7);
 	assert_null(strpbrk(token.s, "+/="));
-	assert_int_equal(apiserver_token_read(token.s, "core/configmaps/", &after, &rv, &err), 0);
+	assert_int_equal(
+		apiserver_continue_token_read(token.s, "core/configmaps/", &after, &rv, &err), 0);
 	assert_string_equal(after.s, "core/configmaps/a/b?>");
 	assert_int_equal(rv, 7);
 	/* As the server has it, so that tokens of both look alike. */
 	strbuf_reset(&token);
-	apiserver_token_make(&token, "core/configmaps/x/a", "core/configmaps/x/", 12);
+	apiserver_continue_token_make(&token, "core/configmaps/x/a", "core/configmaps/x/", 12);
 	assert_string_equal(token.s,
 			    "eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6MTIsInN0YXJ0IjoiYVx1MDAwMCJ9");
 }
@@ -55,7 +56,8 @@ static void refused(void **state)
 		base64_encode(&token, slice_of(rows[i].json));
 		while (token.s[token.n - 1] == '=')
 			token.s[--token.n] = '\0';
-		assert_int_equal(apiserver_token_read(token.s, "p/", &after, &rv, &err), ERR_PARSE);
+		assert_int_equal(apiserver_continue_token_read(token.s, "p/", &after, &rv, &err),
+				 ERR_PARSE);
 		strbuf_addf(&want, "continue key is not valid: %s", rows[i].want);
 		assert_string_equal(err.s, want.s);
 	}
@@ -67,13 +69,14 @@ static void not_base64(void **state)
 	struct strbuf after = STRBUF_INIT, err = STRBUF_INIT, big = STRBUF_INIT;
 	int64_t rv;
 	(void)state;
-	assert_int_equal(apiserver_token_read("ab*d", "p/", &after, &rv, &err), ERR_PARSE);
+	assert_int_equal(apiserver_continue_token_read("ab*d", "p/", &after, &rv, &err), ERR_PARSE);
 	assert_string_equal(err.s,
 			    "continue key is not valid: illegal base64 data at input byte 2");
-	assert_int_equal(apiserver_token_read("abcde", "p/", &after, &rv, &err), ERR_PARSE);
-	for (int i = 0; i <= APISERVER_TOKEN_MAX_BYTES; i++)
+	assert_int_equal(apiserver_continue_token_read("abcde", "p/", &after, &rv, &err),
+			 ERR_PARSE);
+	for (int i = 0; i <= APISERVER_CONTINUE_TOKEN_MAX_BYTES; i++)
 		strbuf_addc(&big, 'a');
-	assert_int_equal(apiserver_token_read(big.s, "p/", &after, &rv, &err), ERR_PARSE);
+	assert_int_equal(apiserver_continue_token_read(big.s, "p/", &after, &rv, &err), ERR_PARSE);
 }
 
 int main(void)

@@ -84,22 +84,11 @@ static void deep(void **state)
 	assert_null(json_loadb(in.s, in.n, JSON_DECODE_ANY, NULL));
 }
 
-static void kinds(void **state)
-{
-	(void)state;
-	assert_string_equal(apiserver_json_kind(SLICE(" [")), "array");
-	assert_string_equal(apiserver_json_kind(SLICE("\"")), "string");
-	assert_string_equal(apiserver_json_kind(SLICE("{")), "object");
-	assert_string_equal(apiserver_json_kind(SLICE("true")), "bool");
-	assert_string_equal(apiserver_json_kind(SLICE("7")), "number");
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(words),
 		cmocka_unit_test(deep),
-		cmocka_unit_test(kinds),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

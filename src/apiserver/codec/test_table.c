@@ -48,7 +48,7 @@ static struct apiserver_table table(const struct apiserver_resource *r,
 				    enum apiserver_include include)
 {
 	return (struct apiserver_table){
-		.r = r, .meta_version = "v1", .include = include, .now_s = CREATED_S + 6
+		.resource = r, .meta_version = "v1", .include = include, .now_s = CREATED_S + 6
 	};
 }
 

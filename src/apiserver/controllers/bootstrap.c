@@ -13,39 +13,41 @@
 #include "apiserver/store/key.h"
 #include "apiserver/store/read.h"
 #include "apiserver/verb/write.h"
+#include "apiserver/verb/object.h"
+#include "apiserver/verb/allocator.h"
 #include "base/clock.h"
 
 static const char manager[] = "fairlead";
 
 struct boot {
-	struct apiserver_api *a;
-	struct apiserver_status st;
-	struct apiserver_writing w;
+	struct apiserver_api *api;
+	struct apiserver_status status;
+	struct apiserver_writing writing;
 };
 
-static const struct apiserver_resource *row(const char *group, const char *plural)
+static const struct apiserver_resource *resource_of(const char *group, const char *plural)
 {
 	return apiserver_resource_find(group, "v1", plural);
 }
 
 /* Makes it when it is not there. */
-static int ensure(struct boot *boot, const struct apiserver_resource *resource, const char *ns,
-		  json_t *object)
+static int ensure_object(struct boot *boot, const struct apiserver_resource *resource,
+			 const char *ns, json_t *object)
 {
 	json_t *there = NULL;
 	uint64_t revision;
-	int e = apiserver_object_read(boot->a->store, resource, ns, api_name(object), &there,
+	int e = apiserver_object_read(boot->api->store, resource, ns, api_name(object), &there,
 				      &revision);
 	if (e == ERR_NOTFOUND) {
-		boot->w = (struct apiserver_writing){ .a = boot->a,
-						      .r = resource,
-						      .ns = ns,
-						      .sub = "",
-						      .manager = manager,
-						      .st = &boot->st };
-		e = apiserver_write_new(&boot->w, object, &there);
+		boot->writing = (struct apiserver_writing){ .api = boot->api,
+							    .resource = resource,
+							    .ns = ns,
+							    .subresource = "",
+							    .manager = manager,
+							    .status = &boot->status };
+		e = apiserver_write_new(&boot->writing, object, &there);
 	} else if (e < 0) {
-		e = apiserver_store_failed(&boot->st, e);
+		e = apiserver_status_store_failed(&boot->status, e);
 	}
 	json_decref(there);
 	json_decref(object);
@@ -59,7 +61,7 @@ static void take_port(struct boot *boot, const json_t *object, const char *key)
 	long long port = json_integer_value(json_object_get(object, key));
 	unsigned got;
 	if (port > 0)
-		IGNORE(apiserver_addresses_allocate_port(boot->a->addresses, (unsigned)port, &got));
+		IGNORE(apiserver_allocator_take_port(boot->api->allocator, (unsigned)port, &got));
 }
 
 static int take_addresses(void *ctx, const struct apiserver_row *row)
@@ -73,8 +75,8 @@ static int take_addresses(void *ctx, const struct apiserver_row *row)
 		int family = apiserver_address_family(s);
 		/* Others than ours are of an earlier range: they stay, and nobody gets them. */
 		if (family != 0)
-			IGNORE(apiserver_addresses_allocate(b->a->addresses, family, s, got,
-							    sizeof(got)));
+			IGNORE(apiserver_allocator_take_address(b->api->allocator, family, s, got,
+								sizeof(got)));
 	}
 	json_array_foreach (api_get(o, "spec.ports"), i, v)
 		take_port(b, v, "nodePort");
@@ -87,11 +89,11 @@ static int load_addresses(struct boot *boot)
 {
 	CLEANUP(strbuf_done) struct strbuf prefix = STRBUF_INIT;
 	uint64_t at;
-	apiserver_key(&prefix, row("", "services")->kind, NULL, NULL);
+	apiserver_key(&prefix, resource_of("", "services")->kind, NULL, NULL);
 	/* One that cannot be read is logged; it is no reason not to serve all others. */
 	struct apiserver_range range = { .prefix = prefix.s, .skip_damaged = true };
-	int e = apiserver_store_list(boot->a->store, &range, take_addresses, boot, &at, NULL);
-	return e < 0 ? apiserver_store_failed(&boot->st, e) : 0;
+	int e = apiserver_store_list(boot->api->store, &range, take_addresses, boot, &at, NULL);
+	return e < 0 ? apiserver_status_store_failed(&boot->status, e) : 0;
 }
 
 /* ---- objects ---- */
@@ -102,34 +104,35 @@ static int ensure_namespaces(struct boot *boot)
 					     "kube-node-lease" };
 	int e = 0;
 	for (size_t i = 0; e == 0 && i < ARRAY_LEN(names); i++)
-		e = ensure(boot, row("", "namespaces"), NULL,
-			   json_pack("{ss,ss,s{ss}}", "apiVersion", "v1", "kind", "Namespace",
-				     "metadata", "name", names[i]));
+		e = ensure_object(boot, resource_of("", "namespaces"), NULL,
+				  json_pack("{ss,ss,s{ss}}", "apiVersion", "v1", "kind",
+					    "Namespace", "metadata", "name", names[i]));
 	return e;
 }
 
 static int ensure_service(struct boot *boot)
 {
-	return ensure(boot, row("", "services"), "default",
-		      json_pack("{ss,ss,s{ss,s{ss,ss}},s{ss,s[{ss,ss,si,si}]}}", "apiVersion", "v1",
-				"kind", "Service", "metadata", "name", "kubernetes", "labels",
-				"component", "apiserver", "provider", "kubernetes", "spec",
-				"clusterIP", apiserver_addresses_first(boot->a->addresses), "ports",
-				"name", "https", "protocol", "TCP", "port", 443, "targetPort",
-				boot->a->conf.port != 0 ? (int)boot->a->conf.port : 443));
+	return ensure_object(
+		boot, resource_of("", "services"), "default",
+		json_pack("{ss,ss,s{ss,s{ss,ss}},s{ss,s[{ss,ss,si,si}]}}", "apiVersion", "v1",
+			  "kind", "Service", "metadata", "name", "kubernetes", "labels",
+			  "component", "apiserver", "provider", "kubernetes", "spec", "clusterIP",
+			  apiserver_allocator_first_address(boot->api->allocator), "ports", "name",
+			  "https", "protocol", "TCP", "port", 443, "targetPort",
+			  boot->api->conf.port != 0 ? (int)boot->api->conf.port : 443));
 }
 
 /* Puts it as it is, keeping what the system gave to the one that is there. Rules that are meant for
  * users (an endpoint on the loopback is refused) do not hold here. */
-static int put(struct boot *boot, const struct apiserver_resource *resource, const char *ns,
-	       json_t *object)
+static int put_object(struct boot *boot, const struct apiserver_resource *resource, const char *ns,
+		      json_t *object)
 {
 	json_t *there = NULL, *meta = apiserver_object_meta(object);
 	uint64_t revision = 0;
-	int e = apiserver_object_read(boot->a->store, resource, ns, api_name(object), &there,
+	int e = apiserver_object_read(boot->api->store, resource, ns, api_name(object), &there,
 				      &revision);
 	if (e < 0 && e != ERR_NOTFOUND)
-		return apiserver_store_failed(&boot->st, e);
+		return apiserver_status_store_failed(&boot->status, e);
 	if (there != NULL) {
 		json_t *merged = json_deep_copy(json_object_get(there, "metadata"));
 		json_object_set_new(object, "metadata", merged);
@@ -144,15 +147,15 @@ static int put(struct boot *boot, const struct apiserver_resource *resource, con
 	}
 	e = there != NULL && json_equal(there, object)
 		    ? 0
-		    : apiserver_write_plain(boot->a, resource, object, revision, NULL);
+		    : apiserver_write_plain(boot->api, resource, object, revision, NULL);
 	json_decref(there);
-	return e < 0 ? apiserver_store_failed(&boot->st, e) : 0;
+	return e < 0 ? apiserver_status_store_failed(&boot->status, e) : 0;
 }
 
 /* The same in the older form, which is not to be mirrored into a second slice. */
 static int put_old_endpoints(struct boot *boot)
 {
-	const char *address = boot->a->conf.address;
+	const char *address = boot->api->conf.address;
 	json_t *o = json_pack("{ss,ss,s{ss,ss,s{ss}}}", "kind", "Endpoints", "apiVersion", "v1",
 			      "metadata", "name", "kubernetes", "namespace", "default", "labels",
 			      "endpointslice.kubernetes.io/skip-mirror", "true");
@@ -161,28 +164,28 @@ static int put_old_endpoints(struct boot *boot)
 			o, "subsets",
 			json_pack("[{s[{ss}],s[{ss,si,ss}]}]", "addresses", "ip", address, "ports",
 				  "name", "https", "port",
-				  boot->a->conf.port != 0 ? (int)boot->a->conf.port : 443,
+				  boot->api->conf.port != 0 ? (int)boot->api->conf.port : 443,
 				  "protocol", "TCP"));
-	int e = put(boot, row("", "endpoints"), "default", o);
+	int e = put_object(boot, resource_of("", "endpoints"), "default", o);
 	json_decref(o);
 	return e;
 }
 
 static int put_endpoints(struct boot *boot)
 {
-	const char *address = boot->a->conf.address;
+	const char *address = boot->api->conf.address;
 	bool v6 = address != NULL && strchr(address, ':') != NULL;
 	json_t *o = json_pack(
 		"{ss,ss,s{ss,ss,s{ss}},ss,s[],s[{ss,ss,si}]}", "kind", "EndpointSlice",
 		"apiVersion", "discovery.k8s.io/v1", "metadata", "name", "kubernetes", "namespace",
 		"default", "labels", "kubernetes.io/service-name", "kubernetes", "addressType",
 		v6 ? "IPv6" : "IPv4", "endpoints", "ports", "name", "https", "protocol", "TCP",
-		"port", boot->a->conf.port != 0 ? (int)boot->a->conf.port : 443);
+		"port", boot->api->conf.port != 0 ? (int)boot->api->conf.port : 443);
 	if (address != NULL)
 		json_array_append_new(
 			json_object_get(o, "endpoints"),
 			json_pack("{s[s],s{sb}}", "addresses", address, "conditions", "ready", 1));
-	int e = put(boot, row("discovery.k8s.io", "endpointslices"), "default", o);
+	int e = put_object(boot, resource_of("discovery.k8s.io", "endpointslices"), "default", o);
 	json_decref(o);
 	return e < 0 ? e : put_old_endpoints(boot);
 }
@@ -203,16 +206,16 @@ static int put_ranges(struct boot *boot)
 			  "spec", "cidrs", "status", "conditions", "type", "Ready", "status",
 			  "True", "lastTransitionTime", api_time(clock_wall_ns(), now), "reason",
 			  "", "message", "Kubernetes default Service CIDR is ready");
-	const struct apiserver_resource *r = row("networking.k8s.io", "servicecidrs");
+	const struct apiserver_resource *r = resource_of("networking.k8s.io", "servicecidrs");
 	json_t *there = NULL;
 	uint64_t revision;
-	for (const char *const *p = boot->a->conf.service_cidrs; *p != NULL; p++)
+	for (const char *const *p = boot->api->conf.service_cidrs; *p != NULL; p++)
 		json_array_append_new(api_get(o, "spec.cidrs"), json_string(*p));
-	int e = apiserver_object_read(boot->a->store, r, NULL, "kubernetes", &there, &revision);
+	int e = apiserver_object_read(boot->api->store, r, NULL, "kubernetes", &there, &revision);
 	if (e < 0 && e != ERR_NOTFOUND)
-		e = apiserver_store_failed(&boot->st, e);
+		e = apiserver_status_store_failed(&boot->status, e);
 	else
-		e = same_spec(there, o) ? 0 : put(boot, r, NULL, o);
+		e = same_spec(there, o) ? 0 : put_object(boot, r, NULL, o);
 	json_decref(there);
 	json_decref(o);
 	return e;
@@ -223,15 +226,15 @@ static int put_ranges(struct boot *boot)
 static int put_definition(struct boot *boot, const struct apiserver_resource *resource)
 {
 	const struct apiserver_resource *crds =
-		row("apiextensions.k8s.io", "customresourcedefinitions");
+		resource_of("apiextensions.k8s.io", "customresourcedefinitions");
 	char now[API_TIME_TEXT_MAX];
 	json_t *o = apiserver_crd_object(resource, api_time(clock_wall_ns(), now)), *there = NULL;
 	uint64_t revision;
-	int e = apiserver_object_read(boot->a->store, crds, NULL, api_name(o), &there, &revision);
+	int e = apiserver_object_read(boot->api->store, crds, NULL, api_name(o), &there, &revision);
 	if (e < 0 && e != ERR_NOTFOUND)
-		e = apiserver_store_failed(&boot->st, e);
+		e = apiserver_status_store_failed(&boot->status, e);
 	else
-		e = same_spec(there, o) ? 0 : put(boot, crds, NULL, o);
+		e = same_spec(there, o) ? 0 : put_object(boot, crds, NULL, o);
 	json_decref(there);
 	json_decref(o);
 	return e;
@@ -258,16 +261,16 @@ int apiserver_bootstrap(struct apiserver_api *api, char *err, size_t err_n)
 	/* The first ones must succeed; what the others would change can wait where the disk is
 	 * full: all that is there can be read, and deleted. */
 	enum { NEEDED = 3, STATUS_FULL = 507 };
-	struct boot b = { .a = api, .st = APISERVER_STATUS_INIT };
+	struct boot b = { .api = api, .status = APISERVER_STATUS_INIT };
 	int e = 0;
 	for (size_t i = 0; e == 0 && i < ARRAY_LEN(steps); i++) {
 		e = steps[i](&b);
-		if (e < 0 && i >= NEEDED && b.st.code == STATUS_FULL)
+		if (e < 0 && i >= NEEDED && b.status.code == STATUS_FULL)
 			e = 0;
 	}
 	if (e < 0)
-		snprintf(err, err_n, "%s", b.st.message.s);
-	apiserver_status_done(&b.st);
+		snprintf(err, err_n, "%s", b.status.message.s);
+	apiserver_status_done(&b.status);
 	return e;
 }
 
@@ -280,10 +283,10 @@ bool apiserver_bootstrap_owns(const char *key)
 
 int apiserver_bootstrap_remake(struct apiserver_api *api)
 {
-	struct boot b = { .a = api, .st = APISERVER_STATUS_INIT };
+	struct boot b = { .api = api, .status = APISERVER_STATUS_INIT };
 	int e = ensure_service(&b);
 	if (e == 0)
 		e = put_endpoints(&b);
-	apiserver_status_done(&b.st);
+	apiserver_status_done(&b.status);
 	return e;
 }

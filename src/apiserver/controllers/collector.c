@@ -8,12 +8,16 @@
 #include "api/meta.h"
 #include "api/tree.h"
 #include "apiserver/controllers/bootstrap.h"
+#include "apiserver/controllers/collector_events.h"
+#include "apiserver/controllers/collector_namespace.h"
+#include "apiserver/controllers/collector_owners.h"
 #include "apiserver/controllers/collector_priv.h"
 #include "apiserver/store/key.h"
 #include "apiserver/store/read.h"
 #include "apiserver/store/watch.h"
-#include "apiserver/verb/remove.h"
+#include "apiserver/verb/delete.h"
 #include "apiserver/verb/write.h"
+#include "apiserver/verb/object.h"
 #include "base/clock.h"
 #include "base/mem.h"
 
@@ -26,8 +30,8 @@ void collector_push(struct apiserver_collector *collector, const char *key)
 
 /* ---- objects ---- */
 
-static const struct apiserver_resource *row_of(const char *key, struct slice *ret_ns,
-					       const char **ret_name)
+static const struct apiserver_resource *resource_of_key(const char *key, struct slice *ret_ns,
+							const char **ret_name)
 {
 	struct slice group, plural;
 	size_t n;
@@ -47,49 +51,49 @@ int collector_read(struct apiserver_collector *collector, const char *key,
 	struct slice ns;
 	const char *name;
 	ret->key = key;
-	ret->r = row_of(key, &ns, &name);
-	if (ret->r == NULL || ns.n >= sizeof(ret->ns) || strlen(name) >= sizeof(ret->name))
+	ret->resource = resource_of_key(key, &ns, &name);
+	if (ret->resource == NULL || ns.n >= sizeof(ret->ns) || strlen(name) >= sizeof(ret->name))
 		return ERR_NOTFOUND;
 	memcpy(ret->ns, ns.p, ns.n);
 	ret->ns[ns.n] = '\0';
 	memcpy(ret->name, name, strlen(name) + 1);
-	return apiserver_object_read(collector->a->store, ret->r, ret->ns, ret->name, &ret->o,
-				     &ret->revision);
+	return apiserver_object_read(collector->api->store, ret->resource, ret->ns, ret->name,
+				     &ret->object, &ret->revision);
 }
 
 void collector_item_done(struct collector_item *item)
 {
-	json_decref(item->o);
+	json_decref(item->object);
 }
 
 bool collector_delete(struct apiserver_collector *collector,
 		      const struct apiserver_resource *resource, const char *ns, const char *name,
 		      const char *uid, const char *policy)
 {
-	return apiserver_remove_as_system(collector->a, resource, ns, name, uid, policy);
+	return apiserver_delete_as_system(collector->api, resource, ns, name, uid, policy);
 }
 
 bool collector_drop_finalizer(struct apiserver_collector *collector, struct collector_item *item,
 			      const char *finalizer)
 {
-	json_t *meta = apiserver_object_meta(item->o), *list = json_object_get(meta, "finalizers"),
-	       *v;
+	json_t *meta = apiserver_object_meta(item->object),
+	       *list = json_object_get(meta, "finalizers"), *v;
 	json_t *left = json_array();
 	size_t k;
 	json_array_foreach (list, k, v) {
 		if (strcmp(api_text(v), finalizer) != 0)
 			json_array_append(left, v);
 	}
-	json_t *before = json_deep_copy(item->o);
+	json_t *before = json_deep_copy(item->object);
 	if (json_array_size(left) != 0)
 		json_object_set_new(meta, "finalizers", left);
 	else
 		json_decref(left), json_object_del(meta, "finalizers");
-	int e = apiserver_is_finalized(item->r, item->o)
-			? apiserver_write_removal(collector->a, item->r, before, item->revision,
-						  NULL)
-			: apiserver_write_plain(collector->a, item->r, item->o, item->revision,
-						NULL);
+	int e = apiserver_write_is_finalized(item->resource, item->object)
+			? apiserver_write_removal(collector->api, item->resource, before,
+						  item->revision, NULL)
+			: apiserver_write_plain(collector->api, item->resource, item->object,
+						item->revision, NULL);
 	json_decref(before);
 	return e == 0;
 }
@@ -124,8 +128,8 @@ static json_t *read_owned(struct slice text)
 }
 
 /* Owners that are named no more, or no longer kept from going. */
-static void notice_release(struct apiserver_collector *collector, struct slice before,
-			   const json_t *refs)
+static void note_released_owners(struct apiserver_collector *collector, struct slice before,
+				 const json_t *refs)
 {
 	json_t *was = read_owned(before);
 	const json_t *old = api_get(was, "metadata.ownerReferences");
@@ -134,28 +138,29 @@ static void notice_release(struct apiserver_collector *collector, struct slice b
 	json_decref(was);
 }
 
-static void notice(struct apiserver_collector *collector, const char *key, struct slice text,
-		   struct slice before)
+static void note_object(struct apiserver_collector *collector, const char *key, struct slice text,
+			struct slice before)
 {
 	json_t *o = has_text(text, "\"deletionTimestamp\":") ? json_loadb(text.p, text.n, 0, NULL)
 							     : read_owned(text);
 	const json_t *refs = api_get(o, "metadata.ownerReferences");
-	apiserver_owners_set(&collector->owners, key, refs);
+	apiserver_owner_index_set(&collector->owners, key, refs);
 	if (json_array_size(refs) != 0 || api_is_deleting(o))
 		collector_push(collector, key);
-	notice_release(collector, before, refs);
+	note_released_owners(collector, before, refs);
 	json_decref(o);
 }
 
 /* Owners that wait for their dependents, and dependents that have lost an owner. */
-static void notice_end(struct apiserver_collector *collector, const char *key, const json_t *object)
+static void note_removal(struct apiserver_collector *collector, const char *key,
+			 const json_t *object)
 {
 	size_t n;
 	const struct apiserver_dependent *d =
-		apiserver_owners_of(&collector->owners, api_uid(object), &n);
+		apiserver_owner_index_dependents(&collector->owners, api_uid(object), &n);
 	struct slice ns;
 	const char *name;
-	const struct apiserver_resource *r = row_of(key, &ns, &name);
+	const struct apiserver_resource *r = resource_of_key(key, &ns, &name);
 	for (size_t i = 0; i < n; i++)
 		collector_push(collector, d[i].key);
 	push_owners(collector, object, api_get(object, "metadata.ownerReferences"));
@@ -165,49 +170,49 @@ static void notice_end(struct apiserver_collector *collector, const char *key, c
 			      api_namespace(object));
 		collector_push(collector, place.s);
 	}
-	apiserver_owners_set(&collector->owners, key, NULL);
+	apiserver_owner_index_set(&collector->owners, key, NULL);
 	if (apiserver_bootstrap_owns(key))
 		collector_push(collector, key);
 }
 
 static void see_object(void *ctx, const struct apiserver_row *row)
 {
-	notice(ctx, row->key, row->value, (struct slice){ 0 });
+	note_object(ctx, row->key, row->value, (struct slice){ 0 });
 }
 
 static void see_change(void *ctx, const struct apiserver_event *event)
 {
 	if (!event->removed) {
-		notice(ctx, event->key, event->value, event->before);
+		note_object(ctx, event->key, event->value, event->before);
 		return;
 	}
 	json_t *o = json_loadb(event->value.p, event->value.n, 0, NULL);
-	notice_end(ctx, event->key, o);
+	note_removal(ctx, event->key, o);
 	json_decref(o);
 }
 
 static void forget_all(void *ctx)
 {
 	struct apiserver_collector *c = ctx;
-	apiserver_owners_done(&c->owners);
-	apiserver_owners_init(&c->owners);
+	apiserver_owner_index_done(&c->owners);
+	apiserver_owner_index_init(&c->owners);
 }
 
 /* ---- acting ---- */
 
-static bool look_at(struct apiserver_collector *collector, const char *key)
+static bool process_key(struct apiserver_collector *collector, const char *key)
 {
 	struct collector_item i = { 0 };
 	int e = collector_read(collector, key, &i);
 	if (e == ERR_NOTFOUND && apiserver_bootstrap_owns(key))
-		return apiserver_bootstrap_remake(collector->a) == 0;
+		return apiserver_bootstrap_remake(collector->api) == 0;
 	if (e < 0)
 		return e == ERR_NOTFOUND;
 	bool fine;
-	if (api_is_deleting(i.o) && strcmp(i.r->kind->kind, "Namespace") == 0 &&
-	    i.r->kind->group[0] == '\0')
+	if (api_is_deleting(i.object) && strcmp(i.resource->kind->kind, "Namespace") == 0 &&
+	    i.resource->kind->group[0] == '\0')
 		fine = collector_empty_namespace(collector, &i);
-	else if (api_is_deleting(i.o))
+	else if (api_is_deleting(i.object))
 		fine = collector_finish_deletion(collector, &i);
 	else
 		fine = collector_check_owners(collector, &i);
@@ -215,18 +220,18 @@ static bool look_at(struct apiserver_collector *collector, const char *key)
 	return fine;
 }
 
-static void sweep(struct apiserver_collector *collector)
+static void sweep_if_due(struct apiserver_collector *collector)
 {
 	uint64_t now = clock_mono_ns();
 	if (now < collector->sweep_ns)
 		return;
 	collector_sweep_events(collector);
-	collector->sweep_ns =
-		now + MIN(collector->a->conf.event_ttl_ns / SWEEPS_PER_TTL, SWEEP_MAX_S * NS_PER_S);
+	collector->sweep_ns = now + MIN(collector->api->conf.event_ttl_ns / SWEEPS_PER_TTL,
+					SWEEP_MAX_S * NS_PER_S);
 }
 
 /* True when something is left to be tried again. */
-static bool act(void *ctx, const struct apiserver_follower *follower)
+static bool process_due(void *ctx, const struct apiserver_follower *follower)
 {
 	struct apiserver_collector *c = ctx;
 	struct map todo = c->due;
@@ -235,11 +240,11 @@ static bool act(void *ctx, const struct apiserver_follower *follower)
 	map_init(&c->due);
 	c->running = follower;
 	while (!apiserver_follower_is_ending(follower) && (e = map_next(&todo, &pos)) != NULL) {
-		if (!look_at(c, e->key))
+		if (!process_key(c, e->key))
 			collector_push(c, e->key);
 	}
 	map_done(&todo);
-	sweep(c);
+	sweep_if_due(c);
 	return c->due.n != 0;
 }
 
@@ -253,15 +258,15 @@ static const struct apiserver_follower_ops collector_ops = {
 	.reset = forget_all,
 	.see = see_object,
 	.change = see_change,
-	.act = act,
+	.act = process_due,
 	.next_ns = next_sweep_ns,
 };
 
 struct apiserver_collector *apiserver_collector_new(struct apiserver_api *api)
 {
 	struct apiserver_collector *c = xcalloc(1, sizeof(*c));
-	c->a = api;
-	apiserver_owners_init(&c->owners);
+	c->api = api;
+	apiserver_owner_index_init(&c->owners);
 	map_init(&c->due);
 	c->follower = apiserver_follower_new(api->store, &collector_ops, c);
 	return c;
@@ -272,7 +277,7 @@ void apiserver_collector_free(struct apiserver_collector *collector)
 	if (collector == NULL)
 		return;
 	apiserver_follower_free(collector->follower);
-	apiserver_owners_done(&collector->owners);
+	apiserver_owner_index_done(&collector->owners);
 	map_done(&collector->due);
 	free(collector);
 }

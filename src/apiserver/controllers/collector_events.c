@@ -1,11 +1,12 @@
 /* Events are kept for a while only. A real server leases them in its store, from their last write
  * on; here their own times tell. */
+#include "apiserver/controllers/collector_events.h"
+
 #include <string.h>
 
 #include "api/meta.h"
 #include "api/time.h"
 #include "api/tree.h"
-#include "apiserver/controllers/collector_priv.h"
 #include "apiserver/store/key.h"
 #include "apiserver/store/read.h"
 #include "base/clock.h"
@@ -15,7 +16,7 @@ struct sweep {
 	json_t *old; /* [namespace, name, uid, ...] */
 };
 
-static uint64_t time_at(const json_t *object, const char *path)
+static uint64_t time_of(const json_t *object, const char *path)
 {
 	const char *s = api_get_string(object, path);
 	uint64_t t = 0;
@@ -30,11 +31,11 @@ static uint64_t last_written(const json_t *object)
 					     "eventTime", "series.lastObservedTime" };
 	uint64_t last = 0;
 	for (size_t i = 0; i < ARRAY_LEN(paths); i++)
-		last = MAX(last, time_at(object, paths[i]));
+		last = MAX(last, time_of(object, paths[i]));
 	return last;
 }
 
-static int look(void *ctx, const struct apiserver_row *row)
+static int collect_expired(void *ctx, const struct apiserver_row *row)
 {
 	struct sweep *s = ctx;
 	json_t *o = json_loadb(row->value.p, row->value.n, 0, NULL);
@@ -47,7 +48,7 @@ static int look(void *ctx, const struct apiserver_row *row)
 	return 0;
 }
 
-static const char *text(const struct sweep *sweep, size_t index)
+static const char *text_at(const struct sweep *sweep, size_t index)
 {
 	return api_text(json_array_get(sweep->old, index));
 }
@@ -58,14 +59,14 @@ void collector_sweep_events(struct apiserver_collector *collector)
 	CLEANUP(strbuf_done) struct strbuf prefix = STRBUF_INIT;
 	uint64_t at, now = clock_wall_ns();
 	struct sweep s = { .old = json_array() };
-	s.before_ns = now - MIN(now, collector->a->conf.event_ttl_ns);
+	s.before_ns = now - MIN(now, collector->api->conf.event_ttl_ns);
 	apiserver_key(&prefix, events->kind, NULL, NULL);
 	/* What fails now is tried with the next sweep. */
-	IGNORE(apiserver_store_list(collector->a->store,
-				    &(struct apiserver_range){ .prefix = prefix.s }, look, &s, &at,
-				    NULL));
+	IGNORE(apiserver_store_list(collector->api->store,
+				    &(struct apiserver_range){ .prefix = prefix.s },
+				    collect_expired, &s, &at, NULL));
 	for (size_t i = 0; i + 2 < json_array_size(s.old); i += 3)
-		IGNORE(collector_delete(collector, events, text(&s, i), text(&s, i + 1),
-					text(&s, i + 2), ""));
+		IGNORE(collector_delete(collector, events, text_at(&s, i), text_at(&s, i + 1),
+					text_at(&s, i + 2), ""));
 	json_decref(s.old);
 }

@@ -1,11 +1,12 @@
 /* Emptying a namespace that is being deleted, then letting it go. */
+#include "apiserver/controllers/collector_namespace.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/meta.h"
 #include "api/time.h"
 #include "api/tree.h"
-#include "apiserver/controllers/collector_priv.h"
 #include "apiserver/store/key.h"
 #include "apiserver/store/read.h"
 #include "apiserver/verb/write.h"
@@ -13,8 +14,8 @@
 #include "base/mem.h"
 
 struct emptying {
-	struct apiserver_collector *c;
-	const struct apiserver_resource *r;
+	struct apiserver_collector *collector;
+	const struct apiserver_resource *resource;
 	const char *ns;
 	json_t *found;	    /* [name, uid, ...] of those that are not being deleted yet */
 	size_t left;	    /* objects that are there */
@@ -23,13 +24,13 @@ struct emptying {
 	bool fine;
 };
 
-static void count(json_t *counts, const char *key)
+static void increment_count(json_t *counts, const char *key)
 {
 	json_object_set_new(counts, key,
 			    json_integer(json_integer_value(json_object_get(counts, key)) + 1));
 }
 
-static int look(void *ctx, const struct apiserver_row *row)
+static int collect_row(void *ctx, const struct apiserver_row *row)
 {
 	struct emptying *m = ctx;
 	json_t *o = json_loadb(row->value.p, row->value.n, 0, NULL), *v;
@@ -37,10 +38,10 @@ static int look(void *ctx, const struct apiserver_row *row)
 	size_t i;
 	m->left++;
 	/* With a dot also where there is no group, as the original tells it. */
-	strbuf_addf(&kind, "%s.%s", m->r->kind->plural, m->r->kind->group);
-	count(m->kinds, kind.s);
+	strbuf_addf(&kind, "%s.%s", m->resource->kind->plural, m->resource->kind->group);
+	increment_count(m->kinds, kind.s);
 	json_array_foreach (api_get(o, "metadata.finalizers"), i, v)
-		count(m->finalizers, api_text(v));
+		increment_count(m->finalizers, api_text(v));
 	if (!api_is_deleting(o)) {
 		json_array_append_new(m->found, json_string(api_name(o)));
 		json_array_append_new(m->found, json_string(api_uid(o)));
@@ -55,18 +56,19 @@ static void empty_kind(struct emptying *emptying)
 	CLEANUP(strbuf_done) struct strbuf prefix = STRBUF_INIT;
 	uint64_t at;
 	emptying->found = json_array();
-	apiserver_key(&prefix, emptying->r->kind, emptying->ns, NULL);
-	if (apiserver_store_list(emptying->c->a->store,
-				 &(struct apiserver_range){ .prefix = prefix.s }, look, emptying,
-				 &at, NULL) < 0)
+	apiserver_key(&prefix, emptying->resource->kind, emptying->ns, NULL);
+	if (apiserver_store_list(emptying->collector->api->store,
+				 &(struct apiserver_range){ .prefix = prefix.s }, collect_row,
+				 emptying, &at, NULL) < 0)
 		emptying->fine = false;
 	for (size_t i = 0; i + 1 < json_array_size(emptying->found); i += 2)
-		emptying->fine = !apiserver_follower_is_ending(emptying->c->running) &&
-				 collector_delete(emptying->c, emptying->r, emptying->ns,
-						  api_text(json_array_get(emptying->found, i)),
-						  api_text(json_array_get(emptying->found, i + 1)),
-						  "Background") &&
-				 emptying->fine;
+		emptying->fine =
+			!apiserver_follower_is_ending(emptying->collector->running) &&
+			collector_delete(emptying->collector, emptying->resource, emptying->ns,
+					 api_text(json_array_get(emptying->found, i)),
+					 api_text(json_array_get(emptying->found, i + 1)),
+					 "Background") &&
+			emptying->fine;
 	json_decref(emptying->found);
 }
 
@@ -80,15 +82,16 @@ static void empty_all(struct emptying *emptying)
 	emptying->kinds = json_object();
 	emptying->left = 0;
 	for (size_t i = 0; i < n; i++) {
-		emptying->r = rows[i];
-		if (emptying->r->stored == emptying->r && emptying->r->kind->namespaced)
+		emptying->resource = rows[i];
+		if (emptying->resource->stored == emptying->resource &&
+		    emptying->resource->kind->namespaced)
 			empty_kind(emptying);
 	}
 }
 
 /* ---- what kubectl shows of it ---- */
 
-static json_t *condition(const char *type, bool is, const char *reason, const char *message)
+static json_t *make_condition(const char *type, bool is, const char *reason, const char *message)
 {
 	char now[API_TIME_TEXT_MAX];
 	return json_pack("{ss,ss,ss,ss,ss}", "type", type, "status", is ? "True" : "False",
@@ -96,7 +99,7 @@ static json_t *condition(const char *type, bool is, const char *reason, const ch
 			 "message", message);
 }
 
-static int by_text(const void *left, const void *right)
+static int compare_lines(const void *left, const void *right)
 {
 	return strcmp(*(char *const *)left, *(char *const *)right);
 }
@@ -111,7 +114,7 @@ static void add_counts(struct strbuf *out, const json_t *counts, const char *beh
 	json_object_foreach ((json_t *)(uintptr_t)counts, key, v)
 		lines[n++] = xasprintf("%s %s%lld resource instances", key, behind,
 				       (long long)json_integer_value(v));
-	qsort(lines, n, sizeof(*lines), by_text);
+	qsort(lines, n, sizeof(*lines), compare_lines);
 	for (size_t i = 0; i < n; i++) {
 		strbuf_addf(out, "%s%s", i != 0 ? ", " : "", lines[i]);
 		free(lines[i]);
@@ -119,7 +122,7 @@ static void add_counts(struct strbuf *out, const json_t *counts, const char *beh
 	free(lines);
 }
 
-static json_t *conditions(const struct emptying *emptying)
+static json_t *make_conditions(const struct emptying *emptying)
 {
 	CLEANUP(strbuf_done) struct strbuf kinds = STRBUF_INIT, finalizers = STRBUF_INIT;
 	bool kept = json_object_size(emptying->finalizers) != 0;
@@ -131,19 +134,21 @@ static json_t *conditions(const struct emptying *emptying)
 	add_counts(&finalizers, emptying->finalizers, "in ");
 	return json_pack(
 		"[ooooo]",
-		condition("NamespaceDeletionDiscoveryFailure", false, "ResourcesDiscovered",
-			  "All resources successfully discovered"),
-		condition("NamespaceDeletionGroupVersionParsingFailure", false,
-			  "ParsedGroupVersions", "All legacy kube types successfully parsed"),
-		condition("NamespaceDeletionContentFailure", false, "ContentDeleted",
-			  "All content successfully deleted, may be waiting on finalization"),
-		condition("NamespaceContentRemaining", emptying->left != 0,
-			  emptying->left != 0 ? "SomeResourcesRemain" : "ContentRemoved", kinds.s),
-		condition("NamespaceFinalizersRemaining", kept,
-			  kept ? "SomeFinalizersRemain" : "ContentHasNoFinalizers", finalizers.s));
+		make_condition("NamespaceDeletionDiscoveryFailure", false, "ResourcesDiscovered",
+			       "All resources successfully discovered"),
+		make_condition("NamespaceDeletionGroupVersionParsingFailure", false,
+			       "ParsedGroupVersions", "All legacy kube types successfully parsed"),
+		make_condition("NamespaceDeletionContentFailure", false, "ContentDeleted",
+			       "All content successfully deleted, may be waiting on finalization"),
+		make_condition("NamespaceContentRemaining", emptying->left != 0,
+			       emptying->left != 0 ? "SomeResourcesRemain" : "ContentRemoved",
+			       kinds.s),
+		make_condition("NamespaceFinalizersRemaining", kept,
+			       kept ? "SomeFinalizersRemain" : "ContentHasNoFinalizers",
+			       finalizers.s));
 }
 
-static bool same(const json_t *left, const json_t *right, const char *key)
+static bool is_same_text(const json_t *left, const json_t *right, const char *key)
 {
 	return strcmp(api_get_string(left, key), api_get_string(right, key)) == 0;
 }
@@ -155,34 +160,35 @@ static bool keep_times(const json_t *old, json_t *now)
 	for (size_t i = 0; i < json_array_size(now); i++) {
 		const json_t *was = json_array_get(old, i);
 		json_t *is = json_array_get(now, i);
-		bool kept = same(was, is, "type") && same(was, is, "status");
+		bool kept = is_same_text(was, is, "type") && is_same_text(was, is, "status");
 		if (kept)
 			json_object_set(is, "lastTransitionTime",
 					json_object_get(was, "lastTransitionTime"));
-		all = all && kept && same(was, is, "message");
+		all = all && kept && is_same_text(was, is, "message");
 	}
 	return all;
 }
 
-static bool tell(const struct emptying *emptying, struct collector_item *item)
+static bool write_conditions(const struct emptying *emptying, struct collector_item *item)
 {
-	json_t *now = conditions(emptying), *status = json_object_get(item->o, "status");
+	json_t *now = make_conditions(emptying), *status = json_object_get(item->object, "status");
 	bool fine = true;
 	if (keep_times(json_object_get(status, "conditions"), now)) {
 		json_decref(now);
 	} else {
 		json_object_set_new(status, "conditions", now);
-		fine = apiserver_write_plain(emptying->c->a, item->r, item->o, item->revision,
-					     NULL) == 0;
+		fine = apiserver_write_plain(emptying->collector->api, item->resource, item->object,
+					     item->revision, NULL) == 0;
 	}
 	return fine;
 }
 
 /* ---- the end ---- */
 
-static bool let_go(struct apiserver_collector *collector, struct collector_item *item)
+static bool finalize_namespace(struct apiserver_collector *collector, struct collector_item *item)
 {
-	json_t *spec = json_object_get(item->o, "spec"), *was = json_deep_copy(item->o), *v;
+	json_t *spec = json_object_get(item->object, "spec"), *was = json_deep_copy(item->object),
+	       *v;
 	json_t *left = json_array();
 	size_t k;
 	json_array_foreach (json_object_get(spec, "finalizers"), k, v) {
@@ -196,10 +202,12 @@ static bool let_go(struct apiserver_collector *collector, struct collector_item 
 	else
 		json_object_del(spec, "finalizers");
 	int e = 0;
-	if (apiserver_is_finalized(item->r, item->o))
-		e = apiserver_write_removal(collector->a, item->r, was, item->revision, NULL);
+	if (apiserver_write_is_finalized(item->resource, item->object))
+		e = apiserver_write_removal(collector->api, item->resource, was, item->revision,
+					    NULL);
 	else if (changed)
-		e = apiserver_write_plain(collector->a, item->r, item->o, item->revision, NULL);
+		e = apiserver_write_plain(collector->api, item->resource, item->object,
+					  item->revision, NULL);
 	json_decref(left);
 	json_decref(was);
 	return e == 0;
@@ -207,11 +215,12 @@ static bool let_go(struct apiserver_collector *collector, struct collector_item 
 
 bool collector_empty_namespace(struct apiserver_collector *collector, struct collector_item *item)
 {
-	struct emptying m = { .c = collector, .ns = item->name, .fine = true };
+	struct emptying m = { .collector = collector, .ns = item->name, .fine = true };
 	empty_all(&m);
 	if (m.left != 0) /* what went at once is gone by now */
 		empty_all(&m);
-	bool fine = m.fine && (m.left == 0 ? let_go(collector, item) : tell(&m, item));
+	bool fine = m.fine && (m.left == 0 ? finalize_namespace(collector, item)
+					   : write_conditions(&m, item));
 	json_decref(m.finalizers);
 	json_decref(m.kinds);
 	return fine;

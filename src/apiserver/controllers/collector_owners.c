@@ -1,9 +1,11 @@
 /* Owners and dependents, by the rules of Kubernetes' garbage collector. */
+#include "apiserver/controllers/collector_owners.h"
+
 #include <string.h>
 
 #include "api/meta.h"
-#include "apiserver/controllers/collector_priv.h"
 #include "apiserver/verb/write.h"
+#include "apiserver/verb/object.h"
 
 enum owner {
 	OWNER_THERE,
@@ -18,16 +20,16 @@ static bool waits_for_dependents(const json_t *object)
 
 /* An owner of a kind that is not kept here, or where it cannot be looked for, is left alone: nobody
  * can know that it is gone. */
-static enum owner look_up(struct apiserver_collector *collector, const struct collector_item *item,
-			  const json_t *ref)
+static enum owner state_of_owner(struct apiserver_collector *collector,
+				 const struct collector_item *item, const json_t *ref)
 {
 	const struct apiserver_resource *r = apiserver_resource_of(ref);
 	json_t *o;
 	uint64_t revision;
 	if (r == NULL || r->never_kept || (r->kind->namespaced && item->ns[0] == '\0'))
 		return OWNER_THERE;
-	int e = apiserver_object_read(collector->a->store, r, item->ns, api_get_string(ref, "name"),
-				      &o, &revision);
+	int e = apiserver_object_read(collector->api->store, r, item->ns,
+				      api_get_string(ref, "name"), &o, &revision);
 	if (e == ERR_NOTFOUND)
 		return OWNER_GONE;
 	if (e < 0)
@@ -44,7 +46,8 @@ static enum owner look_up(struct apiserver_collector *collector, const struct co
 static bool has_blocking(const struct apiserver_collector *collector, const char *uid)
 {
 	size_t n;
-	const struct apiserver_dependent *d = apiserver_owners_of(&collector->owners, uid, &n);
+	const struct apiserver_dependent *d =
+		apiserver_owner_index_dependents(&collector->owners, uid, &n);
 	for (size_t i = 0; i < n; i++) {
 		if (d[i].blocking)
 			return true;
@@ -63,20 +66,21 @@ static const char *policy_of(const json_t *object)
 static bool drop_references(struct apiserver_collector *collector, struct collector_item *item,
 			    const json_t *left)
 {
-	json_t *meta = apiserver_object_meta(item->o);
+	json_t *meta = apiserver_object_meta(item->object);
 	if (json_array_size(left) != 0)
 		json_object_set(meta, "ownerReferences", (json_t *)(uintptr_t)left);
 	else
 		json_object_del(meta, "ownerReferences");
-	return apiserver_write_plain(collector->a, item->r, item->o, item->revision, NULL) == 0;
+	return apiserver_write_plain(collector->api, item->resource, item->object, item->revision,
+				     NULL) == 0;
 }
 
 /* ---- circles ---- */
 
-static bool key_waits(struct apiserver_collector *collector, const char *key)
+static bool is_waiting(struct apiserver_collector *collector, const char *key)
 {
 	struct collector_item i = { 0 };
-	bool waits = collector_read(collector, key, &i) == 0 && waits_for_dependents(i.o);
+	bool waits = collector_read(collector, key, &i) == 0 && waits_for_dependents(i.object);
 	collector_item_done(&i);
 	return waits;
 }
@@ -88,39 +92,40 @@ static bool break_circle(struct apiserver_collector *collector, struct collector
 	size_t k, n;
 	bool circle = false;
 	const struct apiserver_dependent *d =
-		apiserver_owners_of(&collector->owners, api_uid(item->o), &n);
+		apiserver_owner_index_dependents(&collector->owners, api_uid(item->object), &n);
 	for (k = 0; k < n && !circle; k++)
-		circle = key_waits(collector, d[k].key);
+		circle = is_waiting(collector, d[k].key);
 	if (!circle)
 		return true;
-	json_array_foreach (api_get(item->o, "metadata.ownerReferences"), k, ref)
+	json_array_foreach (api_get(item->object, "metadata.ownerReferences"), k, ref)
 		json_object_set_new(ref, "blockOwnerDeletion", json_false());
-	return apiserver_write_plain(collector->a, item->r, item->o, item->revision, NULL) == 0;
+	return apiserver_write_plain(collector->api, item->resource, item->object, item->revision,
+				     NULL) == 0;
 }
 
 bool collector_check_owners(struct apiserver_collector *collector, struct collector_item *item)
 {
-	const json_t *refs = api_get(item->o, "metadata.ownerReferences");
+	const json_t *refs = api_get(item->object, "metadata.ownerReferences");
 	json_t *left = json_array(), *ref;
 	size_t k, gone = 0, waiting = 0, n;
 	bool fine = true;
 	json_array_foreach (refs, k, ref) {
-		enum owner is = look_up(collector, item, ref);
+		enum owner is = state_of_owner(collector, item, ref);
 		gone += is == OWNER_GONE;
 		waiting += is == OWNER_WAITING;
 		if (is == OWNER_THERE)
 			json_array_append(left, ref);
 	}
-	apiserver_owners_of(&collector->owners, api_uid(item->o), &n);
+	apiserver_owner_index_dependents(&collector->owners, api_uid(item->object), &n);
 	if (json_array_size(left) != 0 && gone + waiting != 0)
 		fine = drop_references(collector, item, left);
 	else if (json_array_size(left) == 0 && waiting != 0 && n != 0)
 		fine = break_circle(collector, item) &&
-		       collector_delete(collector, item->r, item->ns, item->name, api_uid(item->o),
-					"Foreground");
+		       collector_delete(collector, item->resource, item->ns, item->name,
+					api_uid(item->object), "Foreground");
 	else if (json_array_size(left) == 0 && gone + waiting != 0)
-		fine = collector_delete(collector, item->r, item->ns, item->name, api_uid(item->o),
-					policy_of(item->o));
+		fine = collector_delete(collector, item->resource, item->ns, item->name,
+					api_uid(item->object), policy_of(item->object));
 	json_decref(left);
 	return fine;
 }
@@ -137,7 +142,7 @@ static bool release_dependent(struct apiserver_collector *collector, const char 
 	if (e < 0)
 		return e == ERR_NOTFOUND;
 	left = json_array();
-	json_array_foreach (api_get(i.o, "metadata.ownerReferences"), k, ref) {
+	json_array_foreach (api_get(i.object, "metadata.ownerReferences"), k, ref) {
 		if (strcmp(api_get_string(ref, "uid"), uid) != 0)
 			json_array_append(left, ref);
 	}
@@ -147,28 +152,29 @@ static bool release_dependent(struct apiserver_collector *collector, const char 
 	return fine;
 }
 
-static bool orphan(struct apiserver_collector *collector, struct collector_item *item)
+static bool orphan_dependents(struct apiserver_collector *collector, struct collector_item *item)
 {
 	size_t n;
 	bool fine = true;
 	const struct apiserver_dependent *d =
-		apiserver_owners_of(&collector->owners, api_uid(item->o), &n);
+		apiserver_owner_index_dependents(&collector->owners, api_uid(item->object), &n);
 	for (size_t k = 0; k < n; k++)
-		fine = release_dependent(collector, d[k].key, api_uid(item->o)) && fine;
+		fine = release_dependent(collector, d[k].key, api_uid(item->object)) && fine;
 	return fine && collector_drop_finalizer(collector, item, "orphan");
 }
 
 /* Dependents go first; those that block are waited for. */
-static bool foreground(struct apiserver_collector *collector, struct collector_item *item)
+static bool delete_dependents_first(struct apiserver_collector *collector,
+				    struct collector_item *item)
 {
 	size_t n;
 	const struct apiserver_dependent *d =
-		apiserver_owners_of(&collector->owners, api_uid(item->o), &n);
-	if (!has_blocking(collector, api_uid(item->o)))
+		apiserver_owner_index_dependents(&collector->owners, api_uid(item->object), &n);
+	if (!has_blocking(collector, api_uid(item->object)))
 		return collector_drop_finalizer(collector, item, "foregroundDeletion");
 	for (size_t k = 0; k < n; k++) {
 		/* One that waits itself is looked at when what it waits for changes. */
-		if (!key_waits(collector, d[k].key))
+		if (!is_waiting(collector, d[k].key))
 			collector_push(collector, d[k].key);
 	}
 	return true;
@@ -176,9 +182,9 @@ static bool foreground(struct apiserver_collector *collector, struct collector_i
 
 bool collector_finish_deletion(struct apiserver_collector *collector, struct collector_item *item)
 {
-	if (api_has_finalizer(item->o, "orphan"))
-		return orphan(collector, item);
-	if (api_has_finalizer(item->o, "foregroundDeletion"))
-		return foreground(collector, item);
+	if (api_has_finalizer(item->object, "orphan"))
+		return orphan_dependents(collector, item);
+	if (api_has_finalizer(item->object, "foregroundDeletion"))
+		return delete_dependents_first(collector, item);
 	return true;
 }

@@ -7,15 +7,15 @@
 #include <jansson.h>
 
 #include "apiserver/controllers/follower.h"
-#include "apiserver/controllers/owners.h"
+#include "apiserver/controllers/owner_index.h"
 #include "apiserver/verb/request.h"
 #include "base/map.h"
 
 struct apiserver_collector {
-	struct apiserver_api *a;
+	struct apiserver_api *api;
 	struct apiserver_follower *follower;
 	const struct apiserver_follower *running; /* the same, for its own thread */
-	struct apiserver_owners owners;
+	struct apiserver_owner_index owners;
 	struct map due; /* keys of objects to be looked at; the values mean nothing */
 	uint64_t sweep_ns;
 };
@@ -25,24 +25,16 @@ void collector_push(struct apiserver_collector *collector, const char *key);
 
 /* An object as the collector reads it. */
 struct collector_item {
-	const struct apiserver_resource *r; /* the stored row */
+	const struct apiserver_resource *resource; /* the stored row */
 	const char *key;
 	char ns[256], name[256];
-	json_t *o;
+	json_t *object;
 	uint64_t revision;
 };
 /* ERR_NOTFOUND: it is gone, or of a kind that is not known any more. */
 MUST_CHECK int collector_read(struct apiserver_collector *collector, const char *key,
 			      struct collector_item *ret);
 void collector_item_done(struct collector_item *item);
-
-/* Each looks at one object and does what is its part. False: somebody else was faster or the store
- * failed, look again. */
-bool collector_finish_deletion(struct apiserver_collector *collector, struct collector_item *item);
-bool collector_check_owners(struct apiserver_collector *collector, struct collector_item *item);
-bool collector_empty_namespace(struct apiserver_collector *collector, struct collector_item *item);
-/* Forgets old Events. */
-void collector_sweep_events(struct apiserver_collector *collector);
 
 /* Deletes as a client would, of this uid only. `policy` "" for the default. */
 bool collector_delete(struct apiserver_collector *collector,

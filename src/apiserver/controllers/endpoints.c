@@ -13,6 +13,8 @@
 #include "api/meta.h"
 #include "api/tree.h"
 #include "apiserver/controllers/endpoints_index.h"
+#include "apiserver/controllers/endpoints_pods.h"
+#include "apiserver/controllers/endpoints_subsets.h"
 #include "apiserver/controllers/endpoints_write.h"
 #include "apiserver/controllers/follower.h"
 #include "apiserver/rules/members.h"
@@ -20,6 +22,7 @@
 #include "apiserver/store/read.h"
 #include "apiserver/store/watch.h"
 #include "apiserver/verb/request.h"
+#include "apiserver/verb/object.h"
 #include "base/map.h"
 #include "base/mem.h"
 
@@ -30,8 +33,8 @@ struct apiserver_endpoints {
 	struct apiserver_api *api;
 	struct apiserver_follower *follower;
 	struct map selectors; /* namespace → struct map of Service name → selector (json_t) */
-	struct apiserver_names pods;   /* by "namespace label=value" */
-	struct apiserver_names slices; /* by "namespace/Service" */
+	struct apiserver_endpoints_index pods;	 /* by "namespace label=value" */
+	struct apiserver_endpoints_index slices; /* by "namespace/Service" */
 	struct map due; /* "namespace/name" of Services to work on → &removed or &changed */
 };
 
@@ -107,7 +110,8 @@ static char *pod_key(struct slice ns, const char *label, const json_t *value)
 	return xasprintf("%.*s %s=%s", (int)ns.n, ns.p, label, api_text(value));
 }
 
-typedef void note_name_fn(struct apiserver_names *names, const char *property, const char *name);
+typedef void note_name_fn(struct apiserver_endpoints_index *names, const char *property,
+			  const char *name);
 
 static void index_pod(struct apiserver_endpoints *endpoints, const struct noted *noted,
 		      json_t *labels, note_name_fn *note_name)
@@ -165,16 +169,16 @@ static void note_object(struct apiserver_endpoints *endpoints, const struct note
 			note_service(endpoints, noted->ns, noted->name, noted->text);
 		}
 	} else if (core && slice_is(noted->plural, "pods")) {
-		note_pod(endpoints, noted, noted->before, apiserver_names_remove);
+		note_pod(endpoints, noted, noted->before, apiserver_endpoints_index_remove);
 		if (!noted->removed)
-			note_pod(endpoints, noted, noted->text, apiserver_names_add);
+			note_pod(endpoints, noted, noted->text, apiserver_endpoints_index_add);
 	} else if (core && slice_is(noted->plural, "endpoints")) {
 		push_service(endpoints, noted->ns, noted->name);
 	} else if (slice_is(noted->group, "discovery.k8s.io") &&
 		   slice_is(noted->plural, "endpointslices")) {
-		note_slice(endpoints, noted, noted->before, apiserver_names_remove);
+		note_slice(endpoints, noted, noted->before, apiserver_endpoints_index_remove);
 		if (!noted->removed)
-			note_slice(endpoints, noted, noted->text, apiserver_names_add);
+			note_slice(endpoints, noted, noted->text, apiserver_endpoints_index_add);
 	}
 }
 
@@ -207,8 +211,8 @@ static void forget_all(void *ctx)
 		free(ns->value);
 	}
 	map_done(&endpoints->selectors);
-	apiserver_names_done(&endpoints->pods);
-	apiserver_names_done(&endpoints->slices);
+	apiserver_endpoints_index_done(&endpoints->pods);
+	apiserver_endpoints_index_done(&endpoints->slices);
 }
 
 /* ---- gathering ---- */
@@ -222,7 +226,7 @@ static const struct map *find_candidates(const struct apiserver_endpoints *endpo
 	json_t *value;
 	json_object_foreach (selector, label, value) {
 		CLEANUP(freep) char *key = pod_key(slice_of(ns), label, value);
-		const struct map *names = apiserver_names_get(&endpoints->pods, key);
+		const struct map *names = apiserver_endpoints_index_get(&endpoints->pods, key);
 		if (names == NULL)
 			return NULL;
 		if (rarest == NULL || names->n < rarest->n)
@@ -318,8 +322,8 @@ static bool sync_selected(struct apiserver_endpoints *endpoints, const json_t *s
 			      pods) == 0;
 	if (fine) {
 		json_t *zones = read_zones(endpoints->api, pods);
-		json_t *groups = apiserver_groups_from_pods(service, pods, zones, refused);
-		json_t *subsets = apiserver_subsets_from_pods(service, pods);
+		json_t *groups = apiserver_endpoints_pods_to_groups(service, pods, zones, refused);
+		json_t *subsets = apiserver_endpoints_pods_to_subsets(service, pods);
 		fine = apiserver_endpoints_write_slices(
 			endpoints->api,
 			&(struct apiserver_endpoints_of){ service, service, slices }, groups);
@@ -354,7 +358,8 @@ static bool sync_mirror(struct apiserver_endpoints *endpoints, const struct work
 	bool fine = e == 0 || e == ERR_NOTFOUND;
 	if (e == 0 && work->service != NULL && !has_selector(work->service) &&
 	    apiserver_endpoints_is_mirrored(written)) {
-		json_t *groups = apiserver_groups_from_subsets(json_object_get(written, "subsets"));
+		json_t *groups =
+			apiserver_endpoints_subsets_to_groups(json_object_get(written, "subsets"));
 		fine = apiserver_endpoints_write_slices(
 			endpoints->api,
 			&(struct apiserver_endpoints_of){ work->service, written, work->slices },
@@ -386,7 +391,8 @@ static bool sync_service(struct apiserver_endpoints *endpoints, const char *key,
 		return false;
 	if (e < 0 || !api_is_deleting(service)) {
 		struct work work = { ns_text, rest.p, service,
-				     apiserver_names_get(&endpoints->slices, key), was_removed };
+				     apiserver_endpoints_index_get(&endpoints->slices, key),
+				     was_removed };
 		fine = sync_mirror(endpoints, &work);
 		if (e == 0 && selects_pods(service))
 			fine = sync_selected(endpoints, service, work.slices) && fine;
@@ -395,7 +401,7 @@ static bool sync_service(struct apiserver_endpoints *endpoints, const char *key,
 	return fine;
 }
 
-static bool act(void *ctx, const struct apiserver_follower *follower)
+static bool sync_due(void *ctx, const struct apiserver_follower *follower)
 {
 	struct apiserver_endpoints *endpoints = ctx;
 	struct map todo = endpoints->due;
@@ -414,7 +420,7 @@ static const struct apiserver_follower_ops endpoints_ops = {
 	.reset = forget_all,
 	.see = see_object,
 	.change = see_change,
-	.act = act,
+	.act = sync_due,
 };
 
 struct apiserver_endpoints *apiserver_endpoints_new(struct apiserver_api *api)
@@ -423,8 +429,8 @@ struct apiserver_endpoints *apiserver_endpoints_new(struct apiserver_api *api)
 	endpoints->api = api;
 	map_init(&endpoints->selectors);
 	map_init(&endpoints->due);
-	apiserver_names_init(&endpoints->pods);
-	apiserver_names_init(&endpoints->slices);
+	apiserver_endpoints_index_init(&endpoints->pods);
+	apiserver_endpoints_index_init(&endpoints->slices);
 	endpoints->follower = apiserver_follower_new(api->store, &endpoints_ops, endpoints);
 	return endpoints;
 }

@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 
-void apiserver_names_init(struct apiserver_names *names)
+void apiserver_endpoints_index_init(struct apiserver_endpoints_index *names)
 {
 	map_init(&names->sets);
 }
@@ -16,7 +16,7 @@ static void free_set(struct map *set)
 	free(set);
 }
 
-void apiserver_names_done(struct apiserver_names *names)
+void apiserver_endpoints_index_done(struct apiserver_endpoints_index *names)
 {
 	const struct map_entry *entry;
 	size_t pos = 0;
@@ -25,7 +25,8 @@ void apiserver_names_done(struct apiserver_names *names)
 	map_done(&names->sets);
 }
 
-void apiserver_names_add(struct apiserver_names *names, const char *property, const char *name)
+void apiserver_endpoints_index_add(struct apiserver_endpoints_index *names, const char *property,
+				   const char *name)
 {
 	struct map *set = map_get(&names->sets, slice_of(property));
 	if (set == NULL) {
@@ -36,7 +37,8 @@ void apiserver_names_add(struct apiserver_names *names, const char *property, co
 	map_set(set, slice_of(name), names);
 }
 
-void apiserver_names_remove(struct apiserver_names *names, const char *property, const char *name)
+void apiserver_endpoints_index_remove(struct apiserver_endpoints_index *names, const char *property,
+				      const char *name)
 {
 	struct map *set = map_get(&names->sets, slice_of(property));
 	if (set == NULL)
@@ -46,7 +48,8 @@ void apiserver_names_remove(struct apiserver_names *names, const char *property,
 		free_set(map_del(&names->sets, slice_of(property)));
 }
 
-const struct map *apiserver_names_get(const struct apiserver_names *names, const char *property)
+const struct map *apiserver_endpoints_index_get(const struct apiserver_endpoints_index *names,
+						const char *property)
 {
 	return map_get(&names->sets, slice_of(property));
 }

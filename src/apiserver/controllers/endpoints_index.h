@@ -8,13 +8,16 @@
 
 #include "base/map.h"
 
-struct apiserver_names {
+struct apiserver_endpoints_index {
 	struct map sets; /* property → struct map of names; values mean nothing */
 };
 
-void apiserver_names_init(struct apiserver_names *names);
-void apiserver_names_done(struct apiserver_names *names);
-void apiserver_names_add(struct apiserver_names *names, const char *property, const char *name);
-void apiserver_names_remove(struct apiserver_names *names, const char *property, const char *name);
+void apiserver_endpoints_index_init(struct apiserver_endpoints_index *names);
+void apiserver_endpoints_index_done(struct apiserver_endpoints_index *names);
+void apiserver_endpoints_index_add(struct apiserver_endpoints_index *names, const char *property,
+				   const char *name);
+void apiserver_endpoints_index_remove(struct apiserver_endpoints_index *names, const char *property,
+				      const char *name);
 /* NULL: nobody has it. */
-const struct map *apiserver_names_get(const struct apiserver_names *names, const char *property);
+const struct map *apiserver_endpoints_index_get(const struct apiserver_endpoints_index *names,
+						const char *property);

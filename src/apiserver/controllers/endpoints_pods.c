@@ -1,5 +1,7 @@
 /* From a Service and the Pods that it selects to endpoints: which Pods count, with which addresses,
  * ports and conditions. */
+#include "apiserver/controllers/endpoints_pods.h"
+
 #include <string.h>
 
 #include "api/meta.h"
@@ -7,6 +9,9 @@
 #include "apiserver/rules/ip_rules.h"
 #include "apiserver/controllers/endpoints.h"
 #include "apiserver/rules/members.h"
+#include "apiserver/controllers/endpoints_subsets.h"
+#include "apiserver/kind/strategy.h"
+#include "apiserver/rules/name_rules.h"
 
 enum { ENDPOINTS_ADDRESSES_MAX = 1000 }; /* of an Endpoints object, as in a cluster */
 
@@ -186,8 +191,8 @@ static json_t *make_endpoint(const json_t *pod, const json_t *service, const jso
 	return endpoint;
 }
 
-json_t *apiserver_groups_from_pods(const json_t *service, const json_t *pods, const json_t *zones,
-				   json_t *refused)
+json_t *apiserver_endpoints_pods_to_groups(const json_t *service, const json_t *pods,
+					   const json_t *zones, json_t *refused)
 {
 	json_t *groups = json_array(), *family;
 	const json_t *pod;
@@ -232,7 +237,7 @@ static bool stands_in_endpoints(const json_t *pod, const json_t *service)
 	return counts_as_endpoint(pod) && (!api_is_deleting(pod) || publishes_not_ready(service));
 }
 
-json_t *apiserver_subsets_from_pods(const json_t *service, const json_t *pods)
+json_t *apiserver_endpoints_pods_to_subsets(const json_t *service, const json_t *pods)
 {
 	const char *family = api_text(json_array_get(api_get(service, "spec.ipFamilies"), 0));
 	bool portless = json_array_size(api_get(service, "spec.ports")) == 0;
@@ -255,6 +260,6 @@ json_t *apiserver_subsets_from_pods(const json_t *service, const json_t *pods)
 		json_decref(addresses);
 		json_decref(ports);
 	}
-	apiserver_subsets_repack(subsets);
+	apiserver_endpoints_subsets_repack(subsets);
 	return subsets;
 }

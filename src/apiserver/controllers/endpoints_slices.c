@@ -1,9 +1,12 @@
 /* Which EndpointSlices to change, create and remove so that they hold the endpoints wanted. */
+#include "apiserver/controllers/endpoints_slices.h"
+
 #include <string.h>
 
 #include "api/meta.h"
 #include "apiserver/controllers/endpoints.h"
 #include "apiserver/rules/members.h"
+#include "apiserver/kind/strategy.h"
 #include "base/map.h"
 #include "base/mem.h"
 
@@ -139,7 +142,7 @@ static void keep_empty(struct drafts *drafts, const char *type, const json_t *em
 	unused->group = empty;
 }
 
-static bool differs(const struct draft *draft)
+static bool is_changed(const struct draft *draft)
 {
 	const json_t *was = json_object_get(draft->present, "endpoints");
 	if (!same_ports(draft->present, draft->group))
@@ -150,7 +153,7 @@ static bool differs(const struct draft *draft)
 }
 
 static void write_draft(const struct draft *draft, const json_t *empties,
-			struct apiserver_slices_plan *plan)
+			struct apiserver_endpoints_slices_plan *plan)
 {
 	bool placeholder = false;
 	const json_t *empty;
@@ -168,7 +171,7 @@ static void write_draft(const struct draft *draft, const json_t *empties,
 						json_object_get(draft->group, "addressType"),
 						"ports", json_object_get(draft->group, "ports"),
 						"endpoints", draft->endpoints));
-	} else if (differs(draft)) {
+	} else if (is_changed(draft)) {
 		json_t *changed = json_deep_copy(draft->present);
 		json_object_set(changed, "endpoints", draft->endpoints);
 		json_object_set(changed, "ports", json_object_get(draft->group, "ports"));
@@ -185,8 +188,9 @@ static size_t count_endpoints(const json_t *groups)
 	return n;
 }
 
-void apiserver_slices_plan(const json_t *groups, const char *const *types, const json_t *present,
-			   struct apiserver_slices_plan *ret)
+void apiserver_endpoints_slices_plan(const json_t *groups, const char *const *types,
+				     const json_t *present,
+				     struct apiserver_endpoints_slices_plan *ret)
 {
 	/* At most every endpoint in a slice of its own, and two placeholders. */
 	struct drafts drafts = { .v = xcalloc(json_array_size(present) + count_endpoints(groups) +
@@ -195,7 +199,7 @@ void apiserver_slices_plan(const json_t *groups, const char *const *types, const
 	json_t *empties = json_array();
 	const json_t *value;
 	size_t i;
-	*ret = (struct apiserver_slices_plan){ json_array(), json_array(), json_array() };
+	*ret = (struct apiserver_endpoints_slices_plan){ json_array(), json_array(), json_array() };
 	json_array_foreach (present, i, value)
 		drafts.v[drafts.n++] =
 			(struct draft){ .present = value, .endpoints = json_array() };
@@ -216,7 +220,7 @@ void apiserver_slices_plan(const json_t *groups, const char *const *types, const
 	free(drafts.v);
 }
 
-void apiserver_slices_plan_done(struct apiserver_slices_plan *plan)
+void apiserver_endpoints_slices_plan_done(struct apiserver_endpoints_slices_plan *plan)
 {
 	json_decref(plan->change);
 	json_decref(plan->create);

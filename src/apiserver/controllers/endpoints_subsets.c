@@ -1,4 +1,6 @@
 /* Subsets of Endpoints objects: one form for equal contents, and groups made from them. */
+#include "apiserver/controllers/endpoints_subsets.h"
+
 #include <string.h>
 
 #include "api/meta.h"
@@ -92,7 +94,7 @@ static void add_address(json_t *subset, const struct packed *packed)
 	json_array_insert(list, i, packed->address);
 }
 
-void apiserver_subsets_repack(json_t *subsets)
+void apiserver_endpoints_subsets_repack(json_t *subsets)
 {
 	struct map all;
 	const struct map_entry *entry;
@@ -187,7 +189,7 @@ static void add_family(json_t *groups, const json_t *subset, int family)
 	json_decref(ports);
 }
 
-json_t *apiserver_groups_from_subsets(const json_t *subsets)
+json_t *apiserver_endpoints_subsets_to_groups(const json_t *subsets)
 {
 	json_t *groups = json_array();
 	const json_t *subset;

@@ -11,9 +11,12 @@
 #include "apiserver/kind/service.h"
 #include "apiserver/rules/members.h"
 #include "apiserver/store/key.h"
-#include "apiserver/verb/remove.h"
+#include "apiserver/verb/delete.h"
+#include "apiserver/controllers/endpoints_slices.h"
+#include "apiserver/kind/strategy.h"
 #include "apiserver/verb/request.h"
 #include "apiserver/verb/write.h"
+#include "apiserver/verb/object.h"
 #include "base/clock.h"
 #include "base/mem.h"
 
@@ -54,12 +57,12 @@ static bool create_object(struct apiserver_api *api, const struct apiserver_reso
 {
 	struct apiserver_status status = APISERVER_STATUS_INIT;
 	json_t *stored = NULL;
-	int e = apiserver_write_new(&(struct apiserver_writing){ .a = api,
-								 .r = resource,
+	int e = apiserver_write_new(&(struct apiserver_writing){ .api = api,
+								 .resource = resource,
 								 .ns = ns,
-								 .sub = "",
+								 .subresource = "",
 								 .manager = manager,
-								 .st = &status },
+								 .status = &status },
 				    object, &stored);
 	/* A namespace that ends, or is gone, takes nothing new; and what is not valid stays so. */
 	bool fine = e == 0 || status.code == 403 || status.code == 404 || status.code == 422;
@@ -77,12 +80,12 @@ static bool change_object(struct apiserver_api *api, const struct apiserver_reso
 	const char *ns = api_namespace(object);
 	int e = apiserver_object_read(api->store, resource, ns, api_name(object), &old, &revision);
 	if (e == 0)
-		e = apiserver_write_change(&(struct apiserver_writing){ .a = api,
-									.r = resource,
+		e = apiserver_write_change(&(struct apiserver_writing){ .api = api,
+									.resource = resource,
 									.ns = ns,
-									.sub = "",
+									.subresource = "",
 									.manager = manager,
-									.st = &status },
+									.status = &status },
 					   old, revision, object, &stored);
 	bool fine = e == 0 || status.code == 422;
 	json_decref(old);
@@ -94,7 +97,7 @@ static bool change_object(struct apiserver_api *api, const struct apiserver_reso
 static bool remove_object(struct apiserver_api *api, const struct apiserver_resource *resource,
 			  const json_t *object)
 {
-	return apiserver_remove_as_system(api, resource, api_namespace(object), api_name(object),
+	return apiserver_delete_as_system(api, resource, api_namespace(object), api_name(object),
 					  api_uid(object), "");
 }
 
@@ -189,7 +192,7 @@ static bool has_name(const json_t *objects, const char *name)
 
 /* Slices whose content is right but whose labels or owner are not. */
 static void add_relabelled(const json_t *present, const json_t *labels, const json_t *owners,
-			   struct apiserver_slices_plan *plan)
+			   struct apiserver_endpoints_slices_plan *plan)
 {
 	json_t *slice;
 	size_t i;
@@ -202,8 +205,8 @@ static void add_relabelled(const json_t *present, const json_t *labels, const js
 	}
 }
 
-static bool carry_out(struct apiserver_api *api, const json_t *service, json_t *labels,
-		      json_t *owners, const struct apiserver_slices_plan *plan)
+static bool write_plan(struct apiserver_api *api, const json_t *service, json_t *labels,
+		       json_t *owners, const struct apiserver_endpoints_slices_plan *plan)
 {
 	const char *ns = api_namespace(service);
 	CLEANUP(freep) char *base = xasprintf("%s-", api_name(service));
@@ -232,7 +235,7 @@ bool apiserver_endpoints_write_slices(struct apiserver_api *api,
 				      const struct apiserver_endpoints_of *of, const json_t *groups)
 {
 	const json_t *service = of->service, *owner = of->owner;
-	struct apiserver_slices_plan plan;
+	struct apiserver_endpoints_slices_plan plan;
 	const char *types[3] = { NULL };
 	json_t *present = json_array(), *family;
 	size_t i;
@@ -247,10 +250,10 @@ bool apiserver_endpoints_write_slices(struct apiserver_api *api,
 	bool fine = list_slices(api, &search, present) == 0;
 	if (fine) {
 		json_t *labels = slice_labels(service, owner), *owners = owner_references(owner);
-		apiserver_slices_plan(groups, types, present, &plan);
+		apiserver_endpoints_slices_plan(groups, types, present, &plan);
 		add_relabelled(present, labels, owners, &plan);
-		fine = carry_out(api, service, labels, owners, &plan);
-		apiserver_slices_plan_done(&plan);
+		fine = write_plan(api, service, labels, owners, &plan);
+		apiserver_endpoints_slices_plan_done(&plan);
 		json_decref(labels);
 		json_decref(owners);
 	}

@@ -3,6 +3,9 @@
 #include "api/tree.h"
 #include "apiserver/controllers/endpoints.h"
 #include "apiserver/store/store.h"
+#include "apiserver/controllers/endpoints_pods.h"
+#include "apiserver/controllers/endpoints_slices.h"
+#include "apiserver/controllers/endpoints_subsets.h"
 #include "apiserver/test_api.h"
 
 #define NS     "/api/v1/namespaces/default/"
@@ -37,7 +40,8 @@ static const char *const ipv4[] = { "IPv4", NULL };
 static const char *const none[] = { NULL };
 
 /* The slices that come of carrying a plan out. */
-static json_t *carried_out(const json_t *present, const struct apiserver_slices_plan *plan)
+static json_t *carried_out(const json_t *present,
+			   const struct apiserver_endpoints_slices_plan *plan)
 {
 	json_t *after = json_array(), *item, *changed;
 	size_t i, k;
@@ -65,20 +69,20 @@ static json_t *carried_out(const json_t *present, const struct apiserver_slices_
 
 static json_t *step(json_t *present, json_t *group, size_t changes, size_t creates, size_t removes)
 {
-	struct apiserver_slices_plan plan;
+	struct apiserver_endpoints_slices_plan plan;
 	json_t *groups = group != NULL ? json_pack("[o]", group) : json_array();
-	apiserver_slices_plan(groups, ipv4, present, &plan);
+	apiserver_endpoints_slices_plan(groups, ipv4, present, &plan);
 	assert_int_equal(json_array_size(plan.change), changes);
 	assert_int_equal(json_array_size(plan.create), creates);
 	assert_int_equal(json_array_size(plan.remove), removes);
 	json_t *after = carried_out(present, &plan);
-	apiserver_slices_plan_done(&plan);
+	apiserver_endpoints_slices_plan_done(&plan);
 	/* Settled: the same again changes nothing. */
-	apiserver_slices_plan(groups, ipv4, after, &plan);
+	apiserver_endpoints_slices_plan(groups, ipv4, after, &plan);
 	assert_int_equal(json_array_size(plan.change) + json_array_size(plan.create) +
 				 json_array_size(plan.remove),
 			 0);
-	apiserver_slices_plan_done(&plan);
+	apiserver_endpoints_slices_plan_done(&plan);
 	json_decref(groups);
 	json_decref(present);
 	return after;
@@ -101,21 +105,21 @@ static void slices_change_little(void **state)
 
 static void slices_of_other_types_go(void **state)
 {
-	struct apiserver_slices_plan plan;
+	struct apiserver_endpoints_slices_plan plan;
 	(void)state;
 	json_t *present =
 		parse("[{\"metadata\":{\"name\":\"six\"},\"addressType\":\"IPv6\",\"endpoints\":"
 		      "[{\"addresses\":[\"fd00::1\"]}],\"ports\":null}]");
 	json_t *groups = json_array();
-	apiserver_slices_plan(groups, ipv4, present, &plan);
+	apiserver_endpoints_slices_plan(groups, ipv4, present, &plan);
 	assert_int_equal(json_array_size(plan.remove), 1);
 	assert_int_equal(json_array_size(plan.create), 1);
 	assert_text(json_array_get(plan.create, 0), "addressType", "IPv4");
-	apiserver_slices_plan_done(&plan);
-	apiserver_slices_plan(groups, none, present, &plan);
+	apiserver_endpoints_slices_plan_done(&plan);
+	apiserver_endpoints_slices_plan(groups, none, present, &plan);
 	assert_int_equal(json_array_size(plan.remove), 1);
 	assert_int_equal(json_array_size(plan.create), 0);
-	apiserver_slices_plan_done(&plan);
+	apiserver_endpoints_slices_plan_done(&plan);
 	json_decref(present);
 	json_decref(groups);
 }
@@ -141,7 +145,7 @@ static void subsets_have_one_form(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		json_t *from = parse(rows[i].from), *to = parse(rows[i].to);
-		apiserver_subsets_repack(from);
+		apiserver_endpoints_subsets_repack(from);
 		if (!json_equal(from, to))
 			fail_msg("%s: %s", rows[i].from, json_dumps(from, 0));
 		json_decref(from);
@@ -166,9 +170,9 @@ static void odd_pods(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(pods); i++) {
 		json_t *list = parse(pods[i]), *refused = json_array();
-		json_decref(apiserver_groups_from_pods(service, list, NULL, refused));
-		json_decref(apiserver_subsets_from_pods(service, list));
-		json_decref(apiserver_groups_from_subsets(list));
+		json_decref(apiserver_endpoints_pods_to_groups(service, list, NULL, refused));
+		json_decref(apiserver_endpoints_pods_to_subsets(service, list));
+		json_decref(apiserver_endpoints_subsets_to_groups(list));
 		json_decref(refused);
 		json_decref(list);
 	}

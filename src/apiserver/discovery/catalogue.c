@@ -61,7 +61,7 @@ int apiserver_version_cmp(const char *left, const char *right)
 	return 0;
 }
 
-static int rank(const struct apiserver_gv *gv)
+static int rank_of(const struct apiserver_group_version *gv)
 {
 	if (gv->group[0] == '\0')
 		return 0;
@@ -70,9 +70,9 @@ static int rank(const struct apiserver_gv *gv)
 
 static int compare_gv(const void *left, const void *right)
 {
-	const struct apiserver_gv *x = left, *y = right;
-	if (rank(x) != rank(y))
-		return rank(x) - rank(y);
+	const struct apiserver_group_version *x = left, *y = right;
+	if (rank_of(x) != rank_of(y))
+		return rank_of(x) - rank_of(y);
 	int r = strcmp(x->group, y->group);
 	return r != 0 ? r : apiserver_version_cmp(x->version, y->version);
 }
@@ -83,8 +83,9 @@ static int compare_rows(const void *left, const void *right)
 	return strcmp((*x)->kind->plural, (*y)->kind->plural);
 }
 
-static struct apiserver_gv *find(const struct apiserver_catalogue *apiserver_catalogue,
-				 const char *group, const char *version)
+static struct apiserver_group_version *find_group_version(
+	const struct apiserver_catalogue *apiserver_catalogue, const char *group,
+	const char *version)
 {
 	for (size_t i = 0; i < apiserver_catalogue->n; i++) {
 		if (strcmp(apiserver_catalogue->v[i].group, group) == 0 &&
@@ -94,11 +95,11 @@ static struct apiserver_gv *find(const struct apiserver_catalogue *apiserver_cat
 	return NULL;
 }
 
-const struct apiserver_gv *apiserver_catalogue_find(
+const struct apiserver_group_version *apiserver_catalogue_find(
 	const struct apiserver_catalogue *apiserver_catalogue, const char *group,
 	const char *version)
 {
-	return find(apiserver_catalogue, group, version);
+	return find_group_version(apiserver_catalogue, group, version);
 }
 
 void apiserver_catalogue_init(struct apiserver_catalogue *apiserver_catalogue,
@@ -109,7 +110,8 @@ void apiserver_catalogue_init(struct apiserver_catalogue *apiserver_catalogue,
 							   sizeof(*apiserver_catalogue->v)) };
 	for (size_t i = 0; i < count; i++) {
 		const struct apiserver_resource *r = rows[i];
-		struct apiserver_gv *gv = find(apiserver_catalogue, r->kind->group, r->version);
+		struct apiserver_group_version *gv =
+			find_group_version(apiserver_catalogue, r->kind->group, r->version);
 		if (gv == NULL) {
 			gv = &apiserver_catalogue->v[apiserver_catalogue->n++];
 			gv->group = r->kind->group;
@@ -122,7 +124,7 @@ void apiserver_catalogue_init(struct apiserver_catalogue *apiserver_catalogue,
 		qsort(apiserver_catalogue->v, apiserver_catalogue->n,
 		      sizeof(*apiserver_catalogue->v), compare_gv);
 	for (size_t i = 0; i < apiserver_catalogue->n; i++) {
-		struct apiserver_gv *gv = &apiserver_catalogue->v[i];
+		struct apiserver_group_version *gv = &apiserver_catalogue->v[i];
 		gv->first = i == 0 || strcmp(gv->group, apiserver_catalogue->v[i - 1].group) != 0;
 		qsort(gv->rows, gv->n_rows, sizeof(struct apiserver_resource *), compare_rows);
 	}

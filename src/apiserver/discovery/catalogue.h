@@ -9,7 +9,7 @@
 #include "apiserver/kind/resource.h"
 
 /* One version of one group. */
-struct apiserver_gv {
+struct apiserver_group_version {
 	const char *group, *version;
 	const struct apiserver_resource **rows; /* by plural */
 	size_t n_rows;
@@ -17,7 +17,7 @@ struct apiserver_gv {
 };
 
 struct apiserver_catalogue {
-	struct apiserver_gv *v;
+	struct apiserver_group_version *v;
 	size_t n;
 };
 
@@ -25,7 +25,7 @@ void apiserver_catalogue_init(struct apiserver_catalogue *apiserver_catalogue,
 			      const struct apiserver_resource *const *rows, size_t count);
 void apiserver_catalogue_done(struct apiserver_catalogue *apiserver_catalogue);
 /* NULL when it is not served. */
-const struct apiserver_gv *apiserver_catalogue_find(
+const struct apiserver_group_version *apiserver_catalogue_find(
 	const struct apiserver_catalogue *apiserver_catalogue, const char *group,
 	const char *version);
 

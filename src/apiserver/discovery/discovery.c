@@ -11,8 +11,9 @@
 #include "api/yaml/yaml.h"
 #include "apiserver/codec/accept.h"
 #include "apiserver/discovery/catalogue.h"
-#include "apiserver/verb/failure.h"
+#include "apiserver/verb/answer.h"
 #include "apiserver/discovery/openapi.h"
+#include "apiserver/discovery/openapi_v2.h"
 #include "base/mem.h"
 #include "net/digest.h"
 
@@ -36,37 +37,39 @@ struct apiserver_discovery {
 
 /* --- documents --- */
 
-static json_t *api_versions(const struct apiserver_discovery *discovery)
+static json_t *make_api_versions(const struct apiserver_discovery *discovery)
 {
 	return json_pack("{ss,s[s],s[{ss,ss}]}", "kind", "APIVersions", "versions", "v1",
 			 "serverAddressByClientCIDRs", "clientCIDR", "0.0.0.0/0", "serverAddress",
 			 discovery->address);
 }
 
-static json_t *version_entry(const struct apiserver_gv *gv)
+static json_t *make_version_entry(const struct apiserver_group_version *gv)
 {
 	CLEANUP(freep) char *name = xasprintf("%s/%s", gv->group, gv->version);
 	return json_pack("{ss,ss}", "groupVersion", name, "version", gv->version);
 }
 
 /* `gv` is the first of its group. */
-static json_t *api_group(const struct apiserver_discovery *discovery, const struct apiserver_gv *gv)
+static json_t *make_api_group(const struct apiserver_discovery *discovery,
+			      const struct apiserver_group_version *gv)
 {
 	json_t *versions = json_array();
-	const struct apiserver_gv *end = discovery->catalogue.v + discovery->catalogue.n;
-	for (const struct apiserver_gv *at = gv; at < end && (at == gv || !at->first); at++)
-		json_array_append_new(versions, version_entry(at));
+	const struct apiserver_group_version *end = discovery->catalogue.v + discovery->catalogue.n;
+	for (const struct apiserver_group_version *at = gv; at < end && (at == gv || !at->first);
+	     at++)
+		json_array_append_new(versions, make_version_entry(at));
 	return json_pack("{ss,so,so}", "name", gv->group, "versions", versions, "preferredVersion",
-			 version_entry(gv));
+			 make_version_entry(gv));
 }
 
-static json_t *api_group_list(const struct apiserver_discovery *discovery)
+static json_t *make_api_group_list(const struct apiserver_discovery *discovery)
 {
 	json_t *groups = json_array();
 	for (size_t i = 0; i < discovery->catalogue.n; i++) {
-		const struct apiserver_gv *gv = &discovery->catalogue.v[i];
+		const struct apiserver_group_version *gv = &discovery->catalogue.v[i];
 		if (gv->first && gv->group[0] != '\0')
-			json_array_append_new(groups, api_group(discovery, gv));
+			json_array_append_new(groups, make_api_group(discovery, gv));
 	}
 	return json_pack("{ss,ss,so}", "kind", "APIGroupList", "apiVersion", "v1", "groups",
 			 groups);
@@ -83,7 +86,7 @@ static const struct {
 };
 
 /* In the server's order: of built-in kinds the alphabet's, of others the table's. */
-static json_t *verb_list(bool built_in, unsigned set)
+static json_t *make_verb_list(bool built_in, unsigned set)
 {
 	json_t *list = json_array();
 	if (built_in && (set & APISERVER_CREATE) != 0)
@@ -114,7 +117,7 @@ static void add_resource(json_t *list, const struct apiserver_resource *resource
 	const struct api_kind *k = resource->kind;
 	json_t *o = json_pack("{ss,ss,sb,ss,so}", "name", k->plural, "singularName", k->singular,
 			      "namespaced", k->namespaced, "kind", k->kind, "verbs",
-			      verb_list(resource->built_in, resource->verbs));
+			      make_verb_list(resource->built_in, resource->verbs));
 	set_words(o, "shortNames", k->shorts);
 	set_words(o, "categories", resource->categories);
 	json_array_append_new(list, o);
@@ -124,11 +127,11 @@ static void add_resource(json_t *list, const struct apiserver_resource *resource
 	json_array_append_new(
 		list, json_pack("{ss,ss,sb,ss,so}", "name", status, "singularName", "",
 				"namespaced", k->namespaced, "kind", k->kind, "verbs",
-				verb_list(resource->built_in,
-					  APISERVER_GET | APISERVER_PATCH | APISERVER_UPDATE)));
+				make_verb_list(resource->built_in, APISERVER_GET | APISERVER_PATCH |
+									   APISERVER_UPDATE)));
 }
 
-static json_t *api_resource_list(const struct apiserver_gv *gv)
+static json_t *make_api_resource_list(const struct apiserver_group_version *gv)
 {
 	bool core = gv->group[0] == '\0';
 	CLEANUP(freep)
@@ -144,7 +147,7 @@ static json_t *api_resource_list(const struct apiserver_gv *gv)
 	return o;
 }
 
-static json_t *version_info(const struct apiserver_discovery *discovery)
+static json_t *make_version_info(const struct apiserver_discovery *discovery)
 {
 	struct utsname u;
 	CLEANUP(freep)
@@ -181,13 +184,13 @@ static void set_etag(struct apiserver_answer *answer, const struct apiserver_cal
 	strbuf_reset(&answer->body);
 }
 
-static bool negotiate(const struct apiserver_call *call, struct apiserver_accept *accept,
-		      struct apiserver_answer *ret)
+static bool negotiate_form(const struct apiserver_call *call, struct apiserver_accept *accept,
+			   struct apiserver_answer *ret)
 {
 	CLEANUP(strbuf_done) struct strbuf err = STRBUF_INIT;
 	if (apiserver_accept_parse(call->accept, APISERVER_ACCEPT_REPLY, accept, &err) == 0)
 		return true;
-	apiserver_failure_plain(ret, 406, "NotAcceptable", err.s);
+	apiserver_answer_refuse_plain(ret, 406, "NotAcceptable", err.s);
 	return false;
 }
 
@@ -196,7 +199,7 @@ static void send_tree(const struct apiserver_call *call, struct apiserver_answer
 		      json_t *object)
 {
 	struct apiserver_accept accept;
-	if (negotiate(call, &accept, ret)) {
+	if (negotiate_form(call, &accept, ret)) {
 		ret->content_type = apiserver_accept_type(&accept);
 		if (accept.form == APISERVER_FORM_YAML) {
 			api_yaml_write(&ret->body, object);
@@ -215,24 +218,24 @@ static void send_tree(const struct apiserver_call *call, struct apiserver_answer
 /* --- by path --- */
 
 struct ask {
-	struct apiserver_discovery *d;
-	const struct apiserver_call *c;
+	struct apiserver_discovery *discovery;
+	const struct apiserver_call *call;
 	struct apiserver_answer *ret;
 };
 
 static void serve_api(const struct ask *ask)
 {
-	send_tree(ask->c, ask->ret, api_versions(ask->d));
+	send_tree(ask->call, ask->ret, make_api_versions(ask->discovery));
 }
 
 static void serve_apis(const struct ask *ask)
 {
-	send_tree(ask->c, ask->ret, api_group_list(ask->d));
+	send_tree(ask->call, ask->ret, make_api_group_list(ask->discovery));
 }
 
 static void serve_version(const struct ask *ask)
 {
-	send_tree(ask->c, ask->ret, version_info(ask->d));
+	send_tree(ask->call, ask->ret, make_version_info(ask->discovery));
 	ask->ret->etag[0] = '\0';
 }
 
@@ -241,8 +244,8 @@ static void serve_root(const struct ask *ask)
 	static const char *const fixed[] = { "/healthz",    "/livez",  "/metrics", "/openapi/v2",
 					     "/openapi/v3", "/readyz", "/version" };
 	json_t *paths = json_pack("[s,s,s]", "/api", "/api/v1", "/apis");
-	for (size_t i = 0; i < ask->d->catalogue.n; i++) {
-		const struct apiserver_gv *gv = &ask->d->catalogue.v[i];
+	for (size_t i = 0; i < ask->discovery->catalogue.n; i++) {
+		const struct apiserver_group_version *gv = &ask->discovery->catalogue.v[i];
 		if (gv->group[0] == '\0')
 			continue;
 		if (gv->first)
@@ -251,11 +254,11 @@ static void serve_root(const struct ask *ask)
 	}
 	for (size_t i = 0; i < ARRAY_LEN(fixed); i++)
 		json_array_append_new(paths, json_string(fixed[i]));
-	send_tree(ask->c, ask->ret, json_pack("{so}", "paths", paths));
+	send_tree(ask->call, ask->ret, json_pack("{so}", "paths", paths));
 }
 
-static const struct apiserver_gv *find_group(const struct apiserver_discovery *discovery,
-					     const char *group)
+static const struct apiserver_group_version *find_group(const struct apiserver_discovery *discovery,
+							const char *group)
 {
 	for (size_t i = 0; i < discovery->catalogue.n; i++) {
 		if (strcmp(discovery->catalogue.v[i].group, group) == 0)
@@ -266,34 +269,34 @@ static const struct apiserver_gv *find_group(const struct apiserver_discovery *d
 
 static void serve_group(const struct ask *ask, const char *group)
 {
-	const struct apiserver_gv *gv = find_group(ask->d, group);
+	const struct apiserver_group_version *gv = find_group(ask->discovery, group);
 	if (gv == NULL) {
-		apiserver_failure_page(ask->ret);
+		apiserver_answer_no_such_page(ask->ret);
 		return;
 	}
 	json_t *o = json_pack("{ss,ss}", "kind", "APIGroup", "apiVersion", "v1");
-	json_t *rest = api_group(ask->d, gv);
+	json_t *rest = make_api_group(ask->discovery, gv);
 	json_object_update(o, rest);
 	json_decref(rest);
-	send_tree(ask->c, ask->ret, o);
+	send_tree(ask->call, ask->ret, o);
 }
 
 static void serve_group_version(const struct ask *ask, const char *group, const char *version)
 {
-	const struct apiserver_gv *gv =
-		apiserver_catalogue_find(&ask->d->catalogue, group, version);
+	const struct apiserver_group_version *gv =
+		apiserver_catalogue_find(&ask->discovery->catalogue, group, version);
 	if (gv != NULL)
-		send_tree(ask->c, ask->ret, api_resource_list(gv));
-	else if (find_group(ask->d, group) != NULL)
-		apiserver_failure_path(ask->ret);
+		send_tree(ask->call, ask->ret, make_api_resource_list(gv));
+	else if (find_group(ask->discovery, group) != NULL)
+		apiserver_answer_no_such_path(ask->ret);
 	else
-		apiserver_failure_page(ask->ret);
+		apiserver_answer_no_such_page(ask->ret);
 }
 
 /* --- OpenAPI --- */
 
 static char *openapi_text(const struct apiserver_discovery *discovery,
-			  const struct apiserver_gv *gv)
+			  const struct apiserver_group_version *gv)
 {
 	json_t *o = apiserver_openapi_v3(gv, discovery->git_version);
 	char *text = json_dumps(o, JSON_COMPACT);
@@ -301,7 +304,7 @@ static char *openapi_text(const struct apiserver_discovery *discovery,
 	return text;
 }
 
-static void gv_path(const struct apiserver_gv *gv, char *out, size_t len)
+static void group_version_path(const struct apiserver_group_version *gv, char *out, size_t len)
 {
 	if (gv->group[0] == '\0')
 		snprintf(out, len, "api/%s", gv->version);
@@ -311,12 +314,12 @@ static void gv_path(const struct apiserver_gv *gv, char *out, size_t len)
 
 static void serve_v3_index(const struct ask *ask)
 {
-	struct apiserver_discovery *d = ask->d;
+	struct apiserver_discovery *d = ask->discovery;
 	json_t *paths = json_object();
 	pthread_mutex_lock(&d->lock);
 	for (size_t i = 0; i < d->catalogue.n; i++) {
 		char path[PATH_PART_MAX];
-		gv_path(&d->catalogue.v[i], path, sizeof(path));
+		group_version_path(&d->catalogue.v[i], path, sizeof(path));
 		if (d->hashes[i][0] == '\0') {
 			CLEANUP(freep) char *text = openapi_text(d, &d->catalogue.v[i]);
 			hash_text(text, strlen(text), d->hashes[i]);
@@ -325,41 +328,42 @@ static void serve_v3_index(const struct ask *ask)
 		json_object_set_new(paths, path, json_pack("{so}", "serverRelativeURL", url));
 	}
 	pthread_mutex_unlock(&d->lock);
-	send_tree(ask->c, ask->ret, json_pack("{so}", "paths", paths));
+	send_tree(ask->call, ask->ret, json_pack("{so}", "paths", paths));
 }
 
 /* JSON whatever was asked for: clients that prefer protobuf take it too. */
 static void serve_v3(const struct ask *ask, const char *what)
 {
-	const struct apiserver_discovery *d = ask->d;
+	const struct apiserver_discovery *d = ask->discovery;
 	for (size_t i = 0; i < d->catalogue.n; i++) {
 		char path[PATH_PART_MAX];
-		gv_path(&d->catalogue.v[i], path, sizeof(path));
+		group_version_path(&d->catalogue.v[i], path, sizeof(path));
 		if (strcmp(path, what) != 0)
 			continue;
 		CLEANUP(freep) char *text = openapi_text(d, &d->catalogue.v[i]);
 		strbuf_adds(&ask->ret->body, text);
-		set_etag(ask->ret, ask->c);
+		set_etag(ask->ret, ask->call);
 		return;
 	}
-	apiserver_failure_page(ask->ret);
+	apiserver_answer_no_such_page(ask->ret);
 }
 
 static void serve_v2(const struct ask *ask)
 {
-	const char *accept = ask->c->accept != NULL ? ask->c->accept : "";
+	const char *accept = ask->call->accept != NULL ? ask->call->accept : "";
 	/* Only this form; both spellings of its name ask for it. */
 	if (*accept != '\0' && strstr(accept, "proto-openapi.spec.v2") == NULL &&
 	    strstr(accept, "*/*") == NULL) {
-		apiserver_failure_plain(
+		apiserver_answer_refuse_plain(
 			ask->ret, 406, "NotAcceptable",
 			"only the following media types are accepted: "
 			"application/com.github.proto-openapi.spec.v2.v1.0+protobuf");
 		return;
 	}
-	apiserver_openapi_v2(&ask->d->catalogue, ask->d->git_version, &ask->ret->body);
+	apiserver_openapi_v2(&ask->discovery->catalogue, ask->discovery->git_version,
+			     &ask->ret->body);
 	ask->ret->content_type = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
-	set_etag(ask->ret, ask->c);
+	set_etag(ask->ret, ask->call);
 }
 
 static const struct {
@@ -375,7 +379,7 @@ static const struct {
 };
 
 /* Paths of several parts: "/apis/G/V" into at most two; false when there are more. */
-static bool split(const char *text, char part[2][PATH_PART_MAX])
+static bool split_two_parts(const char *text, char part[2][PATH_PART_MAX])
 {
 	struct slice rest = slice_of(text);
 	part[0][0] = part[1][0] = '\0';
@@ -404,14 +408,14 @@ static bool serve_path(const struct ask *ask, const char *path)
 	}
 	bool core = strncmp(path, "/api/", strlen("/api/")) == 0;
 	bool named = strncmp(path, "/apis/", strlen("/apis/")) == 0;
-	if ((!core && !named) || !split(path + strlen(core ? "/api/" : "/apis/"), part))
+	if ((!core && !named) || !split_two_parts(path + strlen(core ? "/api/" : "/apis/"), part))
 		return false;
 	if (core && part[1][0] != '\0')
 		return false;
 	if (core)
 		serve_group_version(ask, "", part[0]);
 	else if (part[0][0] == '\0')
-		apiserver_failure_page(ask->ret);
+		apiserver_answer_no_such_page(ask->ret);
 	else if (part[1][0] == '\0')
 		serve_group(ask, part[0]);
 	else
@@ -423,7 +427,7 @@ bool apiserver_discovery_serve(struct apiserver_discovery *discovery,
 			       const struct apiserver_call *call, struct apiserver_answer *ret)
 {
 	struct apiserver_answer answer;
-	const struct ask ask = { .d = discovery, .c = call, .ret = &answer };
+	const struct ask ask = { .discovery = discovery, .call = call, .ret = &answer };
 	size_t n = strlen(call->path);
 	CLEANUP(freep)
 	char *path = xstrndup(call->path, n > 1 && call->path[n - 1] == '/' ? n - 1 : n);
@@ -434,7 +438,7 @@ bool apiserver_discovery_serve(struct apiserver_discovery *discovery,
 	}
 	if (call->method != HTTP_GET && call->method != HTTP_HEAD) {
 		answer.etag[0] = '\0';
-		apiserver_failure_method(&answer);
+		apiserver_answer_no_such_method(&answer);
 	}
 	*ret = answer;
 	return true;

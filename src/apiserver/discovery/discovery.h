@@ -7,7 +7,8 @@
 #include <stdbool.h>
 
 #include "apiserver/kind/resource.h"
-#include "apiserver/verb/rest.h"
+#include "apiserver/verb/answer.h"
+#include "apiserver/verb/call.h"
 
 struct apiserver_discovery;
 

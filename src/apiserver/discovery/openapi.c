@@ -7,7 +7,6 @@
 
 #include "api/kind.h"
 #include "api/tree.h"
-#include "apiserver/discovery/openapi_priv.h"
 #include "base/mem.h"
 
 enum { NAME_MAX_BYTES = 512 };
@@ -74,7 +73,7 @@ static const char *type_name(const json_t *schema, const char **prefix)
 
 /* Schemas are shared by the threads that serve: what goes into a document is copied, since even a
  * reference is a write. */
-static json_t *reference(const char *name, const json_t *description)
+static json_t *make_reference(const char *name, const json_t *description)
 {
 	CLEANUP(freep) char *path = xasprintf("#/components/schemas/%s", name);
 	json_t *ref = json_pack("{s[{ss}],s{}}", "allOf", "$ref", path, "default");
@@ -83,38 +82,38 @@ static json_t *reference(const char *name, const json_t *description)
 	return ref;
 }
 
-static json_t *plain(const json_t *schema, const char *prefix, json_t *schemas);
+static json_t *make_plain(const json_t *schema, const char *prefix, json_t *schemas);
 
 /* A nested schema: a reference when it has a name, else itself. */
-static json_t *nested(const json_t *schema, const char *prefix, json_t *schemas)
+static json_t *make_nested(const json_t *schema, const char *prefix, json_t *schemas)
 {
 	const char *type = json_is_object(schema) ? type_name(schema, &prefix) : NULL;
 	if (type == NULL)
-		return plain(schema, prefix, schemas);
+		return make_plain(schema, prefix, schemas);
 	CLEANUP(freep) char *name = xasprintf("%s.%s", prefix, type);
 	if (json_object_get(schemas, name) == NULL) {
 		/* Its place is taken first: a type may hold itself. */
 		json_object_set_new(schemas, name, json_object());
-		json_t *own = plain(schema, prefix, schemas);
+		json_t *own = make_plain(schema, prefix, schemas);
 		/* What it says is said of the field that refers to it. */
 		json_object_del(own, "description");
 		json_object_set_new(schemas, name, own);
 	}
-	return reference(name, json_object_get(schema, "description"));
+	return make_reference(name, json_object_get(schema, "description"));
 }
 
-static json_t *properties(const json_t *list, const char *prefix, json_t *schemas)
+static json_t *make_properties(const json_t *list, const char *prefix, json_t *schemas)
 {
 	json_t *out = json_object();
 	const char *key;
 	json_t *v;
 	json_object_foreach (api_tree(list), key, v)
-		json_object_set_new(out, key, nested(v, prefix, schemas));
+		json_object_set_new(out, key, make_nested(v, prefix, schemas));
 	return out;
 }
 
 /* A copy without what is our own, names in place of what has one. */
-static json_t *plain(const json_t *schema, const char *prefix, json_t *schemas)
+static json_t *make_plain(const json_t *schema, const char *prefix, json_t *schemas)
 {
 	const char *key;
 	json_t *v;
@@ -125,9 +124,9 @@ static json_t *plain(const json_t *schema, const char *prefix, json_t *schemas)
 		if (strcmp(key, "x-go") == 0)
 			continue;
 		if (strcmp(key, "properties") == 0)
-			json_object_set_new(out, key, properties(v, prefix, schemas));
+			json_object_set_new(out, key, make_properties(v, prefix, schemas));
 		else if (strcmp(key, "items") == 0 || strcmp(key, "additionalProperties") == 0)
-			json_object_set_new(out, key, nested(v, prefix, schemas));
+			json_object_set_new(out, key, make_nested(v, prefix, schemas));
 		else
 			json_object_set_new(out, key, json_deep_copy(v));
 	}
@@ -143,10 +142,10 @@ static void add_schema(const struct apiserver_resource *resource, json_t *schema
 	json_t *own = json_deep_copy(resource->openapi);
 	json_t *props = json_object_get(own, "properties");
 	const json_t *old = json_object_get(props, "metadata");
-	json_t *ref = reference(meta, json_object_get(old, "description"));
+	json_t *ref = make_reference(meta, json_object_get(old, "description"));
 	/* Every kind's is the same. */
 	json_object_set_new(props, "metadata", json_object());
-	json_t *schema = plain(own, prefix, schemas);
+	json_t *schema = make_plain(own, prefix, schemas);
 	json_object_set_new(json_object_get(schema, "properties"), "metadata", ref);
 	json_object_set_new(schema, "x-kubernetes-group-version-kind",
 			    json_pack("[o]", apiserver_openapi_gvk(resource)));
@@ -156,7 +155,7 @@ static void add_schema(const struct apiserver_resource *resource, json_t *schema
 
 static void add_meta(json_t *schemas)
 {
-	json_decref(nested(apiserver_objectmeta_schema(), meta_prefix, schemas));
+	json_decref(make_nested(apiserver_objectmeta_schema(), meta_prefix, schemas));
 }
 
 /* --- paths --- */
@@ -206,7 +205,7 @@ static void add_path(const struct apiserver_resource *resource, json_t *paths)
 	json_object_set_new(paths, path.s, json_pack("{so}", "patch", patch));
 }
 
-json_t *apiserver_openapi_v3(const struct apiserver_gv *gv, const char *version)
+json_t *apiserver_openapi_v3(const struct apiserver_group_version *gv, const char *version)
 {
 	json_t *paths = json_object(), *schemas = json_object();
 	for (size_t i = 0; i < gv->n_rows; i++) {

@@ -1,10 +1,10 @@
 /* The few messages of gnostic's openapi_v2 that are needed, written by hand: every field is a text,
  * a message or a flag, so a field is a tag, a length and bytes. */
-#include "apiserver/discovery/openapi.h"
+#include "apiserver/discovery/openapi_v2.h"
 
 #include <stdlib.h>
 
-#include "apiserver/discovery/openapi_priv.h"
+#include "apiserver/discovery/openapi.h"
 #include "base/mem.h"
 
 /* Numbers of fields, by message. */
@@ -43,7 +43,7 @@ static void add_text(struct strbuf *out, unsigned number, const char *text)
 }
 
 /* `out`, a finished message, becomes field `number` of a new one. */
-static void wrap(struct strbuf *out, unsigned number)
+static void wrap_message(struct strbuf *out, unsigned number)
 {
 	struct strbuf outer = STRBUF_INIT;
 	add_field(&outer, number, strbuf_slice(out));
@@ -57,9 +57,9 @@ static void add_parameter(struct strbuf *operation, const char *name)
 	add_text(&b, QUERY_IN, "query");
 	add_text(&b, QUERY_NAME, name);
 	add_text(&b, QUERY_TYPE, "string");
-	wrap(&b, NONBODY_QUERY);
-	wrap(&b, PARAMETER_NON_BODY);
-	wrap(&b, PARAMETERSITEM_PARAMETER);
+	wrap_message(&b, NONBODY_QUERY);
+	wrap_message(&b, PARAMETER_NON_BODY);
+	wrap_message(&b, PARAMETERSITEM_PARAMETER);
 	add_field(operation, OPERATION_PARAMETERS, strbuf_slice(&b));
 }
 
@@ -85,7 +85,7 @@ static void add_path(struct strbuf *paths, const struct apiserver_resource *reso
 	for (size_t i = 0; i < ARRAY_LEN(query_parameters); i++)
 		add_parameter(&item, query_parameters[i]);
 	add_gvk(&item, resource);
-	wrap(&item, PATHITEM_PATCH);
+	wrap_message(&item, PATHITEM_PATCH);
 	apiserver_openapi_path(resource, &path);
 	add_field(&named, NAMED_NAME, strbuf_slice(&path));
 	add_field(&named, NAMED_VALUE, strbuf_slice(&item));

@@ -13,7 +13,7 @@
 
 #include "api/tree.h"
 #include "apiserver/discovery/catalogue.h"
-#include "apiserver/verb/failure.h"
+#include "apiserver/verb/answer.h"
 #include "base/mem.h"
 
 static struct apiserver_discovery *d;

@@ -88,19 +88,3 @@ const struct apiserver_resource *apiserver_resource_find(const char *group, cons
 							 const char *plural);
 /* The resource of an object, by its apiVersion and kind; NULL: not served. */
 const struct apiserver_resource *apiserver_resource_of(const json_t *object);
-
-/* Decodes kubectl's protobuf bodies ("k8s\0" and an envelope) of the few kinds it sends so;
- * ERR_PARSE, ERR_UNSUPPORTED with a sentence. */
-MUST_CHECK int apiserver_protobuf_decode(struct slice body, json_t **ret, char *err, size_t err_n);
-
-/* Unknown and doubled fields of a body against the schema, as strict decoding names them
- * (`unknown field "spec.x"`, `duplicate field "spec.x"`); and for built-in kinds the first value of
- * a wrong type, worded as the server does, as ERR_TYPE in `err`. Appends lines to `warnings`. */
-MUST_CHECK int apiserver_strict(const struct apiserver_resource *resource, struct slice body,
-				const json_t *object, json_t *warnings, char *err, size_t err_n);
-/* The first value of a wrong type in what a strategic merge patch made of an object of a built-in
- * kind, worded as the server does then: ERR_TYPE. */
-MUST_CHECK int apiserver_convert(const struct apiserver_resource *resource, const json_t *object,
-				 char *err, size_t err_n);
-/* What that conversion does to integers: those of 32 bits lose what is above, as in Go. */
-void apiserver_narrow(const struct apiserver_resource *resource, json_t *object);

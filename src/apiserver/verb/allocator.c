@@ -27,7 +27,7 @@ struct range {
 	uint8_t *taken;
 };
 
-struct apiserver_addresses {
+struct apiserver_allocator {
 	pthread_mutex_t lock; /* guards the bitmaps and rng */
 	struct rng rng;
 	struct range range[APISERVER_CIDRS_MAX];
@@ -42,7 +42,7 @@ static size_t bytes_of(const struct range *range)
 }
 
 /* The address with this number; its text. */
-static void text_of(const struct range *range, uint32_t number, char out[NET_ADDR_TEXT_MAX])
+static void format_address(const struct range *range, uint32_t number, char out[NET_ADDR_TEXT_MAX])
 {
 	union net_addr a = { .family = range->cidr.family };
 	uint8_t ip[16];
@@ -58,7 +58,7 @@ static void text_of(const struct range *range, uint32_t number, char out[NET_ADD
 }
 
 /* The number of an address in the range, or -1. */
-static int64_t number_of(const struct range *range, const union net_addr *addr)
+static int64_t number_of_address(const struct range *range, const union net_addr *addr)
 {
 	size_t n;
 	const uint8_t *ip = net_addr_bytes(addr, &n);
@@ -75,7 +75,7 @@ static bool is_taken(const struct range *range, uint32_t index)
 	return (range->taken[index / 8] >> index % 8 & 1) != 0;
 }
 
-static void set(struct range *range, uint32_t index, bool taken)
+static void set_taken(struct range *range, uint32_t index, bool taken)
 {
 	uint8_t bit = (uint8_t)(1U << index % 8);
 	range->taken[index / 8] =
@@ -84,11 +84,11 @@ static void set(struct range *range, uint32_t index, bool taken)
 
 /* ---- life ---- */
 
-static int add_range(struct apiserver_addresses *addresses, const char *text, char *err,
+static int add_range(struct apiserver_allocator *allocator, const char *text, char *err,
 		     size_t err_n)
 {
-	struct range *r = &addresses->range[addresses->n];
-	if (addresses->n == APISERVER_CIDRS_MAX) {
+	struct range *r = &allocator->range[allocator->n];
+	if (allocator->n == APISERVER_CIDRS_MAX) {
 		snprintf(err, err_n, "more than %d service networks", APISERVER_CIDRS_MAX);
 		return ERR_LIMIT;
 	}
@@ -109,14 +109,14 @@ static int add_range(struct apiserver_addresses *addresses, const char *text, ch
 	if (r->band >= r->end - 1)
 		r->band = r->first;
 	r->taken = xcalloc(size / 8 + 1, 1);
-	addresses->n++;
+	allocator->n++;
 	return 0;
 }
 
-int apiserver_addresses_new(const char *const *cidrs, struct apiserver_addresses **ret, char *err,
+int apiserver_allocator_new(const char *const *cidrs, struct apiserver_allocator **ret, char *err,
 			    size_t err_n)
 {
-	struct apiserver_addresses *a = xcalloc(1, sizeof(*a));
+	struct apiserver_allocator *a = xcalloc(1, sizeof(*a));
 	int e = 0;
 	pthread_mutex_init(&a->lock, NULL);
 	rng_init(&a->rng);
@@ -125,145 +125,147 @@ int apiserver_addresses_new(const char *const *cidrs, struct apiserver_addresses
 	for (size_t i = 0; e == 0 && cidrs[i] != NULL; i++)
 		e = add_range(a, cidrs[i], err, err_n);
 	if (e < 0) {
-		apiserver_addresses_free(a);
+		apiserver_allocator_free(a);
 		return e;
 	}
-	text_of(&a->range[0], 1, a->first);
+	format_address(&a->range[0], 1, a->first);
 	*ret = a;
 	return 0;
 }
 
-void apiserver_addresses_free(struct apiserver_addresses *addresses)
+void apiserver_allocator_free(struct apiserver_allocator *allocator)
 {
-	if (addresses == NULL)
+	if (allocator == NULL)
 		return;
-	for (size_t i = 0; i < addresses->n; i++)
-		free(addresses->range[i].taken);
-	free(addresses->ports.taken);
-	pthread_mutex_destroy(&addresses->lock);
-	free(addresses);
+	for (size_t i = 0; i < allocator->n; i++)
+		free(allocator->range[i].taken);
+	free(allocator->ports.taken);
+	pthread_mutex_destroy(&allocator->lock);
+	free(allocator);
 }
 
-const char *apiserver_addresses_first(const struct apiserver_addresses *addresses)
+const char *apiserver_allocator_first_address(const struct apiserver_allocator *allocator)
 {
-	return addresses->first;
+	return allocator->first;
 }
 
 /* ---- giving ---- */
 
-static int take_wanted(struct range *range, const char *want, char *ret, size_t ret_n)
+static int take_wanted_address(struct range *range, const char *want, char *ret, size_t ret_n)
 {
 	union net_addr addr;
 	if (net_addr_parse_ip(slice_of(want), &addr) < 0)
 		return ERR_RANGE;
-	int64_t number = number_of(range, &addr);
+	int64_t number = number_of_address(range, &addr);
 	if (number < 0)
 		return ERR_RANGE;
 	if (is_taken(range, (uint32_t)number))
 		return ERR_CONFLICT;
-	set(range, (uint32_t)number, true);
+	set_taken(range, (uint32_t)number, true);
 	snprintf(ret, ret_n, "%s", want);
 	return 0;
 }
 
 /* The first free one in [from, to), looking from a number drawn by chance. */
-static bool draw(struct apiserver_addresses *addresses, struct range *range, uint32_t from,
-		 uint32_t to, uint32_t *ret)
+static bool take_free(struct apiserver_allocator *allocator, struct range *range, uint32_t from,
+		      uint32_t to, uint32_t *ret)
 {
-	uint32_t n = to - from, start = n != 0 ? rng_below(&addresses->rng, n) : 0;
+	uint32_t n = to - from, start = n != 0 ? rng_below(&allocator->rng, n) : 0;
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t number = from + (start + i) % n;
 		if (is_taken(range, number))
 			continue;
-		set(range, number, true);
+		set_taken(range, number, true);
 		*ret = number;
 		return true;
 	}
 	return false;
 }
 
-static bool draw_any(struct apiserver_addresses *addresses, struct range *range, uint32_t *ret)
+static bool take_any_free(struct apiserver_allocator *allocator, struct range *range, uint32_t *ret)
 {
-	return draw(addresses, range, range->band, range->end, ret) ||
-	       draw(addresses, range, range->first, range->band, ret);
+	return take_free(allocator, range, range->band, range->end, ret) ||
+	       take_free(allocator, range, range->first, range->band, ret);
 }
 
-static int take_any(struct apiserver_addresses *addresses, struct range *range, char *ret,
-		    size_t ret_n)
+static int take_any_address(struct apiserver_allocator *allocator, struct range *range, char *ret,
+			    size_t ret_n)
 {
 	char text[NET_ADDR_TEXT_MAX];
 	uint32_t number;
-	if (!draw_any(addresses, range, &number))
+	if (!take_any_free(allocator, range, &number))
 		return ERR_SPACE;
-	text_of(range, number, text);
+	format_address(range, number, text);
 	snprintf(ret, ret_n, "%s", text);
 	return 0;
 }
 
-int apiserver_addresses_allocate(void *ctx, int family, const char *want, char *ret, size_t ret_n)
+int apiserver_allocator_take_address(void *ctx, int family, const char *want, char *ret,
+				     size_t ret_n)
 {
-	struct apiserver_addresses *a = ctx;
+	struct apiserver_allocator *a = ctx;
 	int e = ERR_RANGE;
 	pthread_mutex_lock(&a->lock);
 	for (size_t i = 0; i < a->n; i++) {
 		struct range *r = &a->range[i];
 		if (r->cidr.family != (family == 6 ? AF_INET6 : AF_INET))
 			continue;
-		e = want[0] != '\0' ? take_wanted(r, want, ret, ret_n) : take_any(a, r, ret, ret_n);
+		e = want[0] != '\0' ? take_wanted_address(r, want, ret, ret_n)
+				    : take_any_address(a, r, ret, ret_n);
 		break;
 	}
 	pthread_mutex_unlock(&a->lock);
 	return e;
 }
 
-void apiserver_addresses_release(void *ctx, const char *address)
+void apiserver_allocator_release_address(void *ctx, const char *address)
 {
-	struct apiserver_addresses *a = ctx;
+	struct apiserver_allocator *a = ctx;
 	union net_addr addr;
 	if (net_addr_parse_ip(slice_of(address), &addr) < 0)
 		return;
 	pthread_mutex_lock(&a->lock);
 	for (size_t i = 0; i < a->n; i++) {
-		int64_t number = number_of(&a->range[i], &addr);
+		int64_t number = number_of_address(&a->range[i], &addr);
 		if (number >= 0)
-			set(&a->range[i], (uint32_t)number, false);
+			set_taken(&a->range[i], (uint32_t)number, false);
 	}
 	pthread_mutex_unlock(&a->lock);
 }
 
 /* ---- node ports ---- */
 
-static int take_port(struct apiserver_addresses *addresses, unsigned want, unsigned *ret)
+static int take_port_locked(struct apiserver_allocator *allocator, unsigned want, unsigned *ret)
 {
 	uint32_t number = want - APISERVER_NODE_PORT_MIN;
 	if (want == 0) {
-		if (!draw_any(addresses, &addresses->ports, &number))
+		if (!take_any_free(allocator, &allocator->ports, &number))
 			return ERR_SPACE;
 	} else if (want < APISERVER_NODE_PORT_MIN || want > APISERVER_NODE_PORT_MAX) {
 		return ERR_RANGE;
-	} else if (is_taken(&addresses->ports, number)) {
+	} else if (is_taken(&allocator->ports, number)) {
 		return ERR_CONFLICT;
 	}
-	set(&addresses->ports, number, true);
+	set_taken(&allocator->ports, number, true);
 	*ret = APISERVER_NODE_PORT_MIN + number;
 	return 0;
 }
 
-int apiserver_addresses_allocate_port(void *ctx, unsigned want, unsigned *ret)
+int apiserver_allocator_take_port(void *ctx, unsigned want, unsigned *ret)
 {
-	struct apiserver_addresses *a = ctx;
+	struct apiserver_allocator *a = ctx;
 	pthread_mutex_lock(&a->lock);
-	int e = take_port(a, want, ret);
+	int e = take_port_locked(a, want, ret);
 	pthread_mutex_unlock(&a->lock);
 	return e;
 }
 
-void apiserver_addresses_release_port(void *ctx, unsigned port)
+void apiserver_allocator_release_port(void *ctx, unsigned port)
 {
-	struct apiserver_addresses *a = ctx;
+	struct apiserver_allocator *a = ctx;
 	if (port < APISERVER_NODE_PORT_MIN || port > APISERVER_NODE_PORT_MAX)
 		return;
 	pthread_mutex_lock(&a->lock);
-	set(&a->ports, port - APISERVER_NODE_PORT_MIN, false);
+	set_taken(&a->ports, port - APISERVER_NODE_PORT_MIN, false);
 	pthread_mutex_unlock(&a->lock);
 }

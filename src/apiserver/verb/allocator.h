@@ -6,7 +6,7 @@
 
 #include "base/compiler.h"
 
-struct apiserver_addresses;
+struct apiserver_allocator;
 
 enum {
 	APISERVER_CIDRS_MAX = 2,
@@ -18,14 +18,15 @@ enum {
 };
 
 /* `cidrs`: NULL-terminated. ERR_PARSE, ERR_LIMIT with a sentence. */
-MUST_CHECK int apiserver_addresses_new(const char *const *cidrs, struct apiserver_addresses **ret,
+MUST_CHECK int apiserver_allocator_new(const char *const *cidrs, struct apiserver_allocator **ret,
 				       char *err, size_t err_n);
-void apiserver_addresses_free(struct apiserver_addresses *addresses);
+void apiserver_allocator_free(struct apiserver_allocator *allocator);
 
 /* As of struct apiserver_env; `ctx` is the struct. */
-int apiserver_addresses_allocate(void *ctx, int family, const char *want, char *ret, size_t ret_n);
-void apiserver_addresses_release(void *ctx, const char *address);
-int apiserver_addresses_allocate_port(void *ctx, unsigned want, unsigned *ret);
-void apiserver_addresses_release_port(void *ctx, unsigned port);
+int apiserver_allocator_take_address(void *ctx, int family, const char *want, char *ret,
+				     size_t ret_n);
+void apiserver_allocator_release_address(void *ctx, const char *address);
+int apiserver_allocator_take_port(void *ctx, unsigned want, unsigned *ret);
+void apiserver_allocator_release_port(void *ctx, unsigned port);
 /* The first address of the first range: the API's own. */
-const char *apiserver_addresses_first(const struct apiserver_addresses *addresses);
+const char *apiserver_allocator_first_address(const struct apiserver_allocator *allocator);

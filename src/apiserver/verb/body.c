@@ -8,6 +8,8 @@
 #include "api/tree.h"
 #include "api/yaml/yaml.h"
 #include "apiserver/codec/json_error.h"
+#include "apiserver/codec/protobuf.h"
+#include "apiserver/codec/strict.h"
 #include "apiserver/kind/objectmeta.h"
 #include "apiserver/kind/go_normalize.h"
 #include "base/mem.h"
@@ -34,13 +36,13 @@ static struct slice media_type(const char *text)
 	return slice_trim(slice_cut(&rest, ';'));
 }
 
-bool apiserver_content_is(const struct apiserver_call *call, const char *type)
+bool apiserver_body_is_type(const struct apiserver_call *call, const char *type)
 {
 	return slice_eq_nocase(media_type(call->content_type), slice_of(type));
 }
 
 /* The beginning of a body as the server shows it: as it is when it looks like JSON, else in hex. */
-static void summary(struct strbuf *out, struct slice body)
+static void add_summary(struct strbuf *out, struct slice body)
 {
 	size_t n = MIN(body.n, (size_t)SUMMARY_BYTES);
 	if (body.n == 0)
@@ -55,14 +57,14 @@ static void summary(struct strbuf *out, struct slice body)
 		strbuf_adds(out, " ...");
 }
 
-static int unrecognized(const struct apiserver_call *call,
-			const struct apiserver_resource *resource, const char *why,
-			struct apiserver_status *st)
+static int refuse_unrecognized(const struct apiserver_call *call,
+			       const struct apiserver_resource *resource, const char *why,
+			       struct apiserver_status *status)
 {
 	CLEANUP(strbuf_done) struct strbuf begin = STRBUF_INIT;
-	summary(&begin, call->body);
-	return apiserver_bad_request(
-		st, "the object provided is unrecognized (must be of type %s): %s (%s)",
+	add_summary(&begin, call->body);
+	return apiserver_status_bad_request(
+		status, "the object provided is unrecognized (must be of type %s): %s (%s)",
 		resource->kind->kind, why, begin.s);
 }
 
@@ -124,25 +126,26 @@ static bool is_registered(const char *version, const char *kind)
 	return is_built_in(version, of);
 }
 
-static int other_kind(const struct apiserver_resource *resource, const char *version,
-		      const char *kind, struct apiserver_status *st)
+static int refuse_other_kind(const struct apiserver_resource *resource, const char *version,
+			     const char *kind, struct apiserver_status *status)
 {
 	const char *v = short_version(version);
 	if (!is_registered(version, kind))
-		return apiserver_bad_request(
-			st,
+		return apiserver_status_bad_request(
+			status,
 			"%s in version \"%s\" cannot be handled as a %s: no kind "
 			"\"%s\" is registered for version \"%s\" %s",
 			kind, v, resource->kind->kind, kind, version, scheme);
 	const char *group = resource->kind->group[0] != '\0' ? resource->kind->group : "core";
-	return apiserver_bad_request(st,
-				     "%s in version \"%s\" cannot be handled as a %s: converting "
-				     "(%s.%s) to (%.*s.%s): unknown conversion",
-				     kind, v, resource->kind->kind, v, kind,
-				     (int)strcspn(group, "."), group, resource->kind->kind);
+	return apiserver_status_bad_request(
+		status,
+		"%s in version \"%s\" cannot be handled as a %s: converting "
+		"(%s.%s) to (%.*s.%s): unknown conversion",
+		kind, v, resource->kind->kind, v, kind, (int)strcspn(group, "."), group,
+		resource->kind->kind);
 }
 
-void apiserver_add_version(struct strbuf *out, const struct apiserver_resource *resource)
+void apiserver_body_add_version(struct strbuf *out, const struct apiserver_resource *resource)
 {
 	if (resource->kind->group[0] != '\0')
 		strbuf_addf(out, "%s/", resource->kind->group);
@@ -150,7 +153,7 @@ void apiserver_add_version(struct strbuf *out, const struct apiserver_resource *
 }
 
 /* Both are texts, where they are given. */
-static bool wrong_type(const json_t *object, struct strbuf *why)
+static bool has_wrong_type(const json_t *object, struct strbuf *why)
 {
 	static const char *const texts[] = { "apiVersion", "kind" };
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
@@ -168,33 +171,34 @@ static bool wrong_type(const json_t *object, struct strbuf *why)
 
 /* Built-in kinds need not say what they are: the path does. Custom resources must. */
 static int check_kind(const struct apiserver_call *call, const struct apiserver_resource *resource,
-		      json_t *object, struct apiserver_status *st)
+		      json_t *object, struct apiserver_status *status)
 {
 	CLEANUP(strbuf_done) struct strbuf want = STRBUF_INIT, why = STRBUF_INIT;
 	const char *version = api_version(object), *kind = api_kind(object);
 	const char *slash = strchr(version, '/');
-	if (wrong_type(object, &why))
-		return unrecognized(call, resource, why.s, st);
-	apiserver_add_version(&want, resource);
+	if (has_wrong_type(object, &why))
+		return refuse_unrecognized(call, resource, why.s, status);
+	apiserver_body_add_version(&want, resource);
 	if (slash != NULL && strchr(slash + 1, '/') != NULL) {
 		strbuf_addf(&why, "unexpected GroupVersion string: %s", version);
-		return unrecognized(call, resource, why.s, st);
+		return refuse_unrecognized(call, resource, why.s, status);
 	}
 	if (!resource->built_in && kind[0] == '\0') {
 		strbuf_addf(&why, "Object 'Kind' is missing in '%.*s'", (int)call->body.n,
 			    call->body.p);
-		return unrecognized(call, resource, why.s, st);
+		return refuse_unrecognized(call, resource, why.s, status);
 	}
 	if (!resource->built_in && strcmp(version, want.s) != 0)
-		return apiserver_bad_request(st,
-					     "the API version in the data (%s) does not match the "
-					     "expected API version (%s)",
-					     version, want.s);
+		return apiserver_status_bad_request(
+			status,
+			"the API version in the data (%s) does not match the "
+			"expected API version (%s)",
+			version, want.s);
 	if (resource->built_in) {
 		const char *v = version[0] != '\0' ? version : want.s;
 		const char *k = kind[0] != '\0' ? kind : resource->kind->kind;
 		if (strcmp(v, want.s) != 0 || strcmp(k, resource->kind->kind) != 0)
-			return other_kind(resource, v, k, st);
+			return refuse_other_kind(resource, v, k, status);
 		json_object_set_new(object, "apiVersion", json_string(want.s));
 		json_object_set_new(object, "kind", json_string(resource->kind->kind));
 	}
@@ -203,14 +207,14 @@ static int check_kind(const struct apiserver_call *call, const struct apiserver_
 
 /* ---- fields ---- */
 
-int apiserver_decode_check(const struct apiserver_resource *resource, struct slice text,
-			   const json_t *object, enum apiserver_strictness strictness,
-			   struct strbuf *warnings, struct strbuf *ret_why)
+int apiserver_body_check_fields(const struct apiserver_resource *resource, struct slice text,
+				const json_t *object, enum apiserver_strictness strictness,
+				struct strbuf *warnings, struct strbuf *ret_why)
 {
 	json_t *found = json_array(), *line;
 	char err[512] = "";
 	size_t i;
-	int ret = apiserver_strict(resource, text, object, found, err, sizeof(err));
+	int ret = apiserver_strict_decode(resource, text, object, found, err, sizeof(err));
 	if (ret < 0)
 		strbuf_adds(ret_why, err);
 	if (ret == 0 && strictness == APISERVER_STRICT && json_array_size(found) != 0) {
@@ -230,14 +234,15 @@ int apiserver_decode_check(const struct apiserver_resource *resource, struct sli
 static int check_fields(const struct apiserver_call *call,
 			const struct apiserver_resource *resource, const json_t *object,
 			enum apiserver_strictness strictness, struct strbuf *warnings,
-			struct apiserver_status *st)
+			struct apiserver_status *status)
 {
 	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
-	int e = apiserver_decode_check(resource, call->body, object, strictness, warnings, &why);
+	int e = apiserver_body_check_fields(resource, call->body, object, strictness, warnings,
+					    &why);
 	if (e < 0)
-		return apiserver_bad_request(
-			st, "%s in version \"%s\" cannot be handled as a %s: %s", api_kind(object),
-			resource->version, resource->kind->kind, why.s);
+		return apiserver_status_bad_request(
+			status, "%s in version \"%s\" cannot be handled as a %s: %s",
+			api_kind(object), resource->version, resource->kind->kind, why.s);
 	return 0;
 }
 
@@ -245,44 +250,45 @@ static int check_fields(const struct apiserver_call *call,
 
 /* By its type; ERR_DENIED when nobody knows that. */
 static int parse_body(const struct apiserver_call *call, json_t **ret, struct strbuf *why,
-		      struct apiserver_status *st)
+		      struct apiserver_status *status)
 {
 	char err[256];
-	if (call->content_type[0] == '\0' || apiserver_content_is(call, "application/json")) {
+	if (call->content_type[0] == '\0' || apiserver_body_is_type(call, "application/json")) {
 		strbuf_adds(why, "couldn't get version/kind; json parse error: ");
 		return parse_json(call->body, ret, why);
 	}
-	if (apiserver_content_is(call, "application/yaml"))
+	if (apiserver_body_is_type(call, "application/yaml"))
 		return parse_yaml(call->body, ret, why);
-	if (apiserver_content_is(call, "application/vnd.kubernetes.protobuf")) {
+	if (apiserver_body_is_type(call, "application/vnd.kubernetes.protobuf")) {
 		int e = apiserver_protobuf_decode(call->body, ret, err, sizeof(err));
 		if (e < 0)
 			strbuf_adds(why, err);
 		return e;
 	}
-	return apiserver_refuse(st, 415, "UnsupportedMediaType",
-				"the body of the request was in an unknown format - accepted media "
-				"types include: application/json, application/yaml, "
-				"application/vnd.kubernetes.protobuf");
+	return apiserver_status_refuse(
+		status, 415, "UnsupportedMediaType",
+		"the body of the request was in an unknown format - accepted media "
+		"types include: application/json, application/yaml, "
+		"application/vnd.kubernetes.protobuf");
 }
 
 static int parse_object(const struct apiserver_call *call,
 			const struct apiserver_resource *resource, json_t **ret,
-			struct apiserver_status *st)
+			struct apiserver_status *status)
 {
 	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
-	int e = parse_body(call, ret, &why, st);
-	return e < 0 && e != ERR_DENIED ? unrecognized(call, resource, why.s, st) : e;
+	int e = parse_body(call, ret, &why, status);
+	return e < 0 && e != ERR_DENIED ? refuse_unrecognized(call, resource, why.s, status) : e;
 }
 
 int apiserver_body_object(const struct apiserver_call *call,
 			  const struct apiserver_resource *resource,
 			  enum apiserver_strictness strictness, json_t **ret,
-			  struct strbuf *warnings, struct apiserver_status *st)
+			  struct strbuf *warnings, struct apiserver_status *status)
 {
 	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
 	json_t *o = NULL;
-	int e = parse_object(call, resource, &o, st);
+	int e = parse_object(call, resource, &o, status);
 	if (e < 0)
 		return e;
 	if (json_is_null(o))
@@ -293,12 +299,12 @@ int apiserver_body_object(const struct apiserver_call *call,
 			"couldn't get version/kind; json parse error: json: cannot unmarshal %s "
 			"into Go value of type %s",
 			json_word(o), type_meta);
-		e = unrecognized(call, resource, why.s, st);
+		e = refuse_unrecognized(call, resource, why.s, status);
 	}
 	if (e == 0)
-		e = check_kind(call, resource, o, st);
+		e = check_kind(call, resource, o, status);
 	if (e == 0)
-		e = check_fields(call, resource, o, strictness, warnings, st);
+		e = check_fields(call, resource, o, strictness, warnings, status);
 	if (e == 0) {
 		apiserver_go_fill_nulls(resource, o);
 		apiserver_drop_duplicate_owners(o, "", warnings);
@@ -311,27 +317,28 @@ int apiserver_body_object(const struct apiserver_call *call,
 }
 
 int apiserver_body_options(const struct apiserver_call *call, json_t **ret,
-			   struct apiserver_status *st)
+			   struct apiserver_status *status)
 {
 	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
 	json_t *o = NULL;
-	int e = parse_body(call, &o, &why, st);
+	int e = parse_body(call, &o, &why, status);
 	if (e == ERR_DENIED)
 		return e;
 	if (e < 0)
-		return apiserver_bad_request(st, "%s", why.s);
+		return apiserver_status_bad_request(status, "%s", why.s);
 	const char *kind = api_kind(o);
 	if (json_is_null(o))
 		o = json_object();
 	if (!json_is_object(o))
-		e = apiserver_bad_request(
-			st,
+		e = apiserver_status_bad_request(
+			status,
 			"couldn't get version/kind; json parse error: json: cannot "
 			"unmarshal %s into Go value of type %s",
 			json_word(o), type_meta);
 	else if (kind[0] != '\0' && strcmp(kind, "DeleteOptions") != 0)
-		e = apiserver_bad_request(st, "no kind \"%s\" is registered for version \"%s\" %s",
-					  kind, api_version(o), scheme);
+		e = apiserver_status_bad_request(
+			status, "no kind \"%s\" is registered for version \"%s\" %s", kind,
+			api_version(o), scheme);
 	if (e == 0)
 		*ret = o;
 	else
@@ -340,27 +347,27 @@ int apiserver_body_options(const struct apiserver_call *call, json_t **ret,
 }
 
 int apiserver_body_patch(const struct apiserver_call *call, json_t **ret,
-			 struct apiserver_status *st)
+			 struct apiserver_status *status)
 {
 	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
 	if (parse_json(call->body, ret, &why) < 0)
-		return apiserver_bad_request(st, "invalid JSON patch");
+		return apiserver_status_bad_request(status, "invalid JSON patch");
 	return 0;
 }
 
 int apiserver_body_apply(const struct apiserver_call *call, json_t **ret,
-			 struct apiserver_status *st)
+			 struct apiserver_status *status)
 {
 	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
 	json_t *o = NULL;
 	if (parse_yaml(call->body, &o, &why) < 0)
-		return apiserver_bad_request(
-			st, "error decoding patch: error converting YAML to JSON: %s", why.s);
+		return apiserver_status_bad_request(
+			status, "error decoding patch: error converting YAML to JSON: %s", why.s);
 	if (json_is_null(o))
 		o = json_object();
 	if (!json_is_object(o)) {
-		int e = apiserver_bad_request(
-			st,
+		int e = apiserver_status_bad_request(
+			status,
 			"error decoding patch: error unmarshaling JSON: while decoding JSON: json: "
 			"cannot unmarshal %s into Go value of type map[string]interface {}",
 			json_is_array(o)    ? "array"

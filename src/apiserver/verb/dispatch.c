@@ -1,31 +1,32 @@
 /* A request: which verb of which kind it is, and whether there is one. Built-in kinds and custom
  * resources are answered by two parts of a real server, which say differently what they do not
  * have. */
+#include "apiserver/verb/dispatch.h"
+
 #include <string.h>
 
 #include "api/meta.h"
 #include "apiserver/verb/body.h"
-#include "apiserver/verb/failure.h"
+#include "apiserver/verb/create.h"
+#include "apiserver/verb/delete.h"
+#include "apiserver/verb/get.h"
+#include "apiserver/verb/list.h"
+#include "apiserver/verb/patch.h"
 #include "apiserver/verb/respond.h"
+#include "apiserver/verb/update.h"
+#include "apiserver/verb/watch.h"
 
-void apiserver_answer_done(struct apiserver_answer *answer)
+static int answer_no_page(struct apiserver_request *req)
 {
-	strbuf_done(&answer->body);
-	strbuf_done(&answer->warnings);
-	apiserver_stream_free(answer->stream);
-	answer->stream = NULL;
-}
-
-static int no_page(struct apiserver_request *req)
-{
-	apiserver_failure_page(req->answer);
+	apiserver_answer_no_such_page(req->answer);
 	return 0;
 }
 
-static int no_path(struct apiserver_request *req)
+static int answer_no_path(struct apiserver_request *req)
 {
-	return req->route.custom || !req->route.group_known ? no_page(req)
-							    : apiserver_no_such_path(req->st);
+	return req->route.custom || !req->route.group_known
+		       ? answer_no_page(req)
+		       : apiserver_status_no_such_path(req->status);
 }
 
 /* ---- what is not there on purpose ---- */
@@ -33,7 +34,7 @@ static int no_path(struct apiserver_request *req)
 static int refuse_subresource(struct apiserver_request *req)
 {
 	static const struct {
-		const char *plural, *sub, *why;
+		const char *plural, *subresource, *why;
 	} rows[] = {
 		{ "pods", "log", "a Pod has no log here: no kubelet runs behind this API" },
 		{ "pods", "exec",
@@ -56,20 +57,21 @@ static int refuse_subresource(struct apiserver_request *req)
 	};
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		if (strcmp(rows[i].plural, req->route.plural) == 0 &&
-		    strcmp(rows[i].sub, req->route.sub) == 0)
-			return apiserver_refuse(req->st, 400, "BadRequest", "%s", rows[i].why);
+		    strcmp(rows[i].subresource, req->route.subresource) == 0)
+			return apiserver_status_refuse(req->status, 400, "BadRequest", "%s",
+						       rows[i].why);
 	}
-	if (!req->r->built_in)
-		return apiserver_not_found(req->st, req->r, req->route.name);
-	return apiserver_no_such_path(req->st);
+	if (!req->resource->built_in)
+		return apiserver_status_not_found(req->status, req->resource, req->route.name);
+	return apiserver_status_no_such_path(req->status);
 }
 
 static int refuse_never_kept(struct apiserver_request *req)
 {
 	CLEANUP(strbuf_done) struct strbuf what = STRBUF_INIT;
-	apiserver_qualified(&what, req->r);
-	return apiserver_refuse(
-		req->st, 404, "NotFound",
+	apiserver_status_add_resource(&what, req->resource);
+	return apiserver_status_refuse(
+		req->status, 404, "NotFound",
 		"%s is not part of the embedded API: it keeps what DNS needs and runs no "
 		"workloads; see docs/reference/embedded-kinds.md for the kinds it has",
 		what.s);
@@ -80,24 +82,24 @@ static int refuse_never_kept(struct apiserver_request *req)
 static int get_collection(struct apiserver_request *req)
 {
 	struct apiserver_list_options o;
-	int e = apiserver_list_options(req->c, &o, req->st);
+	int e = apiserver_list_options(req->call, &o, req->status);
 	if (e < 0)
 		return e;
-	return o.watch ? apiserver_do_watch(req, &o) : apiserver_do_list(req, &o);
+	return o.watch ? apiserver_verb_watch(req, &o) : apiserver_verb_list(req, &o);
 }
 
-static int not_supported(struct apiserver_request *req, const char *verb)
+static int refuse_verb(struct apiserver_request *req, const char *verb)
 {
 	CLEANUP(strbuf_done) struct strbuf what = STRBUF_INIT;
-	apiserver_qualified(&what, req->r);
-	apiserver_refuse(req->st, 405, "MethodNotAllowed",
-			 "%s is not supported on resources of kind \"%s\"", verb, what.s);
-	req->st->details =
-		json_pack("{ss,ss}", "group", req->r->kind->group, "kind", req->r->kind->plural);
+	apiserver_status_add_resource(&what, req->resource);
+	apiserver_status_refuse(req->status, 405, "MethodNotAllowed",
+				"%s is not supported on resources of kind \"%s\"", verb, what.s);
+	req->status->details = json_pack("{ss,ss}", "group", req->resource->kind->group, "kind",
+					 req->resource->kind->plural);
 	return ERR_DENIED;
 }
 
-static int no_method(struct apiserver_request *req)
+static int refuse_method(struct apiserver_request *req)
 {
 	static const struct {
 		enum http_method method;
@@ -107,15 +109,15 @@ static int no_method(struct apiserver_request *req)
 		      { HTTP_PUT, "update" },
 		      { HTTP_PATCH, "patch" },
 		      { HTTP_GET, "get" } };
-	if (req->r->built_in)
-		return apiserver_no_such_method(req->st);
-	if (req->route.name == NULL && req->c->method != HTTP_OTHER)
-		return apiserver_bad_request(req->st, "name must be provided");
+	if (req->resource->built_in)
+		return apiserver_status_no_such_method(req->status);
+	if (req->route.name == NULL && req->call->method != HTTP_OTHER)
+		return apiserver_status_bad_request(req->status, "name must be provided");
 	for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
-		if (req->c->method == verbs[i].method)
-			return not_supported(req, verbs[i].verb);
+		if (req->call->method == verbs[i].method)
+			return refuse_verb(req, verbs[i].verb);
 	}
-	return apiserver_no_such_method(req->st);
+	return apiserver_status_no_such_method(req->status);
 }
 
 enum shape { COLLECTION = 1, OBJECT = 2, STATUS = 4 };
@@ -125,12 +127,12 @@ static const struct {
 	int (*fn)(struct apiserver_request *q);
 } verbs[] = {
 	{ HTTP_GET | HTTP_HEAD, COLLECTION, APISERVER_LIST, get_collection },
-	{ HTTP_POST, COLLECTION, APISERVER_CREATE, apiserver_do_create },
-	{ HTTP_DELETE, COLLECTION, APISERVER_DELETECOLLECTION, apiserver_do_delete_all },
-	{ HTTP_GET | HTTP_HEAD, OBJECT | STATUS, APISERVER_GET, apiserver_do_get },
-	{ HTTP_PUT, OBJECT | STATUS, APISERVER_UPDATE, apiserver_do_update },
-	{ HTTP_PATCH, OBJECT | STATUS, APISERVER_PATCH, apiserver_do_patch },
-	{ HTTP_DELETE, OBJECT, APISERVER_DELETE, apiserver_do_delete },
+	{ HTTP_POST, COLLECTION, APISERVER_CREATE, apiserver_verb_create },
+	{ HTTP_DELETE, COLLECTION, APISERVER_DELETECOLLECTION, apiserver_verb_delete_collection },
+	{ HTTP_GET | HTTP_HEAD, OBJECT | STATUS, APISERVER_GET, apiserver_verb_get },
+	{ HTTP_PUT, OBJECT | STATUS, APISERVER_UPDATE, apiserver_verb_update },
+	{ HTTP_PATCH, OBJECT | STATUS, APISERVER_PATCH, apiserver_verb_patch },
+	{ HTTP_DELETE, OBJECT, APISERVER_DELETE, apiserver_verb_delete },
 };
 
 /* Does the path have a namespace where the kind has, and none where it has none? Lists of all
@@ -139,17 +141,17 @@ static int check_scope(struct apiserver_request *req, bool *ret_all)
 {
 	const struct apiserver_route *t = &req->route;
 	bool collection = t->name == NULL;
-	*ret_all = req->r->kind->namespaced && t->ns == NULL && collection;
-	if (req->r->kind->namespaced ? t->ns == NULL && !collection : t->ns != NULL)
-		return no_path(req) == 0 ? 1 : ERR_DENIED;
-	if (!*ret_all || (req->c->method & (HTTP_GET | HTTP_HEAD)) != 0)
+	*ret_all = req->resource->kind->namespaced && t->ns == NULL && collection;
+	if (req->resource->kind->namespaced ? t->ns == NULL && !collection : t->ns != NULL)
+		return answer_no_path(req) == 0 ? 1 : ERR_DENIED;
+	if (!*ret_all || (req->call->method & (HTTP_GET | HTTP_HEAD)) != 0)
 		return 0;
-	if (!req->r->built_in)
-		return no_page(req) == 0 ? 1 : 0;
-	return apiserver_no_such_method(req->st);
+	if (!req->resource->built_in)
+		return answer_no_page(req) == 0 ? 1 : 0;
+	return apiserver_status_no_such_method(req->status);
 }
 
-static int dispatch(struct apiserver_request *req)
+static int dispatch_resource(struct apiserver_request *req)
 {
 	const struct apiserver_route *t = &req->route;
 	bool all;
@@ -157,63 +159,66 @@ static int dispatch(struct apiserver_request *req)
 	if (e != 0)
 		return e < 0 ? e : 0;
 	if (t->name != NULL && (strcmp(t->name, ".") == 0 || strcmp(t->name, "..") == 0))
-		return t->sub[0] != '\0' ? apiserver_no_such_path(req->st)
-					 : apiserver_bad_request(req->st,
-								 "Name parameter invalid: \"%s\": "
-								 "may not be '%s'",
-								 t->name, t->name);
-	if (req->c->method == HTTP_HEAD && req->r->built_in)
-		return apiserver_no_such_method(req->st);
-	enum shape shape = t->name == NULL ? COLLECTION : t->sub[0] == '\0' ? OBJECT : STATUS;
-	if (shape == STATUS &&
-	    (strcmp(t->sub, "status") != 0 || t->below[0] != '\0' || !req->r->status))
+		return t->subresource[0] != '\0'
+			       ? apiserver_status_no_such_path(req->status)
+			       : apiserver_status_bad_request(req->status,
+							      "Name parameter invalid: \"%s\": "
+							      "may not be '%s'",
+							      t->name, t->name);
+	if (req->call->method == HTTP_HEAD && req->resource->built_in)
+		return apiserver_status_no_such_method(req->status);
+	enum shape shape = t->name == NULL	       ? COLLECTION
+			   : t->subresource[0] == '\0' ? OBJECT
+						       : STATUS;
+	if (shape == STATUS && (strcmp(t->subresource, "status") != 0 || t->below[0] != '\0' ||
+				!req->resource->status))
 		return refuse_subresource(req);
-	if (req->r->never_kept && req->c->method != HTTP_GET)
+	if (req->resource->never_kept && req->call->method != HTTP_GET)
 		return refuse_never_kept(req);
-	if (shape == OBJECT && req->r->verbs == APISERVER_CREATE)
-		return apiserver_no_such_path(req->st);
+	if (shape == OBJECT && req->resource->verbs == APISERVER_CREATE)
+		return apiserver_status_no_such_path(req->status);
 	for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
-		if ((verbs[i].method & req->c->method) != 0 && (verbs[i].shapes & shape) != 0 &&
-		    (verbs[i].verb & req->r->verbs) != 0)
+		if ((verbs[i].method & req->call->method) != 0 && (verbs[i].shapes & shape) != 0 &&
+		    (verbs[i].verb & req->resource->verbs) != 0)
 			return verbs[i].fn(req);
 	}
 	/* A real server's part for custom resources does not look at the name of a POST. */
-	if (req->c->method == HTTP_POST && shape == OBJECT && !req->r->built_in)
-		return apiserver_do_create(req);
-	return no_method(req);
+	if (req->call->method == HTTP_POST && shape == OBJECT && !req->resource->built_in)
+		return apiserver_verb_create(req);
+	return refuse_method(req);
 }
 
-static int serve(struct apiserver_request *req)
+static int serve_request(struct apiserver_request *req)
 {
-	if (!apiserver_route_parse(req->c->path, &req->route))
-		return no_page(req);
-	req->r = req->route.r;
-	return req->r != NULL ? dispatch(req) : no_path(req);
+	if (!apiserver_route_parse(req->call->path, &req->route))
+		return answer_no_page(req);
+	req->resource = req->route.resource;
+	return req->resource != NULL ? dispatch_resource(req) : answer_no_path(req);
 }
 
 /* Before all others. */
-static void add_warning(struct apiserver_request *req)
+static void prepend_deprecation(struct apiserver_request *req)
 {
 	CLEANUP(strbuf_done) struct strbuf lines = STRBUF_INIT;
 	struct strbuf *out = &req->answer->warnings;
-	if (req->r == NULL || req->r->warning[0] == '\0')
+	if (req->resource == NULL || req->resource->warning[0] == '\0')
 		return;
-	strbuf_addf(&lines, "%s\n%s", req->r->warning, out->s);
+	strbuf_addf(&lines, "%s\n%s", req->resource->warning, out->s);
 	strbuf_reset(out);
 	strbuf_add(out, lines.s, lines.n);
 }
 
-void apiserver_serve(struct apiserver_api *api, const struct apiserver_call *call,
-		     struct apiserver_answer *ret)
+void apiserver_dispatch(struct apiserver_api *api, const struct apiserver_call *call,
+			struct apiserver_answer *ret)
 {
-	struct apiserver_status st = APISERVER_STATUS_INIT;
-	struct apiserver_request q = { .a = api, .c = call, .answer = ret, .st = &st };
+	struct apiserver_status status = APISERVER_STATUS_INIT;
+	struct apiserver_request q = { .api = api, .call = call, .answer = ret, .status = &status };
 	CLEANUP(strbuf_done) struct strbuf ignored = STRBUF_INIT;
 	apiserver_answer_init(ret);
 	/* Refusals that come before the verb has looked are in the form asked for, too. */
 	IGNORE(apiserver_accept_parse(call->accept, APISERVER_ACCEPT_REPLY, &q.accept, &ignored));
-	if (serve(&q) < 0)
+	if (serve_request(&q) < 0)
 		apiserver_respond_refusal(&q);
-	add_warning(&q);
-	apiserver_status_done(&st);
+	prepend_deprecation(&q);
+	apiserver_status_done(&status);
 }

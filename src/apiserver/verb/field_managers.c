@@ -27,7 +27,7 @@ static const struct {
 };
 
 struct managing {
-	struct api_managed_write m;
+	struct api_managed_write write;
 	const char *reset[RESET_MAX + 1];
 	size_t n_reset;
 	const char *versions[VERSIONS_MAX + 1];
@@ -43,7 +43,7 @@ static void add_reset(struct managing *managing, const char *path)
 }
 
 /* The paths of a kind; none for most. */
-static const char *const *paths_of(const struct apiserver_resource *resource)
+static const char *const *server_set_paths(const struct apiserver_resource *resource)
 {
 	static const char *const none[] = { NULL };
 	for (size_t i = 0; resource->built_in && i < ARRAY_LEN(given); i++) {
@@ -53,24 +53,25 @@ static const char *const *paths_of(const struct apiserver_resource *resource)
 	return none;
 }
 
-unsigned apiserver_managers_left(const struct apiserver_resource *resource, const json_t *asked)
+unsigned apiserver_field_managers_unset(const struct apiserver_resource *resource,
+					const json_t *asked)
 {
-	const char *const *p = paths_of(resource);
+	const char *const *p = server_set_paths(resource);
 	unsigned left = 0;
 	for (unsigned i = 0; p[i] != NULL; i++)
 		left |= (unsigned)(api_get(asked, p[i]) == NULL) << i;
 	return left;
 }
 
-static void set_reset(struct managing *managing, const struct apiserver_writing *writing,
-		      unsigned left)
+static void set_reset_paths(struct managing *managing, const struct apiserver_writing *writing,
+			    unsigned left)
 {
-	const char *const *p = paths_of(writing->r);
-	if (writing->sub[0] != '\0') {
+	const char *const *p = server_set_paths(writing->resource);
+	if (writing->subresource[0] != '\0') {
 		add_reset(managing, "spec");
-		if (!writing->r->built_in)
+		if (!writing->resource->built_in)
 			add_reset(managing, "metadata");
-	} else if (writing->r->status) {
+	} else if (writing->resource->status) {
 		add_reset(managing, "status");
 	}
 	for (unsigned i = 0; p[i] != NULL; i++) {
@@ -80,7 +81,7 @@ static void set_reset(struct managing *managing, const struct apiserver_writing 
 }
 
 /* The kind's other versions. */
-static void set_versions(struct managing *managing, const struct apiserver_resource *resource)
+static void set_other_versions(struct managing *managing, const struct apiserver_resource *resource)
 {
 	size_t n, out = 0;
 	const struct apiserver_resource *const *rows = apiserver_resources(&n);
@@ -99,79 +100,80 @@ static void set_versions(struct managing *managing, const struct apiserver_resou
 }
 
 /* What an object of the kind is before anybody says anything ({"spec":{}}) belongs to nobody. */
-static json_t *blank(const struct apiserver_resource *resource)
+static json_t *make_blank_object(const struct apiserver_resource *resource)
 {
 	json_t *o = json_pack("{s{}}", "metadata");
 	apiserver_go_normalize(resource, o);
 	return o;
 }
 
-static void begin(struct managing *managing, const struct apiserver_writing *writing, unsigned left,
-		  const json_t *old)
+static void begin_write(struct managing *managing, const struct apiserver_writing *writing,
+			unsigned left, const json_t *old)
 {
 	memset(managing, 0, sizeof(*managing));
 	strbuf_init(&managing->version);
 	strbuf_init(&managing->others);
-	strbuf_addf(&managing->version, "%s%s%s", writing->r->kind->group,
-		    writing->r->kind->group[0] != '\0' ? "/" : "", writing->r->version);
-	set_reset(managing, writing, left);
-	set_versions(managing, writing->r);
-	if (old == NULL && writing->r->built_in)
-		old = managing->blank = blank(writing->r);
-	managing->m = (struct api_managed_write){
-		.schema = writing->r->openapi,
+	strbuf_addf(&managing->version, "%s%s%s", writing->resource->kind->group,
+		    writing->resource->kind->group[0] != '\0' ? "/" : "",
+		    writing->resource->version);
+	set_reset_paths(managing, writing, left);
+	set_other_versions(managing, writing->resource);
+	if (old == NULL && writing->resource->built_in)
+		old = managing->blank = make_blank_object(writing->resource);
+	managing->write = (struct api_managed_write){
+		.schema = writing->resource->openapi,
 		.live = old,
 		.manager = writing->manager,
-		.subresource = writing->sub,
+		.subresource = writing->subresource,
 		.api_version = managing->version.s,
 		.time = api_time(clock_wall_ns(), managing->now),
 		.reset = managing->reset,
 		.versions = managing->versions,
-		.built_in = writing->r->built_in,
+		.built_in = writing->resource->built_in,
 	};
 }
 
-static void end(struct managing *managing)
+static void end_write(struct managing *managing)
 {
 	strbuf_done(&managing->version);
 	strbuf_done(&managing->others);
 	json_decref(managing->blank);
 }
 
-static int refuse_managers(const struct apiserver_writing *writing, int code, const char *err)
+static int refuse_error(const struct apiserver_writing *writing, int code, const char *err)
 {
 	if (code == ERR_LIMIT)
-		return apiserver_refuse(writing->st, 413, "RequestEntityTooLarge",
-					"Request entity too large: %s", err);
-	return apiserver_refuse(writing->st, 500, "", "%s", err);
+		return apiserver_status_refuse(writing->status, 413, "RequestEntityTooLarge",
+					       "Request entity too large: %s", err);
+	return apiserver_status_refuse(writing->status, 500, "", "%s", err);
 }
 
-int apiserver_managers_update(const struct apiserver_writing *writing, unsigned left,
-			      const json_t *old, const json_t *object, json_t **ret)
+int apiserver_field_managers_update(const struct apiserver_writing *writing, unsigned left,
+				    const json_t *old, const json_t *object, json_t **ret)
 {
 	struct managing g;
 	char err[1024] = "";
-	begin(&g, writing, left, old);
-	int e = api_managed_update(&g.m, object, ret, err, sizeof(err));
-	end(&g);
-	return e < 0 ? refuse_managers(writing, e, err) : 0;
+	begin_write(&g, writing, left, old);
+	int e = api_managed_update(&g.write, object, ret, err, sizeof(err));
+	end_write(&g);
+	return e < 0 ? refuse_error(writing, e, err) : 0;
 }
 
-int apiserver_managers_apply(const struct apiserver_writing *writing, const json_t *old,
-			     const json_t *config, bool force, json_t **ret)
+int apiserver_field_managers_apply(const struct apiserver_writing *writing, const json_t *old,
+				   const json_t *config, bool force, json_t **ret)
 {
 	struct managing g;
 	struct api_conflicts conflicts = { 0 };
 	char err[1024] = "";
-	begin(&g, writing, apiserver_managers_left(writing->r, config), old);
-	int e = api_managed_apply(&g.m, config, force, ret, &conflicts, err, sizeof(err));
+	begin_write(&g, writing, apiserver_field_managers_unset(writing->resource, config), old);
+	int e = api_managed_apply(&g.write, config, force, ret, &conflicts, err, sizeof(err));
 	if (e == ERR_CONFLICT)
-		e = apiserver_apply_conflict(writing->st, &conflicts);
+		e = apiserver_status_apply_conflict(writing->status, &conflicts);
 	else if (e == ERR_CONFIG)
-		e = apiserver_bad_request(writing->st, "%s", err);
+		e = apiserver_status_bad_request(writing->status, "%s", err);
 	else if (e < 0)
-		e = refuse_managers(writing, e, err);
+		e = refuse_error(writing, e, err);
 	api_conflicts_done(&conflicts);
-	end(&g);
+	end_write(&g);
 	return e;
 }

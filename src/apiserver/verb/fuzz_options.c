@@ -11,16 +11,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 static void try_all(const struct apiserver_call *c)
 {
-	struct apiserver_status st = APISERVER_STATUS_INIT;
+	struct apiserver_status status = APISERVER_STATUS_INIT;
 	struct apiserver_list_options list;
 	struct apiserver_write_options write;
 	struct apiserver_delete_options remove;
-	IGNORE(apiserver_list_options(c, &list, &st));
+	IGNORE(apiserver_list_options(c, &list, &status));
 	for (int k = APISERVER_WRITE_CREATE; k <= APISERVER_WRITE_APPLY; k++)
-		IGNORE(apiserver_write_options(c, (enum apiserver_write_kind)k, &write, &st));
-	if (apiserver_delete_options(c, &remove, &st) == 0)
+		IGNORE(apiserver_write_options(c, (enum apiserver_write_kind)k, &write, &status));
+	if (apiserver_delete_options(c, &remove, &status) == 0)
 		apiserver_delete_options_done(&remove);
-	apiserver_status_done(&st);
+	apiserver_status_done(&status);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)

@@ -16,12 +16,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	if (apiserver_route_parse(text, &r)) {
 		/* The parts are of the path; where it leads to a kind, none is empty. */
 		assert(strstr(text, r.plural) != NULL);
-		if (r.r == NULL)
+		if (r.resource == NULL)
 			return 0;
 		assert(r.plural[0] != '\0' && strstr(text, r.plural) != NULL);
 		assert(r.name == NULL || (r.name[0] != '\0' && strstr(text, r.name) != NULL));
-		assert(strstr(text, r.sub) != NULL && strstr(text, r.below) != NULL);
-		assert(strchr(r.sub, '/') == NULL);
+		assert(strstr(text, r.subresource) != NULL && strstr(text, r.below) != NULL);
+		assert(strchr(r.subresource, '/') == NULL);
 	}
 	return 0;
 }

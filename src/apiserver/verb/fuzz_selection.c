@@ -10,17 +10,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	CLEANUP(freep) char *text = xstrndup((const char *)data, n);
-	struct apiserver_status st = APISERVER_STATUS_INIT;
+	struct apiserver_status status = APISERVER_STATUS_INIT;
 	struct apiserver_selection s;
 	const struct apiserver_resource *r = apiserver_resource_find("", "v1", "pods");
 	json_t *o = json_pack("{s{ss,s{ss}}}", "metadata", "name", "a", "labels", "a", "b");
-	if (apiserver_selection_parse(r, text, "", &s, &st) == 0)
+	if (apiserver_selection_parse(r, text, "", &s, &status) == 0)
 		IGNORE(apiserver_selection_match(&s, o));
 	apiserver_selection_done(&s);
-	if (apiserver_selection_parse(r, "", text, &s, &st) == 0)
+	if (apiserver_selection_parse(r, "", text, &s, &status) == 0)
 		IGNORE(apiserver_selection_match(&s, o));
 	apiserver_selection_done(&s);
-	apiserver_status_done(&st);
+	apiserver_status_done(&status);
 	json_decref(o);
 	return 0;
 }

@@ -1,5 +1,7 @@
 /* LIST: pages, selectors and versions. A long list without a limit is sent while it is read, at one
  * revision; a page is cut where it becomes too long: so a client costs no more memory than that. */
+#include "apiserver/verb/list.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,9 +10,11 @@
 #include "apiserver/store/key.h"
 #include "apiserver/store/read.h"
 #include "apiserver/store/store.h"
+#include "apiserver/verb/resource_version.h"
 #include "apiserver/verb/respond.h"
 #include "apiserver/verb/selection.h"
 #include "apiserver/verb/stream.h"
+#include "apiserver/verb/object.h"
 #include "base/mem.h"
 
 enum {
@@ -38,11 +42,11 @@ static const char too_long[] =
 
 struct listing {
 	struct apiserver_stream stream; /* of what is sent piece by piece */
-	struct apiserver_api *a;
-	struct apiserver_request *q; /* NULL: it is over, a stream goes on */
-	char *label, *field;	     /* what sel was made from */
+	struct apiserver_api *api;
+	struct apiserver_request *req; /* NULL: it is over, a stream goes on */
+	char *label, *field;	       /* what `selection` was made from */
 	struct apiserver_listing out;
-	struct apiserver_selection sel;
+	struct apiserver_selection selection;
 	struct strbuf prefix; /* of keys, as tokens count on it */
 	struct strbuf from;   /* the same, and the name where only one is wanted */
 	struct strbuf after, last;
@@ -54,18 +58,19 @@ struct listing {
 };
 
 /* 1: it is in the list; 0: it is not wanted. ERR_DAMAGED. */
-static int add_wanted(struct listing *listing, const struct apiserver_row *row)
+static int add_if_selected(struct listing *listing, const struct apiserver_row *row)
 {
-	if (listing->sel.name != NULL && strcmp(strrchr(row->key, '/') + 1, listing->sel.name) != 0)
+	if (listing->selection.name != NULL &&
+	    strcmp(strrchr(row->key, '/') + 1, listing->selection.name) != 0)
 		return 0;
-	if (listing->out.raw && (listing->sel.all || listing->sel.by_name)) {
+	if (listing->out.raw && (listing->selection.all || listing->selection.by_name)) {
 		apiserver_listing_raw(&listing->out, row->value);
 		return 1;
 	}
-	json_t *o = apiserver_object_parse(listing->out.r, row->value);
+	json_t *o = apiserver_object_parse(listing->out.resource, row->value);
 	if (o == NULL)
-		return apiserver_store_damaged(listing->a->store, row->key);
-	bool wanted = apiserver_selection_match(&listing->sel, o);
+		return apiserver_store_damaged(listing->api->store, row->key);
+	bool wanted = apiserver_selection_match(&listing->selection, o);
 	if (wanted && listing->out.raw)
 		apiserver_listing_raw(&listing->out, row->value);
 	else if (wanted)
@@ -79,7 +84,7 @@ static int add_row(void *ctx, const struct apiserver_row *row)
 	struct listing *l = ctx;
 	strbuf_reset(&l->last);
 	strbuf_adds(&l->last, row->key);
-	int added = add_wanted(l, row);
+	int added = add_if_selected(l, row);
 	if (added < 0)
 		return added;
 	l->n += (size_t)added;
@@ -91,16 +96,18 @@ static int add_row(void *ctx, const struct apiserver_row *row)
 /* ---- which revision ---- */
 
 /* The token pins it, unless it says that it does not matter. */
-static int from_token(struct listing *listing, const struct apiserver_list_options *options)
+static int use_continue_token(struct listing *listing, const struct apiserver_list_options *options)
 {
 	CLEANUP(strbuf_done) struct strbuf err = STRBUF_INIT;
 	int64_t rv;
-	if (options->rv[0] != '\0' && strcmp(options->rv, "0") != 0)
-		return apiserver_bad_request(
-			listing->q->st,
+	if (options->resource_version[0] != '\0' && strcmp(options->resource_version, "0") != 0)
+		return apiserver_status_bad_request(
+			listing->req->status,
 			"specifying resource version is not allowed when using continue");
-	if (apiserver_token_read(options->token, listing->prefix.s, &listing->after, &rv, &err) < 0)
-		return apiserver_bad_request(listing->q->st, "invalid continue token: %s", err.s);
+	if (apiserver_continue_token_read(options->token, listing->prefix.s, &listing->after, &rv,
+					  &err) < 0)
+		return apiserver_status_bad_request(listing->req->status,
+						    "invalid continue token: %s", err.s);
 	listing->range.after = listing->after.s;
 	listing->range.at = rv > 0 ? (uint64_t)rv : 0;
 	return 0;
@@ -110,33 +117,34 @@ static int set_revision(struct listing *listing, const struct apiserver_list_opt
 {
 	uint64_t rv;
 	listing->limit = (size_t)options->limit;
-	if (strcmp(options->rv, "0") == 0)
+	if (strcmp(options->resource_version, "0") == 0)
 		listing->limit = 0; /* the server answers from its cache, all of it */
 	if (options->token[0] != '\0')
-		return from_token(listing, options);
-	if (!apiserver_version_parse(options->rv, &rv))
-		return apiserver_bad_version(listing->q->st, options->rv);
+		return use_continue_token(listing, options);
+	if (!apiserver_resource_version_parse(options->resource_version, &rv))
+		return apiserver_resource_version_refuse(listing->req->status,
+							 options->resource_version);
 	/* A limit with a version has always meant that version exactly. */
 	if (strcmp(options->match, "Exact") == 0 ||
 	    (options->match[0] == '\0' && rv != 0 && options->limit != 0))
 		listing->range.at = rv;
-	return apiserver_wait_revision(listing->a, rv, listing->q->st);
+	return apiserver_resource_version_wait(listing->api, rv, listing->req->status);
 }
 
-static int gone(struct listing *listing, const struct apiserver_list_options *options)
+static int refuse_compacted(struct listing *listing, const struct apiserver_list_options *options)
 {
 	CLEANUP(strbuf_done) struct strbuf token = STRBUF_INIT;
 	if (options->token[0] == '\0')
-		return apiserver_expired(listing->q->st, "%s", expired);
-	apiserver_expired(listing->q->st, "%s", token_expired);
-	apiserver_token_make(&token, listing->after.s, listing->prefix.s, -1);
-	listing->q->st->list_meta = json_pack("{ss}", "continue", token.s);
+		return apiserver_status_expired(listing->req->status, "%s", expired);
+	apiserver_status_expired(listing->req->status, "%s", token_expired);
+	apiserver_continue_token_make(&token, listing->after.s, listing->prefix.s, -1);
+	listing->req->status->list_meta = json_pack("{ss}", "continue", token.s);
 	return ERR_DENIED;
 }
 
 static void listing_free(struct listing *listing)
 {
-	apiserver_selection_done(&listing->sel);
+	apiserver_selection_done(&listing->selection);
 	apiserver_listing_done(&listing->out);
 	strbuf_done(&listing->prefix);
 	strbuf_done(&listing->from);
@@ -151,7 +159,7 @@ static void listing_free(struct listing *listing)
 
 /* A client that is so slow that its revision is compacted meanwhile gets no end: it must see that
  * this is not all. */
-static bool produce(struct apiserver_stream *stream, bool swift)
+static bool produce_piece(struct apiserver_stream *stream, bool swift)
 {
 	struct listing *l = CONTAINER_OF(stream, struct listing, stream);
 	if (swift)
@@ -161,7 +169,7 @@ static bool produce(struct apiserver_stream *stream, bool swift)
 	l->range.after = l->after.s;
 	l->rows = 0;
 	l->cut = false;
-	int e = apiserver_store_list(l->a->store, &l->range, add_row, l, &l->range.at, NULL);
+	int e = apiserver_store_list(l->api->store, &l->range, add_row, l, &l->range.at, NULL);
 	apiserver_listing_more(&l->out, &stream->out);
 	stream->broken = e < 0;
 	stream->ended = e < 0 || !l->cut;
@@ -176,63 +184,66 @@ static void free_stream(struct apiserver_stream *stream)
 	listing_free(CONTAINER_OF(stream, struct listing, stream));
 }
 
-static const struct apiserver_stream_ops list_ops = { produce, free_stream };
+static const struct apiserver_stream_ops list_ops = { produce_piece, free_stream };
 
-static int flow(struct listing *listing, uint64_t at)
+static int start_stream(struct listing *listing, uint64_t at)
 {
 	listing->range.at = at;
 	listing->max_bytes = APISERVER_PIECE_BYTES;
 	listing->max_rows = APISERVER_PIECE_ROWS;
-	apiserver_listing_open(listing->q, &listing->out, at);
-	apiserver_stream_init(&listing->stream, listing->a->filler, &list_ops);
-	listing->q->answer->stream = &listing->stream;
-	listing->q->answer->stream_whole = true;
-	listing->q = NULL;
+	apiserver_listing_open(listing->req, &listing->out, at);
+	apiserver_stream_init(&listing->stream, listing->api->filler, &list_ops);
+	listing->req->answer->stream = &listing->stream;
+	listing->req->answer->stream_whole = true;
+	listing->req = NULL;
 	return 0;
 }
 
 /* ---- the whole ---- */
 
-static int run(struct listing *listing, const struct apiserver_list_options *options)
+static int read_and_answer(struct listing *listing, const struct apiserver_list_options *options)
 {
 	uint64_t at, left = 0;
 	CLEANUP(strbuf_done) struct strbuf token = STRBUF_INIT;
-	bool flows = listing->limit == 0 && apiserver_listing_flows(listing->q);
+	bool flows = listing->limit == 0 && apiserver_listing_flows(listing->req);
 	listing->max_bytes = flows ? WHOLE_MAX_BYTES : PAGE_MAX_BYTES;
 	listing->max_rows = flows ? WHOLE_MAX_ROWS : listing->limit != 0 ? PAGE_MAX_ROWS : SIZE_MAX;
-	int e = apiserver_store_list(listing->a->store, &listing->range, add_row, listing, &at,
+	int e = apiserver_store_list(listing->api->store, &listing->range, add_row, listing, &at,
 				     listing->limit != 0 ? &left : NULL);
 	if (e == ERR_GONE)
-		return gone(listing, options);
+		return refuse_compacted(listing, options);
 	if (e == ERR_RANGE)
-		return apiserver_too_large_version(listing->q->st, listing->range.at,
-						   apiserver_store_revision(listing->a->store));
+		return apiserver_status_too_large_version(
+			listing->req->status, listing->range.at,
+			apiserver_store_revision(listing->api->store));
 	if (e < 0)
-		return apiserver_store_failed(listing->q->st, e);
+		return apiserver_status_store_failed(listing->req->status, e);
 	if (listing->cut && flows)
-		return flow(listing, at);
-	if (listing->cut && listing->limit == 0 && listing->q->c->method == HTTP_GET)
-		return apiserver_refuse(listing->q->st, 406, "NotAcceptable", "%s", too_long);
+		return start_stream(listing, at);
+	if (listing->cut && listing->limit == 0 && listing->req->call->method == HTTP_GET)
+		return apiserver_status_refuse(listing->req->status, 406, "NotAcceptable", "%s",
+					       too_long);
 	if (left != 0)
-		apiserver_token_make(&token, listing->last.s, listing->prefix.s, (int64_t)at);
-	return apiserver_listing_end(listing->q, &listing->out, at, token.s,
-				     token.n != 0 && listing->sel.all ? (int64_t)left : -1);
+		apiserver_continue_token_make(&token, listing->last.s, listing->prefix.s,
+					      (int64_t)at);
+	return apiserver_listing_end(listing->req, &listing->out, at, token.s,
+				     token.n != 0 && listing->selection.all ? (int64_t)left : -1);
 }
 
-static int begin(struct listing *listing, const struct apiserver_list_options *options)
+static int prepare_listing(struct listing *listing, const struct apiserver_list_options *options)
 {
-	struct apiserver_request *q = listing->q;
-	apiserver_key(&listing->prefix, q->r->stored->kind, q->route.ns, NULL);
-	int e = apiserver_selection_parse(q->r, listing->label, listing->field, &listing->sel,
-					  q->st);
+	struct apiserver_request *q = listing->req;
+	apiserver_key(&listing->prefix, q->resource->stored->kind, q->route.ns, NULL);
+	int e = apiserver_selection_parse(q->resource, listing->label, listing->field,
+					  &listing->selection, q->status);
 	if (e < 0)
 		return e;
-	apiserver_selection_prefix(&listing->sel, q->r, q->route.ns, &listing->from);
+	apiserver_selection_prefix(&listing->selection, q->resource, q->route.ns, &listing->from);
 	listing->range.prefix = listing->from.s;
 	return set_revision(listing, options);
 }
 
-int apiserver_do_list(struct apiserver_request *req, const struct apiserver_list_options *options)
+int apiserver_verb_list(struct apiserver_request *req, const struct apiserver_list_options *options)
 {
 	struct apiserver_listing out;
 	int e = apiserver_respond_begin(req, APISERVER_ACCEPT_REPLY);
@@ -241,8 +252,8 @@ int apiserver_do_list(struct apiserver_request *req, const struct apiserver_list
 	if (e < 0)
 		return e;
 	struct listing *l = xcalloc(1, sizeof(*l));
-	l->a = req->a;
-	l->q = req;
+	l->api = req->api;
+	l->req = req;
 	l->out = out;
 	l->label = xstrdup(options->label);
 	l->field = xstrdup(options->field);
@@ -250,10 +261,10 @@ int apiserver_do_list(struct apiserver_request *req, const struct apiserver_list
 	strbuf_init(&l->from);
 	strbuf_init(&l->after);
 	strbuf_init(&l->last);
-	e = begin(l, options);
+	e = prepare_listing(l, options);
 	if (e == 0)
-		e = run(l, options);
-	if (l->q != NULL)
+		e = read_and_answer(l, options);
+	if (l->req != NULL)
 		listing_free(l);
 	return e;
 }

@@ -12,7 +12,7 @@
 #include "apiserver/store/read.h"
 #include "base/err.h"
 
-static int add_text(const char *pos, size_t len, void *ctx)
+static int append_chunk(const char *pos, size_t len, void *ctx)
 {
 	strbuf_add(ctx, pos, len);
 	return 0;
@@ -20,7 +20,7 @@ static int add_text(const char *pos, size_t len, void *ctx)
 
 static void add_value(struct strbuf *out, const json_t *value)
 {
-	if (json_dump_callback(value, add_text, out, JSON_COMPACT | JSON_ENCODE_ANY) != 0)
+	if (json_dump_callback(value, append_chunk, out, JSON_COMPACT | JSON_ENCODE_ANY) != 0)
 		strbuf_adds(out, "null");
 }
 
@@ -46,45 +46,46 @@ static void add_identity(struct strbuf *out, const struct apiserver_resource *re
 			    resource->kind->kind);
 }
 
-void apiserver_text_make(struct apiserver_text *text, const struct apiserver_resource *stored,
-			 const json_t *object)
+void apiserver_object_text_make(struct apiserver_object_text *text,
+				const struct apiserver_resource *stored, const json_t *object)
 {
 	const char *key;
 	json_t *v;
-	strbuf_init(&text->b);
-	add_identity(&text->b, stored);
-	strbuf_adds(&text->b, "\"metadata\":{\"resourceVersion\":\"");
-	text->head_n = text->b.n;
-	strbuf_addc(&text->b, '"');
+	strbuf_init(&text->buf);
+	add_identity(&text->buf, stored);
+	strbuf_adds(&text->buf, "\"metadata\":{\"resourceVersion\":\"");
+	text->head_n = text->buf.n;
+	strbuf_addc(&text->buf, '"');
 	json_object_foreach (json_object_get(api_tree(object), "metadata"), key, v) {
 		if (strcmp(key, "resourceVersion") != 0)
-			add_member(&text->b, key, v);
+			add_member(&text->buf, key, v);
 	}
-	strbuf_addc(&text->b, '}');
+	strbuf_addc(&text->buf, '}');
 	json_object_foreach (api_tree(object), key, v) {
 		if (strcmp(key, "kind") != 0 && strcmp(key, "apiVersion") != 0 &&
 		    strcmp(key, "metadata") != 0)
-			add_member(&text->b, key, v);
+			add_member(&text->buf, key, v);
 	}
-	strbuf_addc(&text->b, '}');
+	strbuf_addc(&text->buf, '}');
 }
 
-void apiserver_text_done(struct apiserver_text *text)
+void apiserver_object_text_done(struct apiserver_object_text *text)
 {
-	strbuf_done(&text->b);
+	strbuf_done(&text->buf);
 }
 
-struct slice apiserver_text_head(const struct apiserver_text *text)
+struct slice apiserver_object_text_head(const struct apiserver_object_text *text)
 {
-	return (struct slice){ text->b.s, text->head_n };
+	return (struct slice){ text->buf.s, text->head_n };
 }
 
-struct slice apiserver_text_tail(const struct apiserver_text *text)
+struct slice apiserver_object_text_tail(const struct apiserver_object_text *text)
 {
-	return (struct slice){ text->b.s + text->head_n, text->b.n - text->head_n };
+	return (struct slice){ text->buf.s + text->head_n, text->buf.n - text->head_n };
 }
 
-struct slice apiserver_text_inner(const struct apiserver_resource *resource, struct slice text)
+struct slice apiserver_object_text_inner(const struct apiserver_resource *resource,
+					 struct slice text)
 {
 	CLEANUP(strbuf_done) struct strbuf b = STRBUF_INIT;
 	add_identity(&b, resource);
@@ -94,7 +95,7 @@ struct slice apiserver_text_inner(const struct apiserver_resource *resource, str
 
 /* ---- versions ---- */
 
-bool apiserver_object_raw(const struct apiserver_resource *resource)
+bool apiserver_object_is_stored_form(const struct apiserver_resource *resource)
 {
 	return resource->stored == resource;
 }
@@ -111,7 +112,7 @@ static void set_identity(json_t *object, const struct apiserver_resource *resour
 
 json_t *apiserver_object_to_stored(const struct apiserver_resource *resource, const json_t *object)
 {
-	if (apiserver_object_raw(resource))
+	if (apiserver_object_is_stored_form(resource))
 		return json_incref(api_tree(object));
 	json_t *copy = json_deep_copy(object);
 	if (resource->strategy->to_stored != NULL)
@@ -123,7 +124,7 @@ json_t *apiserver_object_to_stored(const struct apiserver_resource *resource, co
 json_t *apiserver_object_parse(const struct apiserver_resource *resource, struct slice text)
 {
 	json_t *o = json_loadb(text.p, text.n, 0, NULL);
-	if (o == NULL || apiserver_object_raw(resource))
+	if (o == NULL || apiserver_object_is_stored_form(resource))
 		return o;
 	if (resource->strategy->from_stored != NULL)
 		resource->strategy->from_stored(o, resource->version);

@@ -12,7 +12,7 @@
 #include "apiserver/verb/body.h"
 #include "base/text/utf8.h"
 
-const char *apiserver_arg(const struct apiserver_call *call, const char *name)
+const char *apiserver_options_arg(const struct apiserver_call *call, const char *name)
 {
 	for (size_t i = 0; i < call->n_args; i++) {
 		if (strcmp(call->args[i].name, name) == 0)
@@ -21,25 +21,25 @@ const char *apiserver_arg(const struct apiserver_call *call, const char *name)
 	return NULL;
 }
 
-static const char *text_arg(const struct apiserver_call *call, const char *name)
+static const char *text_arg_of(const struct apiserver_call *call, const char *name)
 {
-	const char *v = apiserver_arg(call, name);
+	const char *v = apiserver_options_arg(call, name);
 	return v != NULL ? v : "";
 }
 
 /* Anything but 0 and false says yes, even nothing. -1 when it is not there. */
-static int bool_arg(const struct apiserver_call *call, const char *name)
+static int bool_arg_of(const struct apiserver_call *call, const char *name)
 {
-	const char *v = apiserver_arg(call, name);
+	const char *v = apiserver_options_arg(call, name);
 	if (v == NULL)
 		return -1;
 	return strcmp(v, "0") != 0 && strcasecmp(v, "false") != 0;
 }
 
-static int number_arg(const struct apiserver_call *call, const char *name, int64_t *ret,
-		      struct apiserver_status *st)
+static int parse_number_arg(const struct apiserver_call *call, const char *name, int64_t *ret,
+			    struct apiserver_status *status)
 {
-	const char *v = apiserver_arg(call, name);
+	const char *v = apiserver_options_arg(call, name);
 	if (v == NULL)
 		return 0;
 	char *end = NULL;
@@ -52,38 +52,16 @@ static int number_arg(const struct apiserver_call *call, const char *name, int64
 	}
 	CLEANUP(strbuf_done) struct strbuf quoted = STRBUF_INIT;
 	strbuf_add_quoted(&quoted, slice_of(v));
-	return apiserver_bad_request(st, "strconv.ParseInt: parsing %s: %s", quoted.s,
-				     ok ? "value out of range" : "invalid syntax");
-}
-
-bool apiserver_version_parse(const char *text, uint64_t *ret)
-{
-	*ret = 0;
-	return text[0] == '\0' || slice_u64(slice_of(text), ret) == 0;
-}
-
-const char *apiserver_version_why(const char *rv)
-{
-	return rv[strspn(rv, "0123456789")] == '\0' ? "value out of range" : "invalid syntax";
-}
-
-int apiserver_bad_version(struct apiserver_status *st, const char *rv)
-{
-	CLEANUP(strbuf_done) struct strbuf quoted = STRBUF_INIT;
-	strbuf_add_quoted(&quoted, slice_of(rv));
-	return apiserver_bad_request(
-		st,
-		"invalid resource version: resourceVersion: Invalid value: %s: "
-		"strconv.ParseUint: parsing %s: %s",
-		quoted.s, quoted.s, apiserver_version_why(rv));
+	return apiserver_status_bad_request(status, "strconv.ParseInt: parsing %s: %s", quoted.s,
+					    ok ? "value out of range" : "invalid syntax");
 }
 
 /* ---- lists and watches ---- */
 
 static const char match_field[] = "resourceVersionMatch";
 
-static void unsupported(struct api_errors *errs, const char *field, const char *value,
-			const char *allowed)
+static void add_unsupported(struct api_errors *errs, const char *field, const char *value,
+			    const char *allowed)
 {
 	CLEANUP(strbuf_done) struct strbuf quoted = STRBUF_INIT, detail = STRBUF_INIT;
 	strbuf_add_quoted(&quoted, slice_of(value));
@@ -91,7 +69,7 @@ static void unsupported(struct api_errors *errs, const char *field, const char *
 	api_errors_add(errs, API_FIELD_UNSUPPORTED, field, quoted.s, detail.s);
 }
 
-static void forbid(struct api_errors *errs, const char *field, const char *why)
+static void add_forbidden(struct api_errors *errs, const char *field, const char *why)
 {
 	api_errors_add(errs, API_FIELD_FORBIDDEN, field, NULL, why);
 }
@@ -100,68 +78,72 @@ static void check_list(const struct apiserver_list_options *options, struct api_
 {
 	bool exact = strcmp(options->match, "Exact") == 0;
 	if (options->match[0] != '\0') {
-		if (options->rv[0] == '\0')
-			forbid(errs, match_field,
-			       "resourceVersionMatch is forbidden unless resourceVersion is "
-			       "provided");
+		if (options->resource_version[0] == '\0')
+			add_forbidden(errs, match_field,
+				      "resourceVersionMatch is forbidden unless resourceVersion is "
+				      "provided");
 		if (options->token[0] != '\0')
-			forbid(errs, match_field,
-			       "resourceVersionMatch is forbidden when continue is provided");
+			add_forbidden(
+				errs, match_field,
+				"resourceVersionMatch is forbidden when continue is provided");
 		if (!exact && strcmp(options->match, "NotOlderThan") != 0)
-			unsupported(errs, match_field, options->match,
-				    "\"Exact\", \"NotOlderThan\", \"\"");
-		if (exact && strcmp(options->rv, "0") == 0)
-			forbid(errs, match_field,
-			       "resourceVersionMatch \"exact\" is forbidden for resourceVersion "
-			       "\"0\"");
+			add_unsupported(errs, match_field, options->match,
+					"\"Exact\", \"NotOlderThan\", \"\"");
+		if (exact && strcmp(options->resource_version, "0") == 0)
+			add_forbidden(
+				errs, match_field,
+				"resourceVersionMatch \"exact\" is forbidden for resourceVersion "
+				"\"0\"");
 	}
 	if (options->initial_events >= 0)
-		forbid(errs, "sendInitialEvents", "sendInitialEvents is forbidden for list");
+		add_forbidden(errs, "sendInitialEvents", "sendInitialEvents is forbidden for list");
 }
 
 static void check_watch(const struct apiserver_list_options *options, struct api_errors *errs)
 {
 	bool newer = strcmp(options->match, "NotOlderThan") == 0;
 	if (options->initial_events >= 0 && !newer)
-		forbid(errs, match_field,
-		       "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
+		add_forbidden(
+			errs, match_field,
+			"sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
 	if (options->match[0] == '\0')
 		return;
 	if (options->initial_events < 0)
-		forbid(errs, match_field,
-		       "resourceVersionMatch is forbidden for watch unless sendInitialEvents is "
-		       "provided");
+		add_forbidden(
+			errs, match_field,
+			"resourceVersionMatch is forbidden for watch unless sendInitialEvents is "
+			"provided");
 	if (!newer)
-		unsupported(errs, match_field, options->match, "\"NotOlderThan\"");
+		add_unsupported(errs, match_field, options->match, "\"NotOlderThan\"");
 	if (options->token[0] != '\0')
-		forbid(errs, match_field,
-		       "resourceVersionMatch is forbidden when continue is provided");
+		add_forbidden(errs, match_field,
+			      "resourceVersionMatch is forbidden when continue is provided");
 }
 
 int apiserver_list_options(const struct apiserver_call *call, struct apiserver_list_options *ret,
-			   struct apiserver_status *st)
+			   struct apiserver_status *status)
 {
 	struct api_errors errs = { 0 };
 	*ret = (struct apiserver_list_options){
-		.label = text_arg(call, "labelSelector"),
-		.field = text_arg(call, "fieldSelector"),
-		.rv = text_arg(call, "resourceVersion"),
-		.match = text_arg(call, match_field),
-		.token = text_arg(call, "continue"),
-		.watch = bool_arg(call, "watch") == 1,
-		.bookmarks = bool_arg(call, "allowWatchBookmarks") == 1,
-		.initial_events = bool_arg(call, "sendInitialEvents"),
+		.label = text_arg_of(call, "labelSelector"),
+		.field = text_arg_of(call, "fieldSelector"),
+		.resource_version = text_arg_of(call, "resourceVersion"),
+		.match = text_arg_of(call, match_field),
+		.token = text_arg_of(call, "continue"),
+		.watch = bool_arg_of(call, "watch") == 1,
+		.bookmarks = bool_arg_of(call, "allowWatchBookmarks") == 1,
+		.initial_events = bool_arg_of(call, "sendInitialEvents"),
 	};
-	int r = number_arg(call, "limit", &ret->limit, st);
+	int r = parse_number_arg(call, "limit", &ret->limit, status);
 	if (r == 0)
-		r = number_arg(call, "timeoutSeconds", &ret->timeout_s, st);
+		r = parse_number_arg(call, "timeoutSeconds", &ret->timeout_s, status);
 	if (r < 0)
 		return r;
 	if (ret->limit < 0)
 		ret->limit = 0;
 	(ret->watch ? check_watch : check_list)(ret, &errs);
 	if (errs.n != 0)
-		r = apiserver_bad_options(st, "ListOptions", &errs);
+		r = apiserver_status_bad_options(status, "ListOptions", &errs);
 	api_errors_done(&errs);
 	return r;
 }
@@ -186,7 +168,7 @@ static bool check_dry_run(const char *const *values, size_t len, struct api_erro
 	return len != 0;
 }
 
-static bool dry_run_args(const struct apiserver_call *call, struct api_errors *errs)
+static bool parse_dry_run_args(const struct apiserver_call *call, struct api_errors *errs)
 {
 	const char *v[APISERVER_ARGS_MAX];
 	size_t n = 0;
@@ -221,7 +203,7 @@ static void check_manager(const char *text, struct api_errors *errs)
 static void set_manager(const struct apiserver_call *call,
 			char ret[APISERVER_MANAGER_MAX_BYTES + 1])
 {
-	struct slice said = slice_of(text_arg(call, "fieldManager")),
+	struct slice said = slice_of(text_arg_of(call, "fieldManager")),
 		     rest = slice_of(call->user_agent);
 	size_t n = 0;
 	if (said.n == 0)
@@ -246,45 +228,46 @@ static void set_manager(const struct apiserver_call *call,
 static const char *const option_kinds[] = { "CreateOptions", "UpdateOptions", "PatchOptions",
 					    "PatchOptions" };
 
-static enum apiserver_strictness strictness(const struct apiserver_call *call,
-					    struct api_errors *errs)
+static enum apiserver_strictness parse_strictness(const struct apiserver_call *call,
+						  struct api_errors *errs)
 {
-	const char *v = text_arg(call, "fieldValidation");
+	const char *v = text_arg_of(call, "fieldValidation");
 	if (strcmp(v, "Strict") == 0)
 		return APISERVER_STRICT;
 	if (strcmp(v, "Ignore") == 0)
 		return APISERVER_IGNORE;
 	if (v[0] != '\0' && strcmp(v, "Warn") != 0)
-		unsupported(errs, "fieldValidation", v, "\"\", \"Ignore\", \"Strict\", \"Warn\"");
+		add_unsupported(errs, "fieldValidation", v,
+				"\"\", \"Ignore\", \"Strict\", \"Warn\"");
 	return APISERVER_WARN;
 }
 
 int apiserver_write_options(const struct apiserver_call *call, enum apiserver_write_kind kind,
-			    struct apiserver_write_options *ret, struct apiserver_status *st)
+			    struct apiserver_write_options *ret, struct apiserver_status *status)
 {
 	struct api_errors errs = { 0 };
-	const char *manager = text_arg(call, "fieldManager");
-	int force = bool_arg(call, "force"), r = 0;
+	const char *manager = text_arg_of(call, "fieldManager");
+	int force = bool_arg_of(call, "force"), r = 0;
 	memset(ret, 0, sizeof(*ret));
 	if (kind == APISERVER_WRITE_APPLY && manager[0] == '\0')
 		api_errors_add(&errs, API_FIELD_REQUIRED, "fieldManager", NULL,
 			       "is required for apply patch");
 	if (kind == APISERVER_WRITE_PATCH && force >= 0)
-		forbid(&errs, "force", "may not be specified for non-apply patch");
+		add_forbidden(&errs, "force", "may not be specified for non-apply patch");
 	check_manager(manager, &errs);
-	ret->dry_run = dry_run_args(call, &errs);
-	ret->strictness = strictness(call, &errs);
+	ret->dry_run = parse_dry_run_args(call, &errs);
+	ret->strictness = parse_strictness(call, &errs);
 	ret->force = force == 1;
 	set_manager(call, ret->manager);
 	if (errs.n != 0)
-		r = apiserver_bad_options(st, option_kinds[kind], &errs);
+		r = apiserver_status_bad_options(status, option_kinds[kind], &errs);
 	api_errors_done(&errs);
 	return r;
 }
 
 /* ---- deletes ---- */
 
-static const char *json_kind(const json_t *value)
+static const char *json_type_name(const json_t *value)
 {
 	if (json_is_object(value))
 		return "object";
@@ -296,7 +279,7 @@ static const char *json_kind(const json_t *value)
 }
 
 /* The members a body may have, with Go's words for their types. */
-static int check_types(const json_t *object, struct apiserver_status *st)
+static int check_types(const json_t *object, struct apiserver_status *status)
 {
 	static const struct {
 		const char *key;
@@ -316,36 +299,37 @@ static int check_types(const json_t *object, struct apiserver_status *st)
 		if (v == NULL || json_is_null(v) || json_typeof(v) == members[i].type ||
 		    (members[i].type == JSON_TRUE && json_is_false(v)))
 			continue;
-		return apiserver_bad_request(st,
-					     "json: cannot unmarshal %s into Go struct field "
-					     "%s.%s of type %s",
-					     json_kind(v), members[i].owner, members[i].key,
-					     members[i].words);
+		return apiserver_status_bad_request(
+			status,
+			"json: cannot unmarshal %s into Go struct field "
+			"%s.%s of type %s",
+			json_type_name(v), members[i].owner, members[i].key, members[i].words);
 	}
 	return 0;
 }
 
-static const char *precondition(const json_t *object, const char *key)
+static const char *precondition_of(const json_t *object, const char *key)
 {
 	return api_text_or(json_object_get(json_object_get(object, "preconditions"), key), NULL);
 }
 
-static int from_body(const struct apiserver_call *call, struct apiserver_delete_options *ret,
-		     struct api_errors *errs, struct apiserver_status *st)
+static int parse_delete_body(const struct apiserver_call *call,
+			     struct apiserver_delete_options *ret, struct api_errors *errs,
+			     struct apiserver_status *status)
 {
 	const char *v[APISERVER_ARGS_MAX];
 	size_t n = 0, i;
 	json_t *e;
-	int r = apiserver_body_options(call, &ret->body, st);
+	int r = apiserver_body_options(call, &ret->body, status);
 	if (r == 0)
-		r = check_types(ret->body, st);
+		r = check_types(ret->body, status);
 	if (r < 0)
 		return r;
 	const json_t *orphan = json_object_get(ret->body, "orphanDependents");
 	ret->policy = api_text_or(json_object_get(ret->body, "propagationPolicy"), NULL);
 	ret->orphan = json_is_boolean(orphan) ? json_is_true(orphan) : -1;
-	ret->uid = precondition(ret->body, "uid");
-	ret->rv = precondition(ret->body, "resourceVersion");
+	ret->uid = precondition_of(ret->body, "uid");
+	ret->resource_version = precondition_of(ret->body, "resourceVersion");
 	json_array_foreach (json_object_get(ret->body, "dryRun"), i, e) {
 		if (json_is_string(e) && n < ARRAY_LEN(v))
 			v[n++] = api_text(e);
@@ -354,14 +338,15 @@ static int from_body(const struct apiserver_call *call, struct apiserver_delete_
 	return 0;
 }
 
-static int from_args(const struct apiserver_call *call, struct apiserver_delete_options *ret,
-		     struct api_errors *errs, struct apiserver_status *st)
+static int parse_delete_args(const struct apiserver_call *call,
+			     struct apiserver_delete_options *ret, struct api_errors *errs,
+			     struct apiserver_status *status)
 {
 	int64_t grace;
-	ret->policy = apiserver_arg(call, "propagationPolicy");
-	ret->orphan = bool_arg(call, "orphanDependents");
-	ret->dry_run = dry_run_args(call, errs);
-	return number_arg(call, "gracePeriodSeconds", &grace, st);
+	ret->policy = apiserver_options_arg(call, "propagationPolicy");
+	ret->orphan = bool_arg_of(call, "orphanDependents");
+	ret->dry_run = parse_dry_run_args(call, errs);
+	return parse_number_arg(call, "gracePeriodSeconds", &grace, status);
 }
 
 static void check_propagation(const struct apiserver_delete_options *options,
@@ -376,19 +361,20 @@ static void check_propagation(const struct apiserver_delete_options *options,
 			       "orphanDependents and deletionPropagation cannot be both set");
 	if (strcmp(options->policy, "Foreground") != 0 &&
 	    strcmp(options->policy, "Background") != 0 && strcmp(options->policy, "Orphan") != 0)
-		unsupported(errs, "propagationPolicy", options->policy,
-			    "\"Foreground\", \"Background\", \"Orphan\", \"nil\"");
+		add_unsupported(errs, "propagationPolicy", options->policy,
+				"\"Foreground\", \"Background\", \"Orphan\", \"nil\"");
 }
 
 int apiserver_delete_options(const struct apiserver_call *call,
-			     struct apiserver_delete_options *ret, struct apiserver_status *st)
+			     struct apiserver_delete_options *ret, struct apiserver_status *status)
 {
 	struct api_errors errs = { 0 };
 	*ret = (struct apiserver_delete_options){ .orphan = -1 };
-	int r = (call->body.n != 0 ? from_body : from_args)(call, ret, &errs, st);
+	int r = (call->body.n != 0 ? parse_delete_body : parse_delete_args)(call, ret, &errs,
+									    status);
 	check_propagation(ret, &errs);
 	if (r == 0 && errs.n != 0)
-		r = apiserver_bad_options(st, "DeleteOptions", &errs);
+		r = apiserver_status_bad_options(status, "DeleteOptions", &errs);
 	api_errors_done(&errs);
 	if (ret->policy == NULL)
 		ret->policy = "";

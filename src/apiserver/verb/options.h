@@ -8,18 +8,18 @@
 
 #include <jansson.h>
 
-#include "apiserver/verb/rest.h"
-#include "apiserver/codec/status_error.h"
+#include "apiserver/verb/call.h"
+#include "apiserver/codec/status.h"
 #include "base/compiler.h"
 
 enum { APISERVER_MANAGER_MAX_BYTES = 128 };
 
 /* NULL when it is not there. */
-const char *apiserver_arg(const struct apiserver_call *call, const char *name);
+const char *apiserver_options_arg(const struct apiserver_call *call, const char *name);
 
 struct apiserver_list_options {
-	const char *label, *field;	/* selectors */
-	const char *rv, *match, *token; /* "" when not given */
+	const char *label, *field;		      /* selectors */
+	const char *resource_version, *match, *token; /* "" when not given */
 	bool watch, bookmarks;
 	int initial_events; /* -1: not said */
 	int64_t limit;
@@ -27,7 +27,7 @@ struct apiserver_list_options {
 };
 MUST_CHECK int apiserver_list_options(const struct apiserver_call *call,
 				      struct apiserver_list_options *ret,
-				      struct apiserver_status *st);
+				      struct apiserver_status *status);
 
 enum apiserver_write_kind {
 	APISERVER_WRITE_CREATE,
@@ -50,23 +50,16 @@ struct apiserver_write_options {
 MUST_CHECK int apiserver_write_options(const struct apiserver_call *call,
 				       enum apiserver_write_kind kind,
 				       struct apiserver_write_options *ret,
-				       struct apiserver_status *st);
+				       struct apiserver_status *status);
 
 struct apiserver_delete_options {
 	bool dry_run;
-	const char *policy;   /* propagationPolicy, "" when not given */
-	int orphan;	      /* orphanDependents; -1: not said */
-	const char *uid, *rv; /* preconditions, NULL when not given */
-	json_t *body;	      /* what they point into */
+	const char *policy;		    /* propagationPolicy, "" when not given */
+	int orphan;			    /* orphanDependents; -1: not said */
+	const char *uid, *resource_version; /* preconditions, NULL when not given */
+	json_t *body;			    /* what they point into */
 };
 MUST_CHECK int apiserver_delete_options(const struct apiserver_call *call,
 					struct apiserver_delete_options *ret,
-					struct apiserver_status *st);
+					struct apiserver_status *status);
 void apiserver_delete_options_done(struct apiserver_delete_options *options);
-
-/* A resourceVersion as the store counts; "" is 0. False when it is none. */
-bool apiserver_version_parse(const char *text, uint64_t *ret);
-/* "invalid syntax", or what else is wrong with one that is none. */
-const char *apiserver_version_why(const char *rv);
-/* Of a list: 400. */
-int apiserver_bad_version(struct apiserver_status *st, const char *rv);

@@ -1,5 +1,7 @@
 /* PATCH: JSON, merge and strategic merge patches, and server-side apply. A patch that names no
  * version is tried again when somebody else was faster. */
+#include "apiserver/verb/patch.h"
+
 #include <string.h>
 
 #include "api/meta.h"
@@ -7,27 +9,31 @@
 #include "api/patch/strategic.h"
 #include "api/tree.h"
 #include "apiserver/rules/field_errors.h"
+#include "apiserver/codec/strict_convert.h"
 #include "apiserver/verb/body.h"
 #include "apiserver/verb/field_managers.h"
 #include "apiserver/kind/objectmeta.h"
+#include "apiserver/verb/resource_version.h"
 #include "apiserver/verb/respond.h"
 #include "apiserver/kind/go_normalize.h"
 #include "apiserver/verb/write.h"
+#include "apiserver/verb/options.h"
+#include "apiserver/verb/object.h"
 #include "base/mem.h"
 
 enum { PATCH_TRIES = 20 };
 
 struct patching {
 	const struct patch_type *type;
-	struct apiserver_request *q;
-	struct apiserver_write_options o;
-	struct apiserver_writing w;
+	struct apiserver_request *req;
+	struct apiserver_write_options options;
+	struct apiserver_writing writing;
 	json_t *patch;
 };
 
 /* ---- kinds of patches ---- */
 
-static const char *json_word(const json_t *value)
+static const char *json_type_name(const json_t *value)
 {
 	return json_is_object(value)	? "object"
 	       : json_is_array(value)	? "array"
@@ -36,44 +42,45 @@ static const char *json_word(const json_t *value)
 					: "number";
 }
 
-static int unmarshal_error(struct patching *patching, const char *before, const char *into)
+static int refuse_patch_type(struct patching *patching, const char *before, const char *into)
 {
-	return apiserver_bad_request(patching->q->st,
-				     "%sjson: cannot unmarshal %s into Go value of type %s", before,
-				     json_word(patching->patch), into);
+	return apiserver_status_bad_request(patching->req->status,
+					    "%sjson: cannot unmarshal %s into Go value of type %s",
+					    before, json_type_name(patching->patch), into);
 }
 
 static const char into_map[] = "map[string]interface {}";
 
-static int merge(struct patching *patching, const json_t *old, json_t **ret)
+static int make_merged(struct patching *patching, const json_t *old, json_t **ret)
 {
 	if (json_is_null(patching->patch))
-		return apiserver_bad_request(patching->q->st, "Invalid JSON Patch");
+		return apiserver_status_bad_request(patching->req->status, "Invalid JSON Patch");
 	if (!json_is_object(patching->patch))
-		return unmarshal_error(patching, "error decoding patch: ", into_map);
+		return refuse_patch_type(patching, "error decoding patch: ", into_map);
 	json_t *o = api_merge_apply(old, patching->patch);
 	if (o == NULL)
-		return apiserver_bad_request(patching->q->st, "the patch is nested too deeply");
+		return apiserver_status_bad_request(patching->req->status,
+						    "the patch is nested too deeply");
 	*ret = json_deep_copy(o);
 	json_decref(o);
 	return 0;
 }
 
-static int strategic(struct patching *patching, const json_t *old, json_t **ret)
+static int make_strategic(struct patching *patching, const json_t *old, json_t **ret)
 {
 	char err[512] = "";
 	if (!json_is_object(patching->patch) && !json_is_null(patching->patch))
-		return unmarshal_error(patching, "", into_map);
+		return refuse_patch_type(patching, "", into_map);
 	json_t *nothing = json_object();
-	int e = api_strategic_apply(patching->w.r->openapi, old,
+	int e = api_strategic_apply(patching->writing.resource->openapi, old,
 				    json_is_null(patching->patch) ? nothing : patching->patch, ret,
 				    err, sizeof(err));
 	json_decref(nothing);
 	if (e == ERR_TYPE)
-		return apiserver_refuse(patching->q->st, 500, "", "%s", err);
+		return apiserver_status_refuse(patching->req->status, 500, "", "%s", err);
 	if (e == ERR_UNSUPPORTED)
-		return apiserver_refuse(patching->q->st, 422, "Invalid", "%s", err);
-	return e < 0 ? apiserver_bad_request(patching->q->st, "%s", err) : 0;
+		return apiserver_status_refuse(patching->req->status, 422, "Invalid", "%s", err);
+	return e < 0 ? apiserver_status_bad_request(patching->req->status, "%s", err) : 0;
 }
 
 /* Operations are decoded twice; the first time only to look at their paths. */
@@ -81,23 +88,24 @@ static int check_operation(struct patching *patching, const json_t *op)
 {
 	static const char *const texts[] = { "op", "from", "path" };
 	if (!json_is_object(op) && !json_is_null(op))
-		return apiserver_bad_request(patching->q->st,
-					     "error decoding patch: json: cannot unmarshal %s into "
-					     "Go value of type handlers.jsonPatchOp",
-					     json_word(op));
+		return apiserver_status_bad_request(
+			patching->req->status,
+			"error decoding patch: json: cannot unmarshal %s into "
+			"Go value of type handlers.jsonPatchOp",
+			json_type_name(op));
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
 		const json_t *v = json_object_get(op, texts[i]);
 		if (v != NULL && !json_is_null(v) && !json_is_string(v))
-			return apiserver_bad_request(
-				patching->q->st,
+			return apiserver_status_bad_request(
+				patching->req->status,
 				"error decoding patch: json: cannot unmarshal %s into Go struct "
 				"field jsonPatchOp.%s of type string",
-				json_word(v), texts[i]);
+				json_type_name(v), texts[i]);
 	}
 	return 0;
 }
 
-static int operations(struct patching *patching, const json_t *old, json_t **ret)
+static int make_json_patched(struct patching *patching, const json_t *old, json_t **ret)
 {
 	char err[512];
 	json_t *o, *op;
@@ -107,41 +115,43 @@ static int operations(struct patching *patching, const json_t *old, json_t **ret
 		return 0;
 	}
 	if (!json_is_array(patching->patch))
-		return unmarshal_error(patching,
-				       "error decoding patch: ", "[]handlers.jsonPatchOp");
+		return refuse_patch_type(patching,
+					 "error decoding patch: ", "[]handlers.jsonPatchOp");
 	json_array_foreach (patching->patch, i, op) {
 		if (check_operation(patching, op) < 0)
 			return ERR_DENIED;
 	}
 	if (json_array_size(patching->patch) > API_PATCH_OPS_MAX)
-		return apiserver_refuse(patching->q->st, 413, "RequestEntityTooLarge",
-					"Request entity too large: The allowed maximum operations "
-					"in a JSON patch is %d, got %zu",
-					API_PATCH_OPS_MAX, json_array_size(patching->patch));
+		return apiserver_status_refuse(
+			patching->req->status, 413, "RequestEntityTooLarge",
+			"Request entity too large: The allowed maximum operations "
+			"in a JSON patch is %d, got %zu",
+			API_PATCH_OPS_MAX, json_array_size(patching->patch));
 	int e = api_json_patch(old, patching->patch, &o, err, sizeof(err));
 	if (e < 0)
-		return apiserver_refuse_generic(
-			patching->q->st, 422, "Invalid",
+		return apiserver_status_refuse_generic(
+			patching->req->status, 422, "Invalid",
 			"the server rejected our request due to an error in our request");
 	*ret = json_deep_copy(o);
 	json_decref(o);
 	return 0;
 }
 
-static int apply(struct patching *patching, const json_t *old, json_t **ret)
+static int make_applied(struct patching *patching, const json_t *old, json_t **ret)
 {
-	return apiserver_managers_apply(&patching->w, old, patching->patch, patching->o.force, ret);
+	return apiserver_field_managers_apply(&patching->writing, old, patching->patch,
+					      patching->options.force, ret);
 }
 
 /* ---- what came out ---- */
 
-static int bad_patch(struct patching *patching, const char *value, const char *why)
+static int refuse_result(struct patching *patching, const char *value, const char *why)
 {
 	CLEANUP(strbuf_done) struct strbuf shown = STRBUF_INIT;
 	struct api_errors errs = { 0 };
 	strbuf_add_quoted(&shown, slice_of(value));
 	api_errors_add(&errs, API_FIELD_INVALID, "patch", shown.s, why);
-	int e = apiserver_unprocessable(patching->q->st, "", "", "", &errs);
+	int e = apiserver_status_unprocessable(patching->req->status, "", "", "", &errs);
 	api_errors_done(&errs);
 	return e;
 }
@@ -151,10 +161,10 @@ static int check_types(struct patching *patching, const json_t *object)
 {
 	CLEANUP(strbuf_done) struct strbuf shown = STRBUF_INIT;
 	char err[512];
-	if (apiserver_convert(patching->w.r, object, err, sizeof(err)) == 0)
+	if (apiserver_strict_convert(patching->writing.resource, object, err, sizeof(err)) == 0)
 		return 0;
 	api_fielderr_go(&shown, patching->patch);
-	return bad_patch(patching, shown.s, err);
+	return refuse_result(patching, shown.s, err);
 }
 
 /* Another patched object is decoded as a body is; what is wrong with it is told with all of it. */
@@ -162,27 +172,28 @@ static int check_result(struct patching *patching, json_t *object)
 {
 	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT, version = STRBUF_INIT;
 	CLEANUP(freep) char *text = json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS);
-	apiserver_add_version(&version, patching->w.r);
-	strbuf_reset(&patching->q->answer->warnings);
+	apiserver_body_add_version(&version, patching->writing.resource);
+	strbuf_reset(&patching->req->answer->warnings);
 	const char *kind = api_kind(object);
 	int e;
 	if (!json_is_object(object))
-		return apiserver_refuse_generic(
-			patching->q->st, 422, "Invalid",
+		return apiserver_status_refuse_generic(
+			patching->req->status, 422, "Invalid",
 			"the server rejected our request due to an error in our request");
-	if (patching->w.r->built_in && (strcmp(kind, patching->w.r->kind->kind) != 0 ||
-					strcmp(api_version(object), version.s) != 0)) {
+	if (patching->writing.resource->built_in &&
+	    (strcmp(kind, patching->writing.resource->kind->kind) != 0 ||
+	     strcmp(api_version(object), version.s) != 0)) {
 		strbuf_addf(&why,
 			    "no kind \"%s\" is registered for version \"%s\" in scheme "
 			    "\"pkg/runtime/scheme.go:111\"",
 			    kind, api_version(object));
 		e = ERR_TYPE;
 	} else {
-		e = apiserver_decode_check(patching->w.r, slice_of(text), object,
-					   patching->o.strictness, &patching->q->answer->warnings,
-					   &why);
+		e = apiserver_body_check_fields(patching->writing.resource, slice_of(text), object,
+						patching->options.strictness,
+						&patching->req->answer->warnings, &why);
 	}
-	return e == 0 ? 0 : bad_patch(patching, text, why.s);
+	return e == 0 ? 0 : refuse_result(patching, text, why.s);
 }
 
 static int decode_strategic(struct patching *patching, json_t *object)
@@ -190,7 +201,7 @@ static int decode_strategic(struct patching *patching, json_t *object)
 	int e = check_types(patching, object);
 	if (e < 0)
 		return e;
-	apiserver_narrow(patching->w.r, object);
+	apiserver_strict_narrow(patching->writing.resource, object);
 	return check_result(patching, object);
 }
 
@@ -199,20 +210,20 @@ static int decode_strategic(struct patching *patching, json_t *object)
 static int decode_applied(struct patching *patching, json_t *object)
 {
 	CLEANUP(strbuf_done) struct strbuf kind = STRBUF_INIT;
-	const struct apiserver_resource *r = patching->w.r;
+	const struct apiserver_resource *r = patching->writing.resource;
 	char err[512];
 	if (!r->built_in)
 		return 0;
-	if (apiserver_convert(r, object, err, sizeof(err)) == 0) {
-		apiserver_narrow(r, object);
+	if (apiserver_strict_convert(r, object, err, sizeof(err)) == 0) {
+		apiserver_strict_narrow(r, object);
 		return 0;
 	}
 	strbuf_addf(&kind, "%s/%s, Kind=%s", r->kind->group, r->version, r->kind->kind);
-	return apiserver_refuse(patching->q->st, 500, "",
-				"failed to convert new object (%s/%s; %s) to proper version: "
-				"unable to convert unstructured object to %s: %s",
-				api_namespace(patching->patch), api_name(patching->patch), kind.s,
-				kind.s, err);
+	return apiserver_status_refuse(
+		patching->req->status, 500, "",
+		"failed to convert new object (%s/%s; %s) to proper version: "
+		"unable to convert unstructured object to %s: %s",
+		api_namespace(patching->patch), api_name(patching->patch), kind.s, kind.s, err);
 }
 
 /* ---- the kinds of patches: how the result is made, and how it becomes an object of its kind ----
@@ -225,10 +236,10 @@ static const struct patch_type {
 	bool built_in_only;
 	bool applies; /* makes objects that are not there, and manages fields itself */
 } patch_types[] = {
-	{ "application/json-patch+json", operations, check_result, false, false },
-	{ "application/merge-patch+json", merge, check_result, false, false },
-	{ "application/strategic-merge-patch+json", strategic, decode_strategic, true, false },
-	{ "application/apply-patch+yaml", apply, decode_applied, false, true },
+	{ "application/json-patch+json", make_json_patched, check_result, false, false },
+	{ "application/merge-patch+json", make_merged, check_result, false, false },
+	{ "application/strategic-merge-patch+json", make_strategic, decode_strategic, true, false },
+	{ "application/apply-patch+yaml", make_applied, decode_applied, false, true },
 };
 
 /* The patched object, decoded: whichever way it was made, it is one that a body could hold. */
@@ -243,7 +254,7 @@ static int make_object(struct patching *patching, const json_t *old, json_t **re
 		json_decref(o);
 		return e;
 	}
-	apiserver_go_fill_nulls(patching->w.r, o);
+	apiserver_go_fill_nulls(patching->writing.resource, o);
 	*ret = o;
 	return 0;
 }
@@ -252,20 +263,20 @@ static int make_object(struct patching *patching, const json_t *old, json_t **re
 static int check_identity(struct patching *patching, const json_t *object)
 {
 	CLEANUP(strbuf_done) struct strbuf version = STRBUF_INIT, kind = STRBUF_INIT;
-	const struct api_kind *k = patching->w.r->kind;
+	const struct api_kind *k = patching->writing.resource->kind;
 	struct api_errors errs = { 0 };
 	int e = 0;
-	strbuf_addf(&version, "must be %s/%s", k->group, patching->w.r->version);
+	strbuf_addf(&version, "must be %s/%s", k->group, patching->writing.resource->version);
 	strbuf_addf(&kind, "must be %s", k->kind);
-	if (!patching->w.r->built_in &&
+	if (!patching->writing.resource->built_in &&
 	    strcmp(api_version(object), version.s + strlen("must be ")) != 0)
 		apiserver_add_invalid(&errs, "apiVersion", json_object_get(object, "apiVersion"),
 				      version.s);
-	if (!patching->w.r->built_in && strcmp(api_kind(object), k->kind) != 0)
+	if (!patching->writing.resource->built_in && strcmp(api_kind(object), k->kind) != 0)
 		apiserver_add_invalid(&errs, "kind", json_object_get(object, "kind"), kind.s);
 	if (errs.n != 0)
-		e = apiserver_unprocessable(patching->q->st, k->group, api_kind(object),
-					    api_name(object), &errs);
+		e = apiserver_status_unprocessable(patching->req->status, k->group,
+						   api_kind(object), api_name(object), &errs);
 	api_errors_done(&errs);
 	return e;
 }
@@ -275,49 +286,53 @@ static int check_version(struct patching *patching, const json_t *object, uint64
 {
 	const char *rv = api_resource_version(object);
 	uint64_t want;
-	if (!apiserver_version_parse(rv, &want)) {
+	if (!apiserver_resource_version_parse(rv, &want)) {
 		CLEANUP(strbuf_done) struct strbuf quoted = STRBUF_INIT;
 		strbuf_add_quoted(&quoted, slice_of(rv));
-		return apiserver_refuse(patching->q->st, 500, "",
-					"strconv.ParseUint: parsing %s: %s", quoted.s,
-					apiserver_version_why(rv));
+		return apiserver_status_refuse(patching->req->status, 500, "",
+					       "strconv.ParseUint: parsing %s: %s", quoted.s,
+					       apiserver_resource_version_error(rv));
 	}
 	return want == 0 || want == revision ? 0
-					     : apiserver_modified(patching->q->st, patching->w.r,
-								  patching->q->route.name);
+					     : apiserver_status_modified(patching->req->status,
+									 patching->writing.resource,
+									 patching->req->route.name);
 }
 
-static int change(struct patching *patching, const json_t *old, uint64_t revision, json_t **ret)
+static int change_object(struct patching *patching, const json_t *old, uint64_t revision,
+			 json_t **ret)
 {
 	json_t *o;
 	int e = make_object(patching, old, &o);
 	if (e < 0)
 		return e;
 	apiserver_drop_duplicate_owners(o, " after mutating admission happens",
-					&patching->q->answer->warnings);
+					&patching->req->answer->warnings);
 	e = check_identity(patching, o);
 	if (e == 0)
-		e = apiserver_check_place(&patching->q->route, o, true, patching->q->st);
+		e = apiserver_route_check_object(&patching->req->route, o, true,
+						 patching->req->status);
 	if (e == 0)
 		e = check_version(patching, o, revision);
 	if (e == 0)
-		e = apiserver_write_change(&patching->w, old, revision, o, ret);
+		e = apiserver_write_change(&patching->writing, old, revision, o, ret);
 	json_decref(o);
 	return e;
 }
 
 /* Applying to what is not there makes it; other patches have nothing to change. 1: made. */
-static int absent(struct patching *patching, json_t **ret)
+static int create_missing(struct patching *patching, json_t **ret)
 {
 	json_t *o;
-	if (!patching->type->applies || patching->w.sub[0] != '\0')
-		return apiserver_not_found(patching->q->st, patching->w.r, patching->q->route.name);
+	if (!patching->type->applies || patching->writing.subresource[0] != '\0')
+		return apiserver_status_not_found(patching->req->status, patching->writing.resource,
+						  patching->req->route.name);
 	int e = make_object(patching, NULL, &o);
 	if (e < 0)
 		return e;
-	e = apiserver_check_place(&patching->q->route, o, true, patching->q->st);
+	e = apiserver_route_check_object(&patching->req->route, o, true, patching->req->status);
 	if (e == 0)
-		e = apiserver_write_new(&patching->w, o, ret);
+		e = apiserver_write_new(&patching->writing, o, ret);
 	json_decref(o);
 	return e < 0 ? e : 1;
 }
@@ -326,13 +341,14 @@ static int try_patch(struct patching *patching, json_t **ret)
 {
 	json_t *old;
 	uint64_t revision;
-	int e = apiserver_object_read(patching->w.a->store, patching->w.r, patching->w.ns,
-				      patching->q->route.name, &old, &revision);
+	int e = apiserver_object_read(patching->writing.api->store, patching->writing.resource,
+				      patching->writing.ns, patching->req->route.name, &old,
+				      &revision);
 	if (e == ERR_NOTFOUND)
-		return absent(patching, ret);
+		return create_missing(patching, ret);
 	if (e < 0)
-		return apiserver_store_failed(patching->q->st, e);
-	e = change(patching, old, revision, ret);
+		return apiserver_status_store_failed(patching->req->status, e);
+	e = change_object(patching, old, revision, ret);
 	json_decref(old);
 	return e;
 }
@@ -342,39 +358,40 @@ static int try_patch(struct patching *patching, json_t **ret)
 /* apiVersion and kind of what is applied. Its name is looked at in the result. */
 static int check_config(struct patching *patching)
 {
-	const struct api_kind *k = patching->w.r->kind;
+	const struct api_kind *k = patching->writing.resource->kind;
 	const char *version = api_version(patching->patch), *kind = api_kind(patching->patch);
 	CLEANUP(strbuf_done) struct strbuf want = STRBUF_INIT;
 	strbuf_addf(&want, "%s%s%s", k->group, k->group[0] != '\0' ? "/" : "",
-		    patching->w.r->version);
+		    patching->writing.resource->version);
 	if (strcmp(version, want.s) != 0 || strcmp(kind, k->kind) != 0)
-		return apiserver_bad_request(patching->q->st, "invalid object type: %s%s, Kind=%s",
-					     strchr(version, '/') != NULL ? "" : "/", version,
-					     kind);
+		return apiserver_status_bad_request(
+			patching->req->status, "invalid object type: %s%s, Kind=%s",
+			strchr(version, '/') != NULL ? "" : "/", version, kind);
 	const json_t *given = json_object_get(patching->patch, "metadata");
 	if (given != NULL && !json_is_null(given) && !json_is_object(given))
-		return apiserver_refuse(patching->q->st, 500, "",
-					"failed to create typed patch object (%s/%s; %s%s, "
-					"Kind=%s): .metadata: expected map, got &{%s}",
-					"", "", strchr(version, '/') != NULL ? "" : "/", version,
-					kind, api_text(given));
-	return apiserver_check_place(&patching->q->route, patching->patch, false, patching->q->st);
+		return apiserver_status_refuse(patching->req->status, 500, "",
+					       "failed to create typed patch object (%s/%s; %s%s, "
+					       "Kind=%s): .metadata: expected map, got &{%s}",
+					       "", "", strchr(version, '/') != NULL ? "" : "/",
+					       version, kind, api_text(given));
+	return apiserver_route_check_object(&patching->req->route, patching->patch, false,
+					    patching->req->status);
 }
 
-static int run(struct patching *patching)
+static int patch_object(struct patching *patching)
 {
 	json_t *made = NULL;
 	int e = ERR_CONFLICT;
-	patching->w = (struct apiserver_writing){
-		.a = patching->q->a,
-		.r = patching->q->r,
-		.ns = patching->q->route.ns,
-		.sub = patching->q->route.sub,
-		.manager = patching->o.manager,
-		.dry_run = patching->o.dry_run,
+	patching->writing = (struct apiserver_writing){
+		.api = patching->req->api,
+		.resource = patching->req->resource,
+		.ns = patching->req->route.ns,
+		.subresource = patching->req->route.subresource,
+		.manager = patching->options.manager,
+		.dry_run = patching->options.dry_run,
 		.applied = patching->type->applies,
-		.warnings = &patching->q->answer->warnings,
-		.st = patching->q->st,
+		.warnings = &patching->req->answer->warnings,
+		.status = patching->req->status,
 	};
 	if (patching->type->applies) {
 		e = check_config(patching);
@@ -385,54 +402,56 @@ static int run(struct patching *patching)
 	for (int i = 0; e == ERR_CONFLICT && i < PATCH_TRIES; i++)
 		e = try_patch(patching, &made);
 	if (e == ERR_CONFLICT)
-		return apiserver_modified(patching->q->st, patching->w.r, patching->q->route.name);
-	return e < 0 ? e : apiserver_respond_object(patching->q, e == 1 ? 201 : 200, made);
+		return apiserver_status_modified(patching->req->status, patching->writing.resource,
+						 patching->req->route.name);
+	return e < 0 ? e : apiserver_respond_object(patching->req, e == 1 ? 201 : 200, made);
 }
 
-static int unsupported(struct apiserver_request *req)
+static int refuse_media_type(struct apiserver_request *req)
 {
-	if (req->r->built_in)
-		return apiserver_refuse_generic(req->st, 415, "UnsupportedMediaType",
-						"415: Unsupported Media Type");
-	return apiserver_refuse(req->st, 415, "UnsupportedMediaType",
-				"the body of the request was in an unknown format - accepted media "
-				"types include: application/json-patch+json, "
-				"application/merge-patch+json, application/apply-patch+yaml");
+	if (req->resource->built_in)
+		return apiserver_status_refuse_generic(req->status, 415, "UnsupportedMediaType",
+						       "415: Unsupported Media Type");
+	return apiserver_status_refuse(
+		req->status, 415, "UnsupportedMediaType",
+		"the body of the request was in an unknown format - accepted media "
+		"types include: application/json-patch+json, "
+		"application/merge-patch+json, application/apply-patch+yaml");
 }
 
 /* Unlike other bodies' types, those of patches are compared as they stand. */
-static bool is_type(const char *given, const char *type)
+static bool is_media_type(const char *given, const char *type)
 {
 	struct slice rest = slice_of(given);
 	return slice_is(slice_trim(slice_cut(&rest, ';')), type);
 }
 
-static const struct patch_type *find_type(const struct apiserver_request *req)
+static const struct patch_type *find_patch_type(const struct apiserver_request *req)
 {
 	for (size_t i = 0; i < ARRAY_LEN(patch_types); i++) {
-		if (is_type(req->c->content_type, patch_types[i].media) &&
-		    (req->r->built_in || !patch_types[i].built_in_only))
+		if (is_media_type(req->call->content_type, patch_types[i].media) &&
+		    (req->resource->built_in || !patch_types[i].built_in_only))
 			return &patch_types[i];
 	}
 	return NULL;
 }
 
-int apiserver_do_patch(struct apiserver_request *req)
+int apiserver_verb_patch(struct apiserver_request *req)
 {
-	struct patching p = { .q = req, .type = find_type(req) };
+	struct patching p = { .req = req, .type = find_patch_type(req) };
 	if (p.type == NULL)
-		return unsupported(req);
+		return refuse_media_type(req);
 	const bool applies = p.type->applies;
 	int e = apiserver_respond_begin(req, APISERVER_ACCEPT_REPLY);
 	if (e == 0)
-		e = apiserver_write_options(req->c,
+		e = apiserver_write_options(req->call,
 					    applies ? APISERVER_WRITE_APPLY : APISERVER_WRITE_PATCH,
-					    &p.o, req->st);
+					    &p.options, req->status);
 	if (e == 0)
-		e = (applies ? apiserver_body_apply : apiserver_body_patch)(req->c, &p.patch,
-									    req->st);
+		e = (applies ? apiserver_body_apply : apiserver_body_patch)(req->call, &p.patch,
+									    req->status);
 	if (e == 0)
-		e = run(&p);
+		e = patch_object(&p);
 	json_decref(p.patch);
 	return e;
 }

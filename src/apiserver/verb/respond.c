@@ -5,6 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "apiserver/verb/options.h"
+#include "apiserver/verb/object.h"
 #include "api/meta.h"
 #include "api/yaml/yaml.h"
 #include "base/clock.h"
@@ -30,7 +32,7 @@ static void add_yaml(struct strbuf *out, const json_t *value)
 	json_decref(sorted);
 }
 
-static void finish(struct apiserver_request *req, unsigned status, const json_t *object)
+static void write_body(struct apiserver_request *req, unsigned status, const json_t *object)
 {
 	struct apiserver_answer *a = req->answer;
 	a->status = status;
@@ -46,7 +48,7 @@ static void finish(struct apiserver_request *req, unsigned status, const json_t 
 }
 
 /* The body is a text of JSON that was put together by hand; other forms need its tree. */
-static void finish_text(struct apiserver_request *req)
+static void finish_text_body(struct apiserver_request *req)
 {
 	struct apiserver_answer *a = req->answer;
 	a->status = 200;
@@ -56,28 +58,28 @@ static void finish_text(struct apiserver_request *req)
 		return;
 	json_t *o = json_loadb(a->body.s, a->body.n, 0, NULL);
 	if (o != NULL)
-		finish(req, 200, o);
+		write_body(req, 200, o);
 	json_decref(o);
 }
 
 int apiserver_respond_begin(struct apiserver_request *req, enum apiserver_accept_for what)
 {
 	CLEANUP(strbuf_done) struct strbuf err = STRBUF_INIT;
-	const char *pretty = apiserver_arg(req->c, "pretty");
-	if (apiserver_accept_parse(req->c->accept, what, &req->accept, &err) < 0)
-		return apiserver_refuse(req->st, 406, "NotAcceptable", "%s", err.s);
+	const char *pretty = apiserver_options_arg(req->call, "pretty");
+	if (apiserver_accept_parse(req->call->accept, what, &req->accept, &err) < 0)
+		return apiserver_status_refuse(req->status, 406, "NotAcceptable", "%s", err.s);
 	if (pretty != NULL)
 		req->accept.pretty = strcmp(pretty, "0") != 0 && strcasecmp(pretty, "false") != 0;
-	if (apiserver_table_include(apiserver_arg(req->c, "includeObject"), &req->include, &err) <
-	    0)
-		return apiserver_bad_request(req->st, "%s", err.s);
+	if (apiserver_table_include(apiserver_options_arg(req->call, "includeObject"),
+				    &req->include, &err) < 0)
+		return apiserver_status_bad_request(req->status, "%s", err.s);
 	return 0;
 }
 
-static void set_table(const struct apiserver_request *req, struct apiserver_table *table)
+static void init_table(const struct apiserver_request *req, struct apiserver_table *table)
 {
 	*table = (struct apiserver_table){
-		.r = req->r,
+		.resource = req->resource,
 		.meta_version = req->accept.meta_version,
 		.include = req->include,
 		.now_s = clock_wall_ns() / NS_PER_S,
@@ -94,7 +96,7 @@ void apiserver_respond_event(const struct apiserver_accept *accept, struct apise
 		break;
 	case APISERVER_AS_PARTIAL:
 	case APISERVER_AS_PARTIAL_LIST:
-		apiserver_partial(out, accept->meta_version, object);
+		apiserver_table_partial(out, accept->meta_version, object);
 		break;
 	case APISERVER_AS_OBJECT:
 		add_json(out, object, JSON_COMPACT);
@@ -107,14 +109,15 @@ int apiserver_respond_object(struct apiserver_request *req, unsigned status, jso
 	CLEANUP(strbuf_done) struct strbuf err = STRBUF_INIT;
 	struct apiserver_table t;
 	int e = 0;
-	set_table(req, &t);
+	init_table(req, &t);
 	if (req->accept.as == APISERVER_AS_OBJECT) {
-		finish(req, status, object);
-	} else if (apiserver_accept_check(&req->accept, false, req->r->kind->kind, &err) < 0) {
-		e = apiserver_refuse(req->st, 406, "NotAcceptable", "%s", err.s);
+		write_body(req, status, object);
+	} else if (apiserver_accept_check(&req->accept, false, req->resource->kind->kind, &err) <
+		   0) {
+		e = apiserver_status_refuse(req->status, 406, "NotAcceptable", "%s", err.s);
 	} else {
 		apiserver_respond_event(&req->accept, &t, object, true, &req->answer->body);
-		finish_text(req);
+		finish_text_body(req);
 		req->answer->status = status;
 	}
 	json_decref(object);
@@ -123,14 +126,14 @@ int apiserver_respond_object(struct apiserver_request *req, unsigned status, jso
 
 void apiserver_respond_tree(struct apiserver_request *req, unsigned status, json_t *object)
 {
-	finish(req, status, object);
+	write_body(req, status, object);
 	json_decref(object);
 }
 
 void apiserver_respond_refusal(struct apiserver_request *req)
 {
-	req->answer->retry_after_s = req->st->retry_after_s;
-	apiserver_respond_tree(req, req->st->code, apiserver_status_tree(req->st));
+	req->answer->retry_after_s = req->status->retry_after_s;
+	apiserver_respond_tree(req, req->status->code, apiserver_status_tree(req->status));
 }
 
 /* ---- lists ---- */
@@ -138,17 +141,18 @@ void apiserver_respond_refusal(struct apiserver_request *req)
 int apiserver_listing_begin(struct apiserver_request *req, struct apiserver_listing *listing)
 {
 	CLEANUP(strbuf_done) struct strbuf err = STRBUF_INIT;
-	if (apiserver_accept_check(&req->accept, true, req->r->list_kind, &err) < 0)
-		return apiserver_refuse(req->st, 406, "NotAcceptable", "%s", err.s);
-	*listing = (struct apiserver_listing){ .r = req->r,
+	if (apiserver_accept_check(&req->accept, true, req->resource->list_kind, &err) < 0)
+		return apiserver_status_refuse(req->status, 406, "NotAcceptable", "%s", err.s);
+	*listing = (struct apiserver_listing){ .resource = req->resource,
 					       .accept = req->accept,
 					       .items = STRBUF_INIT };
-	set_table(req, &listing->table);
-	listing->raw = req->accept.as == APISERVER_AS_OBJECT && apiserver_object_raw(req->r);
+	init_table(req, &listing->table);
+	listing->raw = req->accept.as == APISERVER_AS_OBJECT &&
+		       apiserver_object_is_stored_form(req->resource);
 	return 0;
 }
 
-static void separate(struct apiserver_listing *listing)
+static void add_separator(struct apiserver_listing *listing)
 {
 	if (listing->items.n != 0)
 		strbuf_addc(&listing->items, ',');
@@ -156,16 +160,16 @@ static void separate(struct apiserver_listing *listing)
 
 void apiserver_listing_raw(struct apiserver_listing *listing, struct slice text)
 {
-	separate(listing);
+	add_separator(listing);
 	strbuf_addc(&listing->items, '{');
-	strbuf_add_slice(&listing->items, apiserver_text_inner(listing->r, text));
+	strbuf_add_slice(&listing->items, apiserver_object_text_inner(listing->resource, text));
 }
 
 /* Items of built-in kinds do not say again what they are. */
 static void add_item(struct apiserver_listing *listing, const json_t *object)
 {
 	json_t *copy = json_copy((json_t *)(uintptr_t)object);
-	if (listing->r->built_in) {
+	if (listing->resource->built_in) {
 		json_object_del(copy, "kind");
 		json_object_del(copy, "apiVersion");
 	}
@@ -179,22 +183,22 @@ void apiserver_listing_tree(struct apiserver_listing *listing, const json_t *obj
 		apiserver_table_row(&listing->items, &listing->table, object);
 		return;
 	}
-	separate(listing);
+	add_separator(listing);
 	if (listing->accept.as == APISERVER_AS_OBJECT)
 		add_item(listing, object);
 	else
-		apiserver_partial(&listing->items, listing->accept.meta_version, object);
+		apiserver_table_partial(&listing->items, listing->accept.meta_version, object);
 }
 
-static json_t *list_meta(const struct apiserver_listing *listing, uint64_t revision,
-			 const char *token, int64_t left)
+static json_t *make_list_meta(const struct apiserver_listing *listing, uint64_t revision,
+			      const char *token, int64_t left)
 {
 	char text[24];
 	json_t *meta = json_object();
 	snprintf(text, sizeof(text), "%llu", (unsigned long long)revision);
 	json_object_set_new(meta, "resourceVersion", json_string(text));
 	if (token[0] != '\0' ||
-	    (!listing->r->built_in && listing->accept.as == APISERVER_AS_OBJECT))
+	    (!listing->resource->built_in && listing->accept.as == APISERVER_AS_OBJECT))
 		json_object_set_new(meta, "continue", json_string(token));
 	if (left >= 0)
 		json_object_set_new(meta, "remainingItemCount", json_integer(left));
@@ -204,7 +208,7 @@ static json_t *list_meta(const struct apiserver_listing *listing, uint64_t revis
 static void add_head(const struct apiserver_listing *listing, const json_t *meta,
 		     struct strbuf *out)
 {
-	const struct apiserver_resource *r = listing->r;
+	const struct apiserver_resource *r = listing->resource;
 	CLEANUP(strbuf_done) struct strbuf version = STRBUF_INIT;
 	if (listing->accept.as == APISERVER_AS_TABLE) {
 		apiserver_table_begin(out, &listing->table, meta, true);
@@ -227,7 +231,7 @@ const char apiserver_listing_close[] = "]}\n";
 /* Other forms need the tree of the whole. */
 bool apiserver_listing_flows(const struct apiserver_request *req)
 {
-	return req->c->method == HTTP_GET && req->accept.form == APISERVER_FORM_JSON &&
+	return req->call->method == HTTP_GET && req->accept.form == APISERVER_FORM_JSON &&
 	       !req->accept.pretty;
 }
 
@@ -245,16 +249,16 @@ static void begin_body(struct apiserver_request *req, struct apiserver_listing *
 int apiserver_listing_end(struct apiserver_request *req, struct apiserver_listing *listing,
 			  uint64_t revision, const char *token, int64_t left)
 {
-	begin_body(req, listing, list_meta(listing, revision, token, left));
+	begin_body(req, listing, make_list_meta(listing, revision, token, left));
 	strbuf_adds(&req->answer->body, "]}");
-	finish_text(req);
+	finish_text_body(req);
 	return 0;
 }
 
 void apiserver_listing_open(struct apiserver_request *req, struct apiserver_listing *listing,
 			    uint64_t revision)
 {
-	begin_body(req, listing, list_meta(listing, revision, "", -1));
+	begin_body(req, listing, make_list_meta(listing, revision, "", -1));
 	req->answer->status = 200;
 	req->answer->content_type = "application/json";
 }

@@ -20,7 +20,7 @@ void apiserver_respond_refusal(struct apiserver_request *req);
 
 /* A list, item by item. */
 struct apiserver_listing {
-	const struct apiserver_resource *r;
+	const struct apiserver_resource *resource;
 	struct apiserver_accept accept;
 	struct strbuf items; /* as text */
 	struct apiserver_table table;

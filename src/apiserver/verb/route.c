@@ -4,8 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/meta.h"
+
 /* Splits in place; the number of parts, or -1 when there are too many. Empty ones count. */
-static int split(char *text, char *parts[APISERVER_PATH_PARTS_MAX])
+static int split_path(char *text, char *parts[APISERVER_PATH_PARTS_MAX])
 {
 	int n = 0;
 	for (char *at = text; at != NULL; n++) {
@@ -22,7 +24,7 @@ static int split(char *text, char *parts[APISERVER_PATH_PARTS_MAX])
 }
 
 /* Parts that lead elsewhere, or nowhere. */
-static bool is_odd(const char *part)
+static bool is_dot_or_empty(const char *part)
 {
 	return part[0] == '\0' || strcmp(part, ".") == 0 || strcmp(part, "..") == 0;
 }
@@ -40,7 +42,7 @@ static void look_up_group(struct apiserver_route *ret)
 }
 
 /* What follows group and version. A namespace is a place and a thing: /namespaces/NS/status. */
-static bool rest_of(struct apiserver_route *ret, char **part, int len)
+static bool parse_resource_parts(struct apiserver_route *ret, char **part, int len)
 {
 	if (len == 0)
 		return false;
@@ -52,7 +54,7 @@ static bool rest_of(struct apiserver_route *ret, char **part, int len)
 	}
 	ret->plural = part[0];
 	ret->name = len > 1 ? part[1] : NULL;
-	ret->sub = len > 2 ? part[2] : "";
+	ret->subresource = len > 2 ? part[2] : "";
 	ret->below = len > 3 ? part[3] : "";
 	for (int i = 4; i < len; i++)
 		part[i][-1] = '/'; /* joined again */
@@ -63,11 +65,11 @@ bool apiserver_route_parse(const char *path, struct apiserver_route *ret)
 {
 	char *part[APISERVER_PATH_PARTS_MAX];
 	memset(ret, 0, offsetof(struct apiserver_route, text));
-	ret->sub = ret->below = "";
+	ret->subresource = ret->below = "";
 	if (path[0] != '/' || strlen(path) >= sizeof(ret->text))
 		return false;
 	snprintf(ret->text, sizeof(ret->text), "%s", path + 1);
-	int n = split(ret->text, part);
+	int n = split_path(ret->text, part);
 	int skip = 0, odd = 0;
 	if (n >= 2 && strcmp(part[0], "api") == 0) {
 		ret->group = "";
@@ -81,12 +83,33 @@ bool apiserver_route_parse(const char *path, struct apiserver_route *ret)
 	ret->version = part[skip - 1];
 	look_up_group(ret);
 	for (int i = 0; i < n; i++)
-		odd += is_odd(part[i]);
-	if (!rest_of(ret, part + skip, n - skip))
+		odd += is_dot_or_empty(part[i]);
+	if (!parse_resource_parts(ret, part + skip, n - skip))
 		return false;
 	/* Such a name is told of where the kind is known; in other places there is nothing. */
 	if (odd == 0 ||
-	    (odd == 1 && ret->name != NULL && ret->name[0] != '\0' && is_odd(ret->name)))
-		ret->r = apiserver_resource_find(ret->group, ret->version, ret->plural);
+	    (odd == 1 && ret->name != NULL && ret->name[0] != '\0' && is_dot_or_empty(ret->name)))
+		ret->resource = apiserver_resource_find(ret->group, ret->version, ret->plural);
 	return true;
+}
+
+int apiserver_route_check_object(const struct apiserver_route *route, const json_t *object,
+				 bool name, struct apiserver_status *status)
+{
+	const char *ns = api_namespace(object);
+	if (name && api_name(object)[0] == '\0')
+		return apiserver_status_bad_request(status,
+						    "the name of the object (%s based on URL) was "
+						    "undeterminable: name must be provided",
+						    route->name);
+	if (name && strcmp(api_name(object), route->name) != 0)
+		return apiserver_status_bad_request(
+			status,
+			"the name of the object (%s) does not match the name on the URL (%s)",
+			api_name(object), route->name);
+	if (route->ns != NULL && ns[0] != '\0' && strcmp(ns, route->ns) != 0)
+		return apiserver_status_bad_request(status,
+						    "the namespace of the provided object does not "
+						    "match the namespace sent on the request");
+	return 0;
 }

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "apiserver/codec/status.h"
 #include "apiserver/kind/resource.h"
 #include "base/compiler.h"
 
@@ -14,14 +15,14 @@ enum {
 };
 
 struct apiserver_route {
-	const struct apiserver_resource *r; /* NULL: this kind is not served */
-	const char *group, *version;	    /* "" for core */
+	const struct apiserver_resource *resource; /* NULL: this kind is not served */
+	const char *group, *version;		   /* "" for core */
 	const char *plural;
-	const char *ns;	   /* NULL: none in the path */
-	const char *name;  /* NULL: the collection */
-	const char *sub;   /* "" or the part behind the name ("status", "log") */
-	const char *below; /* "" or what is behind that: "a/b" of pods/NAME/proxy/a/b */
-	bool custom;	   /* the group is one of our custom resources: a real server answers such
+	const char *ns;		 /* NULL: none in the path */
+	const char *name;	 /* NULL: the collection */
+	const char *subresource; /* "" or the part behind the name ("status", "log") */
+	const char *below;	 /* "" or what is behind that: "a/b" of pods/NAME/proxy/a/b */
+	bool custom; /* the group is one of our custom resources: a real server answers such
 			      paths by another part of itself */
 	bool group_known;
 	char text[APISERVER_PATH_MAX_BYTES]; /* what the others point into */
@@ -29,3 +30,7 @@ struct apiserver_route {
 
 /* False when it is no path of a resource at all (discovery, health, nonsense). */
 bool apiserver_route_parse(const char *path, struct apiserver_route *ret);
+/* Refuses (400) an object whose namespace, or name if `name` is set, differs from the path's. */
+MUST_CHECK int apiserver_route_check_object(const struct apiserver_route *route,
+					    const json_t *object, bool name,
+					    struct apiserver_status *status);

@@ -7,10 +7,11 @@
 #include "api/tree.h"
 #include "apiserver/store/key.h"
 #include "base/text/charset.h"
+#include "apiserver/verb/selector_error.h"
 
 enum { NAME_MAX_BYTES = 253 };
 
-static bool is_known(const struct apiserver_resource *resource, const char *field)
+static bool is_known_field(const struct apiserver_resource *resource, const char *field)
 {
 	if (strcmp(field, "metadata.name") == 0 || strcmp(field, "metadata.namespace") == 0)
 		return true;
@@ -22,7 +23,7 @@ static bool is_known(const struct apiserver_resource *resource, const char *fiel
 }
 
 /* The server compares what its Go types hold: a boolean that is not there is false. */
-static bool is_boolean(const struct apiserver_resource *resource, const char *field)
+static bool is_boolean_field(const struct apiserver_resource *resource, const char *field)
 {
 	struct slice rest = slice_of(field);
 	const json_t *schema = resource->openapi;
@@ -33,21 +34,21 @@ static bool is_boolean(const struct apiserver_resource *resource, const char *fi
 	return strcmp(api_text(json_object_get(schema, "type")), "boolean") == 0;
 }
 
-static int unknown_field(const struct apiserver_resource *resource, const char *field,
-			 struct apiserver_status *st)
+static int refuse_unknown_field(const struct apiserver_resource *resource, const char *field,
+				struct apiserver_status *status)
 {
 	bool own = !resource->built_in || (resource->fields != NULL && resource->fields[0] != NULL);
 	if (own)
-		return apiserver_bad_request(st, "field label not supported: %s", field);
-	return apiserver_bad_request(
-		st,
+		return apiserver_status_bad_request(status, "field label not supported: %s", field);
+	return apiserver_status_bad_request(
+		status,
 		"\"%s\" is not a known field selector: only \"metadata.name\", "
 		"\"metadata.namespace\"",
 		field);
 }
 
 /* Up to the next `stop` that is not escaped. */
-static struct slice cut(struct slice *rest, char stop)
+static struct slice cut_unescaped(struct slice *rest, char stop)
 {
 	size_t n = 0;
 	while (n < rest->n && rest->p[n] != stop)
@@ -58,19 +59,20 @@ static struct slice cut(struct slice *rest, char stop)
 	return part;
 }
 
-static int bad_value(struct slice value, struct apiserver_status *st)
+static int check_value(struct slice value, struct apiserver_status *status)
 {
 	for (size_t i = 0; i < value.n; i++) {
 		if (value.p[i] == '=' || value.p[i] == ',')
-			return apiserver_bad_request(st,
-						     "invalid field selector: unescaped character "
-						     "in value: %d",
-						     value.p[i]);
+			return apiserver_status_bad_request(
+				status,
+				"invalid field selector: unescaped character "
+				"in value: %d",
+				value.p[i]);
 		if (value.p[i] != '\\')
 			continue;
 		if (i + 1 == value.n || !charset_has("\\,=", value.p[i + 1]))
-			return apiserver_bad_request(
-				st, "invalid field selector: invalid escape sequence: \\%.*s",
+			return apiserver_status_bad_request(
+				status, "invalid field selector: invalid escape sequence: \\%.*s",
 				i + 1 < value.n, value.p + i + 1);
 		i++;
 	}
@@ -78,36 +80,36 @@ static int bad_value(struct slice value, struct apiserver_status *st)
 }
 
 /* The server's words for the first term that is none. */
-static int bad_field_selector(const char *text, struct apiserver_status *st)
+static int refuse_field_selector(const char *text, struct apiserver_status *status)
 {
 	struct slice rest = slice_of(text);
 	while (rest.p != NULL) {
-		struct slice term = cut(&rest, ','), value = term;
-		(void)cut(&value, '=');
+		struct slice term = cut_unescaped(&rest, ','), value = term;
+		(void)cut_unescaped(&value, '=');
 		if (term.n != 0 && value.p == NULL)
-			return apiserver_bad_request(
-				st, "invalid selector: '%s'; can't understand '%.*s'", text,
+			return apiserver_status_bad_request(
+				status, "invalid selector: '%s'; can't understand '%.*s'", text,
 				(int)term.n, term.p);
 		if (value.n != 0 && value.p[0] == '=')
 			value = slice_from(value, 1); /* `==` */
-		if (bad_value(value, st) < 0)
+		if (check_value(value, status) < 0)
 			return ERR_DENIED;
 	}
-	return apiserver_bad_request(st, "invalid selector: '%s'", text);
+	return apiserver_status_bad_request(status, "invalid selector: '%s'", text);
 }
 
 static int parse_fields(const struct apiserver_resource *resource, const char *text,
-			struct apiserver_selection *ret, struct apiserver_status *st)
+			struct apiserver_selection *ret, struct apiserver_status *status)
 {
 	char err[256];
 	if (api_field_selector_parse(slice_of(text), &ret->arena, &ret->field, err, sizeof(err)) <
 	    0)
-		return bad_field_selector(text, st);
+		return refuse_field_selector(text, status);
 	for (size_t i = 0; i < ret->field.n; i++) {
 		struct api_selector_term *t = &ret->field.term[i];
-		if (!is_known(resource, t->key))
-			return unknown_field(resource, t->key, st);
-		if (resource->built_in && is_boolean(resource, t->key))
+		if (!is_known_field(resource, t->key))
+			return refuse_unknown_field(resource, t->key, status);
+		if (resource->built_in && is_boolean_field(resource, t->key))
 			t->absent = "false";
 		if (strcmp(t->key, "metadata.name") == 0 && t->op == API_SEL_IN)
 			ret->name = t->value[0];
@@ -117,18 +119,18 @@ static int parse_fields(const struct apiserver_resource *resource, const char *t
 
 int apiserver_selection_parse(const struct apiserver_resource *resource, const char *label,
 			      const char *field, struct apiserver_selection *ret,
-			      struct apiserver_status *st)
+			      struct apiserver_status *status)
 {
 	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
 	char err[256];
 	*ret = (struct apiserver_selection){ 0 };
 	arena_init(&ret->arena);
-	if (apiserver_label_selector_error(label, &why))
-		return apiserver_bad_request(st, "%s", why.s);
+	if (apiserver_selector_error(label, &why))
+		return apiserver_status_bad_request(status, "%s", why.s);
 	if (api_label_selector_parse(slice_of(label), &ret->arena, &ret->label, err, sizeof(err)) <
 	    0)
-		return apiserver_bad_request(st, "unable to parse requirement: %s", err);
-	int e = parse_fields(resource, field, ret, st);
+		return apiserver_status_bad_request(status, "unable to parse requirement: %s", err);
+	int e = parse_fields(resource, field, ret, status);
 	ret->all = ret->label.n == 0 && ret->field.n == 0;
 	ret->by_name = ret->label.n == 0 && ret->field.n == 1 && ret->name != NULL;
 	return e;

@@ -8,7 +8,7 @@
 
 #include "api/selector.h"
 #include "apiserver/kind/resource.h"
-#include "apiserver/codec/status_error.h"
+#include "apiserver/codec/status.h"
 #include "base/arena.h"
 #include "base/compiler.h"
 
@@ -24,13 +24,10 @@ struct apiserver_selection {
 MUST_CHECK int apiserver_selection_parse(const struct apiserver_resource *resource,
 					 const char *label, const char *field,
 					 struct apiserver_selection *ret,
-					 struct apiserver_status *st);
+					 struct apiserver_status *status);
 void apiserver_selection_done(struct apiserver_selection *selection);
 bool apiserver_selection_match(const struct apiserver_selection *selection, const json_t *object);
 /* What the keys of all that can match begin with. */
 void apiserver_selection_prefix(const struct apiserver_selection *selection,
 				const struct apiserver_resource *resource, const char *ns,
 				struct strbuf *out);
-
-/* What the server says of a bad label selector; false, and nothing added, when it is a good one. */
-bool apiserver_label_selector_error(const char *text, struct strbuf *out);

@@ -1,5 +1,7 @@
 /* What is wrong with a label selector, in the server's words: its lexer and its parser, without
  * what they build. */
+#include "apiserver/verb/selector_error.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +9,7 @@
 
 #include "apiserver/verb/selection.h"
 #include "apiserver/rules/name_rules.h"
+#include "api/selector.h"
 #include "base/mem.h"
 
 enum token {
@@ -21,50 +24,50 @@ enum token {
 
 struct words {
 	struct slice rest;
-	enum token t; /* the next one */
+	enum token token; /* the next one */
 	struct slice lit;
 	struct strbuf *out;
 };
 
 /* What a sign is; T_WORD: it is none. */
-static enum token sign_of(char ch)
+static enum token token_of(char ch)
 {
 	static const struct {
 		char ch;
-		enum token t;
+		enum token token;
 	} signs[] = { { '=', T_OPERATOR }, { '<', T_OPERATOR }, { '>', T_OPERATOR }, { '!', T_NOT },
 		      { '(', T_OPEN },	   { ')', T_CLOSE },	{ ',', T_COMMA } };
 	for (size_t i = 0; i < ARRAY_LEN(signs); i++) {
 		if (signs[i].ch == ch)
-			return signs[i].t;
+			return signs[i].token;
 	}
 	return T_WORD;
 }
 
 /* Takes the next token into t and lit. */
-static void advance(struct words *words)
+static void next_token(struct words *words)
 {
 	struct slice r = words->rest;
 	size_t n = 0;
 	while (r.n != 0 && ascii_isspace(r.p[0]))
 		r = slice_from(r, 1);
 	if (r.n == 0) {
-		words->t = T_END;
-	} else if (sign_of(r.p[0]) != T_WORD) {
+		words->token = T_END;
+	} else if (token_of(r.p[0]) != T_WORD) {
 		bool two = r.n > 1 && r.p[1] == '=' && (r.p[0] == '=' || r.p[0] == '!');
 		n = two ? 2 : 1;
-		words->t = two ? T_OPERATOR : sign_of(r.p[0]);
+		words->token = two ? T_OPERATOR : token_of(r.p[0]);
 	} else {
-		while (n < r.n && sign_of(r.p[n]) == T_WORD && !ascii_isspace(r.p[n]))
+		while (n < r.n && token_of(r.p[n]) == T_WORD && !ascii_isspace(r.p[n]))
 			n++;
-		words->t = T_WORD;
+		words->token = T_WORD;
 	}
 	words->lit = (struct slice){ r.n != 0 ? r.p : "", n };
 	words->rest = slice_from(r, n);
 }
 
 /* Always true: found something. */
-static bool found(struct words *words, const char *expected)
+static bool report_found(struct words *words, const char *expected)
 {
 	strbuf_addf(words->out, "found '%.*s'%s", (int)words->lit.n, words->lit.p, expected);
 	return true;
@@ -117,11 +120,11 @@ static bool number_error(struct words *words, struct slice lit)
 static bool exact_error(struct words *words, const char *key, bool number)
 {
 	struct slice lit = { "", 0 };
-	if (words->t != T_END && words->t != T_COMMA) {
-		if (words->t != T_WORD)
-			return found(words, ", expected: identifier");
+	if (words->token != T_END && words->token != T_COMMA) {
+		if (words->token != T_WORD)
+			return report_found(words, ", expected: identifier");
 		lit = words->lit;
-		advance(words);
+		next_token(words);
 	}
 	return (number && number_error(words, lit)) || value_error(words, key, 0, lit);
 }
@@ -131,26 +134,26 @@ static bool set_error(struct words *words, const char *key)
 {
 	struct slice values[API_SELECTOR_TERMS_MAX];
 	size_t n = 0;
-	if (words->t != T_OPEN)
-		return found(words, " expected: '('");
-	advance(words);
-	if (words->t != T_WORD && words->t != T_COMMA &&
-	    words->t != T_CLOSE) /* `()` is one empty value */
-		return found(words, ", expected: ',', ')' or identifier");
-	while (words->t != T_CLOSE) {
-		if (words->t == T_COMMA) {
-			advance(words);
+	if (words->token != T_OPEN)
+		return report_found(words, " expected: '('");
+	next_token(words);
+	if (words->token != T_WORD && words->token != T_COMMA &&
+	    words->token != T_CLOSE) /* `()` is one empty value */
+		return report_found(words, ", expected: ',', ')' or identifier");
+	while (words->token != T_CLOSE) {
+		if (words->token == T_COMMA) {
+			next_token(words);
 			continue;
 		}
-		if (words->t != T_WORD)
-			return found(words, ", expected: ',', or identifier");
+		if (words->token != T_WORD)
+			return report_found(words, ", expected: ',', or identifier");
 		if (n < ARRAY_LEN(values))
 			values[n++] = words->lit;
-		advance(words);
-		if (words->t != T_COMMA && words->t != T_CLOSE)
-			return found(words, ", expected: ',' or ')'");
+		next_token(words);
+		if (words->token != T_COMMA && words->token != T_CLOSE)
+			return report_found(words, ", expected: ',' or ')'");
 	}
-	advance(words);
+	next_token(words);
 	for (size_t i = 0; i < n; i++) {
 		if (value_error(words, key, i, values[i]))
 			return true;
@@ -160,50 +163,50 @@ static bool set_error(struct words *words, const char *key)
 
 static bool term_error(struct words *words)
 {
-	bool absent = words->t == T_NOT;
+	bool absent = words->token == T_NOT;
 	if (absent)
-		advance(words);
-	if (words->t != T_WORD)
-		return found(words, ", expected: identifier");
+		next_token(words);
+	if (words->token != T_WORD)
+		return report_found(words, ", expected: identifier");
 	CLEANUP(freep) char *key = xstrndup(words->lit.p, words->lit.n);
 	if (rule_error(words, apiserver_check_label_key, "<nil>", key))
 		return true;
-	advance(words);
-	if (absent || words->t == T_END || words->t == T_COMMA)
+	next_token(words);
+	if (absent || words->token == T_END || words->token == T_COMMA)
 		return false;
 	struct slice op = words->lit;
 	bool set = slice_is(op, "in") || slice_is(op, "notin");
-	if (!set && words->t != T_OPERATOR)
-		return found(words, ", expected: in, notin, =, ==, !=, gt, lt");
-	advance(words);
+	if (!set && words->token != T_OPERATOR)
+		return report_found(words, ", expected: in, notin, =, ==, !=, gt, lt");
+	next_token(words);
 	return set ? set_error(words, key)
 		   : exact_error(words, key, op.p[0] == '<' || op.p[0] == '>');
 }
 
-bool apiserver_label_selector_error(const char *text, struct strbuf *out)
+bool apiserver_selector_error(const char *text, struct strbuf *out)
 {
 	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
 	struct words w = { .rest = slice_of(text), .out = &why };
 	bool bad = false;
-	advance(&w);
-	while (!bad && w.t != T_END) {
-		if (w.t != T_WORD && w.t != T_NOT) {
-			bad = found(&w, ", expected: !, identifier, or 'end of string'");
+	next_token(&w);
+	while (!bad && w.token != T_END) {
+		if (w.token != T_WORD && w.token != T_NOT) {
+			bad = report_found(&w, ", expected: !, identifier, or 'end of string'");
 			break;
 		}
 		strbuf_reset(&why);
 		strbuf_adds(&why, "unable to parse requirement: ");
 		bad = term_error(&w);
-		if (bad || w.t == T_END)
+		if (bad || w.token == T_END)
 			break;
 		strbuf_reset(&why);
-		if (w.t != T_COMMA) {
-			bad = found(&w, ", expected: ',' or 'end of string'");
+		if (w.token != T_COMMA) {
+			bad = report_found(&w, ", expected: ',' or 'end of string'");
 			break;
 		}
-		advance(&w);
-		if (w.t != T_WORD && w.t != T_NOT)
-			bad = found(&w, ", expected: identifier after ','");
+		next_token(&w);
+		if (w.token != T_WORD && w.token != T_NOT)
+			bad = report_found(&w, ", expected: identifier after ','");
 	}
 	if (bad)
 		strbuf_add(out, why.s, why.n);

@@ -28,7 +28,7 @@ struct apiserver_filler {
 /* ---- the filler ---- */
 
 /* With the lock held. */
-static void enqueue(struct apiserver_filler *filler, struct apiserver_stream *stream)
+static void enqueue_stream(struct apiserver_filler *filler, struct apiserver_stream *stream)
 {
 	stream->next = NULL;
 	*filler->end = stream;
@@ -37,7 +37,7 @@ static void enqueue(struct apiserver_filler *filler, struct apiserver_stream *st
 }
 
 /* True: it has nothing yet, and wants another turn. */
-static bool fill(struct apiserver_stream *stream)
+static bool fill_stream(struct apiserver_stream *stream)
 {
 	bool more = stream->ops->produce(stream, false);
 	if (more && stream->out.n == 0 && !stream->ended)
@@ -47,7 +47,7 @@ static bool fill(struct apiserver_stream *stream)
 	return false;
 }
 
-static void *run(void *ctx)
+static void *run_filler(void *ctx)
 {
 	struct apiserver_filler *f = ctx;
 	pthread_mutex_lock(&f->lock);
@@ -62,10 +62,10 @@ static void *run(void *ctx)
 			f->end = &f->first;
 		f->running = s;
 		pthread_mutex_unlock(&f->lock);
-		bool again = fill(s);
+		bool again = fill_stream(s);
 		pthread_mutex_lock(&f->lock);
 		if (again)
-			enqueue(f, s);
+			enqueue_stream(f, s);
 		f->running = NULL;
 		pthread_cond_broadcast(&f->changed);
 	}
@@ -86,7 +86,7 @@ struct apiserver_filler *apiserver_filler_new(void)
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, FILLER_STACK_BYTES);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	int r = pthread_create(&f->thread, &attr, run, f);
+	int r = pthread_create(&f->thread, &attr, run_filler, f);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	pthread_attr_destroy(&attr);
 	assert(r == 0);
@@ -109,16 +109,16 @@ void apiserver_filler_free(struct apiserver_filler *filler)
 	free(filler);
 }
 
-static void ask(struct apiserver_stream *stream)
+static void hand_to_filler(struct apiserver_stream *stream)
 {
 	atomic_store(&stream->filling, true);
 	pthread_mutex_lock(&stream->filler->lock);
-	enqueue(stream->filler, stream);
+	enqueue_stream(stream->filler, stream);
 	pthread_mutex_unlock(&stream->filler->lock);
 }
 
 /* When it has returned, the filler does not know the stream. */
-static void forget(struct apiserver_stream *stream)
+static void remove_from_filler(struct apiserver_stream *stream)
 {
 	struct apiserver_filler *f = stream->filler;
 	pthread_mutex_lock(&f->lock);
@@ -138,7 +138,7 @@ static void forget(struct apiserver_stream *stream)
 /* ---- pulling ---- */
 
 /* The next piece. False: the filler makes it. */
-static bool refill(struct apiserver_stream *stream)
+static bool refill_stream(struct apiserver_stream *stream)
 {
 	if (stream->out.cap > KEPT_BYTES)
 		strbuf_done(&stream->out);
@@ -146,7 +146,7 @@ static bool refill(struct apiserver_stream *stream)
 	stream->sent = 0;
 	if (stream->ended || !stream->ops->produce(stream, true))
 		return true;
-	ask(stream);
+	hand_to_filler(stream);
 	return false;
 }
 
@@ -156,7 +156,7 @@ ssize_t apiserver_stream_pull(struct apiserver_stream *stream, char *buf, size_t
 	if (atomic_load(&stream->filling))
 		return 0;
 	while (put < len) {
-		if (stream->sent == stream->out.n && !refill(stream))
+		if (stream->sent == stream->out.n && !refill_stream(stream))
 			return (ssize_t)put;
 		if (stream->out.n == 0)
 			break;
@@ -214,6 +214,6 @@ void apiserver_stream_free(struct apiserver_stream *stream)
 {
 	if (stream == NULL)
 		return;
-	forget(stream);
+	remove_from_filler(stream);
 	stream->ops->free(stream);
 }

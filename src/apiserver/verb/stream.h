@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "apiserver/verb/rest.h"
+#include <sys/types.h>
 #include "base/strbuf.h"
 
 enum {
@@ -17,6 +17,9 @@ enum {
 	APISERVER_PIECE_BYTES = 128 * 1024,
 	APISERVER_PIECE_ROWS = 512,
 };
+
+struct apiserver_filler;
+struct apiserver_stream;
 
 struct apiserver_stream_ops {
 	/* Puts something into `out`, or sets `ended`, or leaves all as it is: nothing now,
@@ -56,3 +59,11 @@ void apiserver_stream_init(struct apiserver_stream *stream, struct apiserver_fil
 void apiserver_stream_woken(struct apiserver_stream *stream);
 /* For ops->free. */
 void apiserver_stream_done(struct apiserver_stream *stream);
+
+/* `wake` is called, from any thread, when there is something to pull after a pull returned 0. */
+void apiserver_stream_on_wake(struct apiserver_stream *stream, void (*wake)(void *ctx), void *ctx);
+/* As http_stream_ops.pull: bytes written to `buf`, 0: nothing now, HTTP_STREAM_END, or
+ * HTTP_STREAM_BROKEN. */
+ssize_t apiserver_stream_pull(struct apiserver_stream *stream, char *buf, size_t len);
+/* NULL is fine. */
+void apiserver_stream_free(struct apiserver_stream *stream);

@@ -10,36 +10,36 @@
 
 #include "base/err.h"
 
-static struct apiserver_addresses *make(const char *a, const char *b)
+static struct apiserver_allocator *make(const char *a, const char *b)
 {
 	const char *cidrs[] = { a, b, NULL };
-	struct apiserver_addresses *ret = NULL;
+	struct apiserver_allocator *ret = NULL;
 	char err[128];
-	assert_int_equal(apiserver_addresses_new(cidrs, &ret, err, sizeof(err)), 0);
+	assert_int_equal(apiserver_allocator_new(cidrs, &ret, err, sizeof(err)), 0);
 	return ret;
 }
 
 static void gives_each_once(void **state)
 {
-	struct apiserver_addresses *a = make("10.0.0.0/28", NULL);
+	struct apiserver_allocator *a = make("10.0.0.0/28", NULL);
 	char got[64];
 	(void)state;
-	assert_string_equal(apiserver_addresses_first(a), "10.0.0.1");
+	assert_string_equal(apiserver_allocator_first_address(a), "10.0.0.1");
 	/* 16 less the network's own and its broadcast. */
 	for (int i = 0; i < 14; i++)
-		assert_int_equal(apiserver_addresses_allocate(a, 4, "", got, sizeof(got)), 0);
-	assert_int_equal(apiserver_addresses_allocate(a, 4, "", got, sizeof(got)), ERR_SPACE);
-	assert_int_equal(apiserver_addresses_allocate(a, 4, "10.0.0.5", got, sizeof(got)),
+		assert_int_equal(apiserver_allocator_take_address(a, 4, "", got, sizeof(got)), 0);
+	assert_int_equal(apiserver_allocator_take_address(a, 4, "", got, sizeof(got)), ERR_SPACE);
+	assert_int_equal(apiserver_allocator_take_address(a, 4, "10.0.0.5", got, sizeof(got)),
 			 ERR_CONFLICT);
-	apiserver_addresses_release(a, "10.0.0.5");
-	assert_int_equal(apiserver_addresses_allocate(a, 4, "", got, sizeof(got)), 0);
+	apiserver_allocator_release_address(a, "10.0.0.5");
+	assert_int_equal(apiserver_allocator_take_address(a, 4, "", got, sizeof(got)), 0);
 	assert_string_equal(got, "10.0.0.5");
-	apiserver_addresses_free(a);
+	apiserver_allocator_free(a);
 }
 
 static void wanted(void **state)
 {
-	struct apiserver_addresses *a = make("10.0.0.0/16", "fd00::/108");
+	struct apiserver_allocator *a = make("10.0.0.0/16", "fd00::/108");
 	static const struct {
 		const char *want;
 		int family, result;
@@ -57,15 +57,15 @@ static void wanted(void **state)
 	char got[64];
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		assert_int_equal(apiserver_addresses_allocate(a, rows[i].family, rows[i].want, got,
-							      sizeof(got)),
+		assert_int_equal(apiserver_allocator_take_address(a, rows[i].family, rows[i].want,
+								  got, sizeof(got)),
 				 rows[i].result);
-	assert_int_equal(apiserver_addresses_allocate(a, 6, "", got, sizeof(got)), 0);
+	assert_int_equal(apiserver_allocator_take_address(a, 6, "", got, sizeof(got)), 0);
 	assert_int_equal(strncmp(got, "fd00::", 6), 0);
 	/* Not from the part that is left to those who name their address. */
-	assert_int_equal(apiserver_addresses_allocate(a, 4, "", got, sizeof(got)), 0);
+	assert_int_equal(apiserver_allocator_take_address(a, 4, "", got, sizeof(got)), 0);
 	assert_true(strncmp(got, "10.0.0.", 7) != 0);
-	apiserver_addresses_free(a);
+	apiserver_allocator_free(a);
 }
 
 static void refused(void **state)
@@ -74,38 +74,38 @@ static void refused(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		const char *cidrs[] = { rows[i], NULL };
-		struct apiserver_addresses *a;
+		struct apiserver_allocator *a;
 		char err[128] = "";
-		assert_int_equal(apiserver_addresses_new(cidrs, &a, err, sizeof(err)), ERR_PARSE);
+		assert_int_equal(apiserver_allocator_new(cidrs, &a, err, sizeof(err)), ERR_PARSE);
 		assert_non_null(strstr(err, rows[i]));
 	}
 	const char *three[] = { "10.0.0.0/16", "10.1.0.0/16", "10.2.0.0/16", NULL };
-	struct apiserver_addresses *a;
+	struct apiserver_allocator *a;
 	char err[128];
-	assert_int_equal(apiserver_addresses_new(three, &a, err, sizeof(err)), ERR_LIMIT);
+	assert_int_equal(apiserver_allocator_new(three, &a, err, sizeof(err)), ERR_LIMIT);
 }
 
 static void node_ports(void **state)
 {
-	struct apiserver_addresses *a = make("10.0.0.0/28", NULL);
+	struct apiserver_allocator *a = make("10.0.0.0/28", NULL);
 	unsigned got;
 	(void)state;
-	assert_int_equal(apiserver_addresses_allocate_port(a, 30001, &got), 0);
+	assert_int_equal(apiserver_allocator_take_port(a, 30001, &got), 0);
 	assert_int_equal(got, 30001);
-	assert_int_equal(apiserver_addresses_allocate_port(a, 30001, &got), ERR_CONFLICT);
-	assert_int_equal(apiserver_addresses_allocate_port(a, 29999, &got), ERR_RANGE);
-	assert_int_equal(apiserver_addresses_allocate_port(a, 32768, &got), ERR_RANGE);
+	assert_int_equal(apiserver_allocator_take_port(a, 30001, &got), ERR_CONFLICT);
+	assert_int_equal(apiserver_allocator_take_port(a, 29999, &got), ERR_RANGE);
+	assert_int_equal(apiserver_allocator_take_port(a, 32768, &got), ERR_RANGE);
 	for (int i = 0; i < 2767; i++) {
-		assert_int_equal(apiserver_addresses_allocate_port(a, 0, &got), 0);
+		assert_int_equal(apiserver_allocator_take_port(a, 0, &got), 0);
 		/* The first ones are left to those who name one, as long as there are others. */
 		assert_true(got >= (i < 2682 ? 30086 : 30000) && got <= 32767);
 	}
-	assert_int_equal(apiserver_addresses_allocate_port(a, 0, &got), ERR_SPACE);
-	apiserver_addresses_release_port(a, 80); /* not of the range: nothing happens */
-	apiserver_addresses_release_port(a, 32767);
-	assert_int_equal(apiserver_addresses_allocate_port(a, 0, &got), 0);
+	assert_int_equal(apiserver_allocator_take_port(a, 0, &got), ERR_SPACE);
+	apiserver_allocator_release_port(a, 80); /* not of the range: nothing happens */
+	apiserver_allocator_release_port(a, 32767);
+	assert_int_equal(apiserver_allocator_take_port(a, 0, &got), 0);
 	assert_int_equal(got, 32767);
-	apiserver_addresses_free(a);
+	apiserver_allocator_free(a);
 }
 
 int main(void)

@@ -6,6 +6,9 @@
 #include "apiserver/store/compact.h"
 #include "apiserver/store/store.h"
 #include "apiserver/verb/request.h"
+#include "apiserver/verb/dispatch.h"
+#include "apiserver/export.h"
+#include "apiserver/verb/resource_version.h"
 #include "apiserver/test_api.h"
 
 #define CMS "/api/v1/namespaces/default/configmaps"
@@ -121,12 +124,12 @@ static void few_wait(void **state)
 	fixture_open(f);
 	CLEANUP(freep)
 	char *target = xasprintf("GET " CMS "?resourceVersion=%llu",
-				 (unsigned long long)apiserver_store_revision(f->a->store) + 1);
+				 (unsigned long long)apiserver_store_revision(f->api->store) + 1);
 	for (size_t i = 0; i < ARRAY_LEN(w); i++) {
 		w[i] = (struct waiter){ .f = f, .target = target };
 		assert_int_equal(pthread_create(&w[i].thread, NULL, wait_for_version, &w[i]), 0);
 	}
-	while (atomic_load(&f->a->waiting) < APISERVER_WAITING_MAX)
+	while (atomic_load(&f->api->waiting) < APISERVER_WAITING_MAX)
 		nanosleep(&pause, NULL);
 	uint64_t began = clock_mono_ns();
 	does(f, 504, target, NULL);

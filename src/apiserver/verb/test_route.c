@@ -14,7 +14,7 @@
 static void parts(void **state)
 {
 	static const struct {
-		const char *path, *group, *plural, *ns, *name, *sub, *below;
+		const char *path, *group, *plural, *ns, *name, *subresource, *below;
 		bool served;
 	} rows[] = {
 		{ "/api/v1/pods", "", "pods", "-", "-", "", "", true },
@@ -52,9 +52,9 @@ static void parts(void **state)
 		assert_string_equal(r.plural, rows[i].plural);
 		assert_string_equal(r.ns != NULL ? r.ns : "-", rows[i].ns);
 		assert_string_equal(r.name != NULL ? r.name : "-", rows[i].name);
-		assert_string_equal(r.sub, rows[i].sub);
+		assert_string_equal(r.subresource, rows[i].subresource);
 		assert_string_equal(r.below, rows[i].below);
-		assert_int_equal(r.r != NULL, rows[i].served);
+		assert_int_equal(r.resource != NULL, rows[i].served);
 	}
 }
 
@@ -96,7 +96,7 @@ static void odd_parts(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		assert_true(apiserver_route_parse(rows[i].path, &r));
-		assert_int_equal(r.r != NULL, rows[i].known);
+		assert_int_equal(r.resource != NULL, rows[i].known);
 	}
 }
 

@@ -1,5 +1,6 @@
 /* Selectors: what matches, and what is said of those that are none (spec 6.3). */
 #include "apiserver/verb/selection.h"
+#include "apiserver/verb/selector_error.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -38,7 +39,7 @@ static void label_words(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
-		bool bad = apiserver_label_selector_error(rows[i].text, &out);
+		bool bad = apiserver_selector_error(rows[i].text, &out);
 		assert_int_equal(bad, rows[i].want[0] != '\0');
 		if (strncmp(out.s, rows[i].want, strlen(rows[i].want)) != 0)
 			fail_msg("%s: %s", rows[i].text, out.s);
@@ -70,14 +71,15 @@ static void matching(void **state)
 			      "b", "spec", "nodeName", "n", "status", "phase", "Pending");
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		struct apiserver_status st = APISERVER_STATUS_INIT;
+		struct apiserver_status status = APISERVER_STATUS_INIT;
 		struct apiserver_selection s;
 		assert_int_equal(
-			apiserver_selection_parse(pods, rows[i].label, rows[i].field, &s, &st), 0);
+			apiserver_selection_parse(pods, rows[i].label, rows[i].field, &s, &status),
+			0);
 		assert_int_equal(apiserver_selection_match(&s, o), rows[i].want);
 		assert_int_equal(s.all, i == 0);
 		apiserver_selection_done(&s);
-		apiserver_status_done(&st);
+		apiserver_status_done(&status);
 	}
 	json_decref(o);
 }
@@ -102,16 +104,16 @@ static void field_words(void **state)
 	};
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		struct apiserver_status st = APISERVER_STATUS_INIT;
+		struct apiserver_status status = APISERVER_STATUS_INIT;
 		struct apiserver_selection s;
 		assert_int_equal(
 			apiserver_selection_parse(apiserver_resource_find("", "v1", rows[i].plural),
-						  "", rows[i].text, &s, &st),
+						  "", rows[i].text, &s, &status),
 			ERR_DENIED);
-		assert_int_equal(st.code, 400);
-		assert_string_equal(st.message.s, rows[i].want);
+		assert_int_equal(status.code, 400);
+		assert_string_equal(status.message.s, rows[i].want);
 		apiserver_selection_done(&s);
-		apiserver_status_done(&st);
+		apiserver_status_done(&status);
 	}
 }
 

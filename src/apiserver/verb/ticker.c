@@ -27,7 +27,7 @@ struct apiserver_ticker {
 	bool stop;
 };
 
-static uint64_t earliest(const struct apiserver_ticker *ticker)
+static uint64_t earliest_due(const struct apiserver_ticker *ticker)
 {
 	uint64_t at = UINT64_MAX;
 	for (const struct apiserver_tick *k = ticker->ticks; k != NULL; k = k->next)
@@ -35,7 +35,7 @@ static uint64_t earliest(const struct apiserver_ticker *ticker)
 	return at;
 }
 
-static void call(struct apiserver_ticker *ticker, struct apiserver_tick *tick)
+static void call_tick(struct apiserver_ticker *ticker, struct apiserver_tick *tick)
 {
 	tick->at_ns = UINT64_MAX;
 	ticker->calling = tick;
@@ -47,7 +47,7 @@ static void call(struct apiserver_ticker *ticker, struct apiserver_tick *tick)
 }
 
 /* One that is due, or NULL. */
-static struct apiserver_tick *due(const struct apiserver_ticker *ticker, uint64_t now)
+static struct apiserver_tick *find_due(const struct apiserver_ticker *ticker, uint64_t now)
 {
 	for (struct apiserver_tick *k = ticker->ticks; k != NULL; k = k->next) {
 		if (k->at_ns <= now)
@@ -56,15 +56,15 @@ static struct apiserver_tick *due(const struct apiserver_ticker *ticker, uint64_
 	return NULL;
 }
 
-static void *run(void *ctx)
+static void *run_ticker(void *ctx)
 {
 	struct apiserver_ticker *t = ctx;
 	pthread_mutex_lock(&t->lock);
 	while (!t->stop) {
-		struct apiserver_tick *k = due(t, clock_mono_ns());
-		uint64_t at = earliest(t);
+		struct apiserver_tick *k = find_due(t, clock_mono_ns());
+		uint64_t at = earliest_due(t);
 		if (k != NULL) {
-			call(t, k);
+			call_tick(t, k);
 		} else if (at == UINT64_MAX) {
 			pthread_cond_wait(&t->changed, &t->lock);
 		} else {
@@ -87,7 +87,7 @@ struct apiserver_ticker *apiserver_ticker_new(void)
 	pthread_cond_init(&t->changed, &attr);
 	pthread_cond_init(&t->called, NULL);
 	pthread_condattr_destroy(&attr);
-	int r = pthread_create(&t->thread, NULL, run, t);
+	int r = pthread_create(&t->thread, NULL, run_ticker, t);
 	assert(r == 0);
 	return t;
 }

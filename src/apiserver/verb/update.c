@@ -1,16 +1,21 @@
 /* PUT: another version of an object, and for some kinds a new one. */
+#include "apiserver/verb/update.h"
+
 #include <string.h>
 
 #include "api/meta.h"
 #include "apiserver/verb/body.h"
 #include "apiserver/store/key.h"
+#include "apiserver/verb/resource_version.h"
 #include "apiserver/verb/respond.h"
 #include "apiserver/verb/write.h"
+#include "apiserver/verb/options.h"
+#include "apiserver/verb/object.h"
 
 enum { UPDATE_TRIES = 20 };
 
 /* Kinds of which a PUT makes objects that are not there. */
-static bool creates(const struct apiserver_resource *resource)
+static bool creates_missing(const struct apiserver_resource *resource)
 {
 	static const char *const kinds[] = { "Service", "Lease", "Event" };
 	for (size_t i = 0; resource->built_in && i < ARRAY_LEN(kinds); i++) {
@@ -20,14 +25,14 @@ static bool creates(const struct apiserver_resource *resource)
 	return false;
 }
 
-static int no_version(const struct apiserver_writing *writing, const char *name)
+static int refuse_missing_version(const struct apiserver_writing *writing, const char *name)
 {
 	struct api_errors errs = { 0 };
 	api_errors_add(&errs, API_FIELD_INVALID, "metadata.resourceVersion", "0",
 		       "must be specified for an update");
 	/* Here the server names the resource where it names the kind elsewhere. */
-	int e = apiserver_unprocessable(writing->st, writing->r->kind->group,
-					writing->r->kind->plural, name, &errs);
+	int e = apiserver_status_unprocessable(writing->status, writing->resource->kind->group,
+					       writing->resource->kind->plural, name, &errs);
 	api_errors_done(&errs);
 	return e;
 }
@@ -41,11 +46,11 @@ static int check_uid(const struct apiserver_writing *writing, const json_t *old,
 		return 0;
 	CLEANUP(strbuf_done) struct strbuf place = STRBUF_INIT;
 	strbuf_addf(&place, "/registry/%s%s%s/%s%s%s",
-		    writing->r->built_in ? "" : writing->r->kind->group,
-		    writing->r->built_in ? "" : "/", writing->r->kind->plural, ns,
+		    writing->resource->built_in ? "" : writing->resource->kind->group,
+		    writing->resource->built_in ? "" : "/", writing->resource->kind->plural, ns,
 		    ns[0] != '\0' ? "/" : "", api_name(old));
-	return apiserver_conflict(
-		writing->st, writing->r, api_name(old),
+	return apiserver_status_conflict(
+		writing->status, writing->resource, api_name(old),
 		"StorageError: invalid object, Code: 4, Key: %s, ResourceVersion: 0, "
 		"AdditionalErrorMsg: Precondition failed: UID in precondition: %s, "
 		"UID in object meta: %s",
@@ -67,8 +72,10 @@ static int check_version(const struct apiserver_writing *writing, uint64_t revis
 			 const char *name)
 {
 	if (want == 0)
-		return needs_version(writing->r) ? no_version(writing, name) : 0;
-	return want == revision ? 0 : apiserver_modified(writing->st, writing->r, name);
+		return needs_version(writing->resource) ? refuse_missing_version(writing, name) : 0;
+	return want == revision
+		       ? 0
+		       : apiserver_status_modified(writing->status, writing->resource, name);
 }
 
 /* One try; ERR_CONFLICT: somebody was faster. */
@@ -77,12 +84,12 @@ static int try_update(const struct apiserver_writing *writing, const char *name,
 {
 	json_t *old, *o;
 	uint64_t revision;
-	int e = apiserver_object_read(writing->a->store, writing->r, writing->ns, name, &old,
-				      &revision);
-	if (e == ERR_NOTFOUND && !creates(writing->r))
-		return apiserver_not_found(writing->st, writing->r, name);
+	int e = apiserver_object_read(writing->api->store, writing->resource, writing->ns, name,
+				      &old, &revision);
+	if (e == ERR_NOTFOUND && !creates_missing(writing->resource))
+		return apiserver_status_not_found(writing->status, writing->resource, name);
 	if (e < 0 && e != ERR_NOTFOUND)
-		return apiserver_store_failed(writing->st, e);
+		return apiserver_status_store_failed(writing->status, e);
 	o = json_deep_copy(body);
 	if (e == ERR_NOTFOUND) {
 		json_object_del(apiserver_object_meta(o), "resourceVersion");
@@ -100,51 +107,52 @@ static int try_update(const struct apiserver_writing *writing, const char *name,
 	return e;
 }
 
-static int update(struct apiserver_request *req, const struct apiserver_write_options *options,
-		  const json_t *body)
+static int update_object(struct apiserver_request *req,
+			 const struct apiserver_write_options *options, const json_t *body)
 {
 	const struct apiserver_writing w = {
-		.a = req->a,
-		.r = req->r,
+		.api = req->api,
+		.resource = req->resource,
 		.ns = req->route.ns,
-		.sub = req->route.sub,
+		.subresource = req->route.subresource,
 		.manager = options->manager,
 		.dry_run = options->dry_run,
 		.warnings = &req->answer->warnings,
-		.st = req->st,
+		.status = req->status,
 	};
 	const char *rv = api_resource_version(body);
 	uint64_t want;
 	json_t *made = NULL;
 	int e = ERR_CONFLICT;
-	if (!apiserver_version_parse(rv, &want)) {
+	if (!apiserver_resource_version_parse(rv, &want)) {
 		CLEANUP(strbuf_done) struct strbuf quoted = STRBUF_INIT;
 		strbuf_add_quoted(&quoted, slice_of(rv));
-		return apiserver_refuse(req->st, 500, "", "strconv.ParseUint: parsing %s: %s",
-					quoted.s, apiserver_version_why(rv));
+		return apiserver_status_refuse(req->status, 500, "",
+					       "strconv.ParseUint: parsing %s: %s", quoted.s,
+					       apiserver_resource_version_error(rv));
 	}
 	for (int i = 0; e == ERR_CONFLICT && i < UPDATE_TRIES; i++)
 		e = try_update(&w, req->route.name, body, want, &made);
 	if (e == ERR_CONFLICT)
-		return apiserver_modified(req->st, req->r, req->route.name);
+		return apiserver_status_modified(req->status, req->resource, req->route.name);
 	return e < 0 ? e : apiserver_respond_object(req, e == 1 ? 201 : 200, made);
 }
 
-int apiserver_do_update(struct apiserver_request *req)
+int apiserver_verb_update(struct apiserver_request *req)
 {
 	struct apiserver_write_options o = { 0 };
 	json_t *body = NULL;
 	int e = apiserver_respond_begin(req, APISERVER_ACCEPT_REPLY);
 	if (e == 0)
-		e = apiserver_write_options(req->c, APISERVER_WRITE_UPDATE, &o, req->st);
+		e = apiserver_write_options(req->call, APISERVER_WRITE_UPDATE, &o, req->status);
 	if (e == 0)
-		e = apiserver_body_object(req->c, req->r, o.strictness, &body,
-					  &req->answer->warnings, req->st);
+		e = apiserver_body_object(req->call, req->resource, o.strictness, &body,
+					  &req->answer->warnings, req->status);
 	if (e < 0)
 		return e;
-	e = apiserver_check_place(&req->route, body, true, req->st);
+	e = apiserver_route_check_object(&req->route, body, true, req->status);
 	if (e == 0)
-		e = update(req, &o, body);
+		e = update_object(req, &o, body);
 	json_decref(body);
 	return e;
 }

@@ -1,6 +1,8 @@
 /* WATCH: a stream of events, made one at a time when somebody takes them, so that a slow client
  * costs a buffer of one event. First the state (where it is asked for), read page by page at one
  * revision; then what happened behind it. */
+#include "apiserver/verb/watch.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,9 +11,12 @@
 #include "apiserver/store/read.h"
 #include "apiserver/store/store.h"
 #include "apiserver/store/watch.h"
+#include "apiserver/verb/resource_version.h"
 #include "apiserver/verb/respond.h"
 #include "apiserver/verb/selection.h"
 #include "apiserver/verb/stream.h"
+#include "apiserver/verb/ticker.h"
+#include "apiserver/verb/object.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -26,10 +31,10 @@ enum {
 
 struct watching {
 	struct apiserver_stream stream;
-	struct apiserver_api *a;
-	const struct apiserver_resource *r;
-	struct apiserver_selection sel;
-	char *label, *field; /* what sel was made from */
+	struct apiserver_api *api;
+	const struct apiserver_resource *resource;
+	struct apiserver_selection selection;
+	char *label, *field; /* what `selection` was made from */
 	struct apiserver_accept accept;
 	struct apiserver_table table;
 	struct strbuf prefix;
@@ -67,9 +72,9 @@ static void add_raw(struct watching *watch, const char *type, struct slice text)
 	watch->first = false;
 }
 
-static void add_error(struct watching *watch, const struct apiserver_status *st)
+static void add_error(struct watching *watch, const struct apiserver_status *status)
 {
-	json_t *o = apiserver_status_tree(st);
+	json_t *o = apiserver_status_tree(status);
 	char *text = json_dumps(o, JSON_COMPACT);
 	add_raw(watch, "ERROR", slice_of(text));
 	free(text);
@@ -80,10 +85,10 @@ static void add_error(struct watching *watch, const struct apiserver_status *st)
 static void add_bookmark(struct watching *watch, bool end_of_state)
 {
 	CLEANUP(strbuf_done) struct strbuf version = STRBUF_INIT;
-	strbuf_addf(&version, "%s%s%s", watch->r->kind->group,
-		    watch->r->kind->group[0] != '\0' ? "/" : "", watch->r->version);
-	json_t *o = json_pack("{ss,ss,s{}}", "kind", watch->r->kind->kind, "apiVersion", version.s,
-			      "metadata");
+	strbuf_addf(&version, "%s%s%s", watch->resource->kind->group,
+		    watch->resource->kind->group[0] != '\0' ? "/" : "", watch->resource->version);
+	json_t *o = json_pack("{ss,ss,s{}}", "kind", watch->resource->kind->kind, "apiVersion",
+			      version.s, "metadata");
 	apiserver_object_set_revision(o, watch->at);
 	if (end_of_state)
 		json_object_set_new(json_object_get(o, "metadata"), "annotations",
@@ -100,29 +105,30 @@ static void add_bookmark(struct watching *watch, bool end_of_state)
 
 static bool is_raw(const struct watching *watch)
 {
-	return watch->accept.as == APISERVER_AS_OBJECT && apiserver_object_raw(watch->r);
+	return watch->accept.as == APISERVER_AS_OBJECT &&
+	       apiserver_object_is_stored_form(watch->resource);
 }
 
 /* Does the key say all that the selectors ask? */
-static bool by_key(const struct watching *watch)
+static bool is_selected_by_key(const struct watching *watch)
 {
-	return watch->sel.all || watch->sel.by_name;
+	return watch->selection.all || watch->selection.by_name;
 }
 
 /* Is it of interest, told by its text? The tree too where it had to be made. */
-static bool looks_wanted(const struct watching *watch, struct slice text, json_t **ret)
+static bool is_selected(const struct watching *watch, struct slice text, json_t **ret)
 {
 	*ret = NULL;
 	if (text.n == 0)
 		return false;
-	if (by_key(watch) && is_raw(watch))
+	if (is_selected_by_key(watch) && is_raw(watch))
 		return true;
-	*ret = apiserver_object_parse(watch->r, text);
-	return *ret != NULL && apiserver_selection_match(&watch->sel, *ret);
+	*ret = apiserver_object_parse(watch->resource, text);
+	return *ret != NULL && apiserver_selection_match(&watch->selection, *ret);
 }
 
-static void add_version(struct watching *watch, const char *type, struct slice text,
-			const json_t *object)
+static void add_object(struct watching *watch, const char *type, struct slice text,
+		       const json_t *object)
 {
 	if (is_raw(watch))
 		add_raw(watch, type, text);
@@ -130,30 +136,31 @@ static void add_version(struct watching *watch, const char *type, struct slice t
 		add_event(watch, type, object);
 }
 
-static bool other_name(const struct watching *watch, const char *key)
+static bool has_other_name(const struct watching *watch, const char *key)
 {
-	return watch->sel.name != NULL && strcmp(strrchr(key, '/') + 1, watch->sel.name) != 0;
+	return watch->selection.name != NULL &&
+	       strcmp(strrchr(key, '/') + 1, watch->selection.name) != 0;
 }
 
 /* An object that ceases to match is deleted to this watcher: it sees the last one that did, with
  * the revision of the change. */
-static void tell(struct watching *watch, const struct apiserver_event *event)
+static void add_change(struct watching *watch, const struct apiserver_event *event)
 {
 	json_t *now, *was = NULL;
 	watch->at = event->revision;
-	if (other_name(watch, event->key))
+	if (has_other_name(watch, event->key))
 		return;
 	if (event->removed) {
-		if (looks_wanted(watch, event->value, &now))
-			add_version(watch, "DELETED", event->value, now);
+		if (is_selected(watch, event->value, &now))
+			add_object(watch, "DELETED", event->value, now);
 		json_decref(now);
 		return;
 	}
-	bool is = looks_wanted(watch, event->value, &now);
-	bool had =
-		event->replaced != 0 && (by_key(watch) || looks_wanted(watch, event->before, &was));
+	bool is = is_selected(watch, event->value, &now);
+	bool had = event->replaced != 0 &&
+		   (is_selected_by_key(watch) || is_selected(watch, event->before, &was));
 	if (is)
-		add_version(watch, had ? "MODIFIED" : "ADDED", event->value, now);
+		add_object(watch, had ? "MODIFIED" : "ADDED", event->value, now);
 	else if (had) {
 		apiserver_object_set_revision(was, event->revision);
 		add_event(watch, "DELETED", was);
@@ -170,56 +177,57 @@ static int add_row(void *ctx, const struct apiserver_row *row)
 	json_t *o = NULL;
 	strbuf_reset(&s->after);
 	strbuf_adds(&s->after, row->key);
-	bool named = !other_name(s, row->key);
-	if (named && looks_wanted(s, row->value, &o))
-		add_version(s, "ADDED", row->value, o);
+	bool named = !has_other_name(s, row->key);
+	if (named && is_selected(s, row->value, &o))
+		add_object(s, "ADDED", row->value, o);
 	else if (named && o == NULL)
-		return apiserver_store_damaged(s->a->store, row->key);
+		return apiserver_store_damaged(s->api->store, row->key);
 	json_decref(o);
 	s->rows++;
 	s->cut = s->stream.out.n >= APISERVER_PIECE_BYTES || s->rows == APISERVER_PIECE_ROWS;
 	return s->cut;
 }
 
-static void end_with(struct watching *watch, int error)
+static void end_with_error(struct watching *watch, int error)
 {
-	struct apiserver_status st = APISERVER_STATUS_INIT;
+	struct apiserver_status status = APISERVER_STATUS_INIT;
 	if (error == ERR_GONE)
-		apiserver_expired(&st, "too old resource version: %llu (%llu)",
-				  (unsigned long long)watch->at,
-				  (unsigned long long)apiserver_store_compacted(watch->a->store));
+		apiserver_status_expired(
+			&status, "too old resource version: %llu (%llu)",
+			(unsigned long long)watch->at,
+			(unsigned long long)apiserver_store_compacted(watch->api->store));
 	else
-		apiserver_store_failed(&st, error);
-	add_error(watch, &st);
-	apiserver_status_done(&st);
+		apiserver_status_store_failed(&status, error);
+	add_error(watch, &status);
+	apiserver_status_done(&status);
 }
 
 static void watch_woken(void *ctx);
 
-static void begin_watch(struct watching *watch)
+static void start_store_watch(struct watching *watch)
 {
-	int e = apiserver_watch_new(watch->a->store, watch->prefix.s, watch->at, watch_woken, watch,
-				    &watch->watch);
+	int e = apiserver_watch_new(watch->api->store, watch->prefix.s, watch->at, watch_woken,
+				    watch, &watch->watch);
 	if (e < 0)
-		end_with(watch, e);
+		end_with_error(watch, e);
 }
 
-static void next_page(struct watching *watch)
+static void add_state_page(struct watching *watch)
 {
 	struct apiserver_range range = { .prefix = watch->prefix.s,
 					 .after = watch->after.n != 0 ? watch->after.s : NULL,
 					 .at = watch->at };
 	watch->rows = 0;
 	watch->cut = false;
-	int e = apiserver_store_list(watch->a->store, &range, add_row, watch, &watch->at, NULL);
+	int e = apiserver_store_list(watch->api->store, &range, add_row, watch, &watch->at, NULL);
 	if (e < 0)
-		end_with(watch, e);
+		end_with_error(watch, e);
 	if (e < 0 || watch->cut)
 		return;
 	watch->initial = false;
 	if (watch->tell_end)
 		add_bookmark(watch, true);
-	begin_watch(watch);
+	start_store_watch(watch);
 }
 
 /* ---- time ---- */
@@ -231,8 +239,8 @@ static void set_tick(struct watching *watch)
 
 static uint64_t bookmark_after(const struct watching *watch, uint64_t now)
 {
-	uint64_t every = watch->a->conf.bookmark_ns != 0 ? watch->a->conf.bookmark_ns
-							 : BOOKMARK_DEFAULT_S * NS_PER_S;
+	uint64_t every = watch->api->conf.bookmark_ns != 0 ? watch->api->conf.bookmark_ns
+							   : BOOKMARK_DEFAULT_S * NS_PER_S;
 	uint64_t last = watch->end_ns - MIN(watch->end_ns, LAST_BOOKMARK_S * NS_PER_S);
 	if (!watch->bookmarks)
 		return UINT64_MAX;
@@ -240,7 +248,7 @@ static uint64_t bookmark_after(const struct watching *watch, uint64_t now)
 }
 
 /* Looks at the clock when there is nothing else to tell. */
-static void look_at_clock(struct watching *watch)
+static void check_clock(struct watching *watch)
 {
 	uint64_t now = clock_mono_ns();
 	if (now >= watch->end_ns) {
@@ -257,7 +265,7 @@ static void look_at_clock(struct watching *watch)
 /* ---- producing ---- */
 
 /* Events until one is told. True: not all was looked at. */
-static bool tell_next(struct watching *watch, bool swift)
+static bool add_next_change(struct watching *watch, bool swift)
 {
 	const struct apiserver_event *e;
 	uint64_t at;
@@ -271,11 +279,11 @@ static bool tell_next(struct watching *watch, bool swift)
 		if (r == ERR_NOTFOUND) {
 			r = apiserver_watch_read(watch->watch);
 			if (r == ERR_DAMAGED || r == ERR_PARSE)
-				end_with(watch, r);
+				end_with_error(watch, r);
 			r = r == 0 ? 2 : ERR_GONE;
 		}
 		if (r == 1)
-			tell(watch, e);
+			add_change(watch, e);
 		else if (r < 0)
 			watch->stream.ended =
 				true; /* it fell behind: it may come back at its version */
@@ -287,21 +295,21 @@ static bool tell_next(struct watching *watch, bool swift)
 	return false;
 }
 
-static bool produce(struct apiserver_stream *stream, bool swift)
+static bool produce_events(struct apiserver_stream *stream, bool swift)
 {
 	struct watching *s = CONTAINER_OF(stream, struct watching, stream);
 	if (s->initial) {
 		if (!swift)
-			next_page(s);
+			add_state_page(s);
 		return swift || s->initial;
 	}
 	/* Also where something happens all the time. */
 	if (clock_mono_ns() >= s->end_ns)
 		stream->ended = true;
-	if (tell_next(s, swift))
+	if (add_next_change(s, swift))
 		return true;
 	if (stream->out.n == 0 && !stream->ended)
-		look_at_clock(s);
+		check_clock(s);
 	return false;
 }
 
@@ -317,7 +325,7 @@ static void free_watching(struct apiserver_stream *stream)
 	apiserver_tick_free(s->tick);
 	apiserver_watch_free(s->watch);
 	apiserver_stream_done(stream);
-	apiserver_selection_done(&s->sel);
+	apiserver_selection_done(&s->selection);
 	strbuf_done(&s->prefix);
 	strbuf_done(&s->after);
 	free(s->label);
@@ -325,7 +333,7 @@ static void free_watching(struct apiserver_stream *stream)
 	free(s);
 }
 
-static const struct apiserver_stream_ops watch_ops = { produce, free_watching };
+static const struct apiserver_stream_ops watch_ops = { produce_events, free_watching };
 
 /* ---- beginning ---- */
 
@@ -345,14 +353,14 @@ static struct watching *watching_new(struct apiserver_request *req,
 {
 	struct watching *s = xcalloc(1, sizeof(*s));
 	uint64_t now = clock_mono_ns();
-	s->a = req->a;
-	s->r = req->r;
+	s->api = req->api;
+	s->resource = req->resource;
 	s->accept = req->accept;
-	s->table = (struct apiserver_table){ .r = req->r,
+	s->table = (struct apiserver_table){ .resource = req->resource,
 					     .meta_version = req->accept.meta_version,
 					     .include = req->include };
 	strbuf_init(&s->prefix);
-	apiserver_stream_init(&s->stream, req->a->filler, &watch_ops);
+	apiserver_stream_init(&s->stream, req->api->filler, &watch_ops);
 	strbuf_init(&s->after);
 	s->label = xstrdup(options->label);
 	s->field = xstrdup(options->field);
@@ -360,7 +368,7 @@ static struct watching *watching_new(struct apiserver_request *req,
 	s->bookmarks = options->bookmarks;
 	s->end_ns = now + timeout_ns(options->timeout_s);
 	s->bookmark_ns = bookmark_after(s, now);
-	s->tick = apiserver_tick_new(req->a->ticker, watch_woken, s);
+	s->tick = apiserver_tick_new(req->api->ticker, watch_woken, s);
 	return s;
 }
 
@@ -370,34 +378,39 @@ static int set_start(struct apiserver_request *req, struct watching *watch,
 {
 	CLEANUP(strbuf_done) struct strbuf quoted = STRBUF_INIT;
 	uint64_t rv;
-	if (!apiserver_version_parse(options->rv, &rv)) {
-		strbuf_add_quoted(&quoted, slice_of(options->rv));
-		return apiserver_refuse(req->st, 500, "",
-					"resourceVersion: Invalid value: %s: strconv.ParseUint: "
-					"parsing %s: %s",
-					quoted.s, quoted.s, apiserver_version_why(options->rv));
+	if (!apiserver_resource_version_parse(options->resource_version, &rv)) {
+		strbuf_add_quoted(&quoted, slice_of(options->resource_version));
+		return apiserver_status_refuse(
+			req->status, 500, "",
+			"resourceVersion: Invalid value: %s: strconv.ParseUint: "
+			"parsing %s: %s",
+			quoted.s, quoted.s,
+			apiserver_resource_version_error(options->resource_version));
 	}
 	watch->initial = options->initial_events == 1 || (options->initial_events < 0 && rv == 0);
 	watch->tell_end = options->initial_events == 1 && options->bookmarks;
 	if (!watch->initial) {
-		watch->at = rv != 0 ? rv : apiserver_store_revision(req->a->store);
-		begin_watch(watch);
-	} else if (apiserver_wait_revision(req->a, rv, req->st) < 0) {
-		add_error(watch,
-			  req->st); /* 200 and an event, as for all that is wrong with versions */
+		watch->at = rv != 0 ? rv : apiserver_store_revision(req->api->store);
+		start_store_watch(watch);
+	} else if (apiserver_resource_version_wait(req->api, rv, req->status) < 0) {
+		add_error(
+			watch,
+			req->status); /* 200 and an event, as for all that is wrong with versions */
 		watch->initial = false;
 	}
 	return 0;
 }
 
-int apiserver_do_watch(struct apiserver_request *req, const struct apiserver_list_options *options)
+int apiserver_verb_watch(struct apiserver_request *req,
+			 const struct apiserver_list_options *options)
 {
 	int e = apiserver_respond_begin(req, APISERVER_ACCEPT_WATCH);
 	if (e < 0)
 		return e;
 	struct watching *s = watching_new(req, options);
-	e = apiserver_selection_parse(req->r, s->label, s->field, &s->sel, req->st);
-	apiserver_selection_prefix(&s->sel, req->r, req->route.ns, &s->prefix);
+	e = apiserver_selection_parse(req->resource, s->label, s->field, &s->selection,
+				      req->status);
+	apiserver_selection_prefix(&s->selection, req->resource, req->route.ns, &s->prefix);
 	if (e == 0)
 		e = set_start(req, s, options);
 	if (e < 0) {
@@ -406,7 +419,7 @@ int apiserver_do_watch(struct apiserver_request *req, const struct apiserver_lis
 	}
 	/* A small state needs nobody else. */
 	if (s->initial)
-		next_page(s);
+		add_state_page(s);
 	set_tick(s);
 	req->answer->status = 200;
 	req->answer->content_type = apiserver_accept_type(&req->accept);

@@ -11,21 +11,37 @@
 #include "apiserver/kind/write_steps.h"
 #include "apiserver/store/key.h"
 #include "apiserver/store/writer.h"
+#include "apiserver/verb/allocator.h"
 #include "apiserver/verb/field_managers.h"
+#include "apiserver/verb/object.h"
 #include "apiserver/kind/warnings.h"
 #include "base/clock.h"
 #include "base/rng.h"
 
 enum { NAME_MAX_BYTES = 63, SUFFIX_CHARS = 5, NAME_TRIES = 8 };
 
-static const char *now_text(char out[API_TIME_TEXT_MAX])
+static const char *format_now(char out[API_TIME_TEXT_MAX])
 {
 	return api_time(clock_wall_ns(), out);
 }
 
-static struct apiserver_env env_of(const struct apiserver_writing *writing)
+struct apiserver_env apiserver_write_env(struct apiserver_api *api, bool dry_run)
 {
-	struct apiserver_env env = apiserver_env_of(writing->a, writing->dry_run);
+	return (struct apiserver_env){
+		.ctx = api->allocator,
+		.allocate = apiserver_allocator_take_address,
+		.release = apiserver_allocator_release_address,
+		.allocate_port = apiserver_allocator_take_port,
+		.release_port = apiserver_allocator_release_port,
+		.may = api->may,
+		.service_cidrs = api->conf.service_cidrs,
+		.dry_run = dry_run,
+	};
+}
+
+static struct apiserver_env env_of_writing(const struct apiserver_writing *writing)
+{
+	struct apiserver_env env = apiserver_write_env(writing->api, writing->dry_run);
 	env.applied = writing->applied;
 	return env;
 }
@@ -75,11 +91,11 @@ static void set_system_fields(const struct apiserver_writing *writing, json_t *o
 	char now[API_TIME_TEXT_MAX];
 	for (size_t i = 0; i < ARRAY_LEN(not_yours); i++)
 		json_object_del(meta, not_yours[i]);
-	if (writing->r->kind->namespaced)
+	if (writing->resource->kind->namespaced)
 		json_object_set_new(meta, "namespace", json_string(writing->ns));
 	else
 		json_object_del(meta, "namespace");
-	json_object_set_new(meta, "creationTimestamp", json_string(now_text(now)));
+	json_object_set_new(meta, "creationTimestamp", json_string(format_now(now)));
 	apiserver_write_uid(meta);
 }
 
@@ -90,16 +106,17 @@ static int check_namespace(const struct apiserver_writing *writing, const json_t
 		apiserver_resource_find("", "v1", "namespaces");
 	json_t *ns;
 	uint64_t revision;
-	if (!writing->r->kind->namespaced)
+	if (!writing->resource->kind->namespaced)
 		return 0;
-	int e = apiserver_object_read(writing->a->store, namespaces, NULL, writing->ns, &ns,
+	int e = apiserver_object_read(writing->api->store, namespaces, NULL, writing->ns, &ns,
 				      &revision);
 	if (e == ERR_NOTFOUND)
-		return apiserver_no_namespace(writing->st, writing->ns);
+		return apiserver_status_no_namespace(writing->status, writing->ns);
 	if (e < 0)
-		return apiserver_store_failed(writing->st, e);
+		return apiserver_status_store_failed(writing->status, e);
 	if (api_is_deleting(ns))
-		e = apiserver_terminating(writing->st, writing->r, api_name(object), writing->ns);
+		e = apiserver_status_terminating(writing->status, writing->resource,
+						 api_name(object), writing->ns);
 	json_decref(ns);
 	return e;
 }
@@ -109,10 +126,10 @@ static int check_namespace(const struct apiserver_writing *writing, const json_t
 static void check_registered(const struct apiserver_writing *writing, const json_t *object,
 			     const json_t *old, struct api_errors *errs)
 {
-	for (size_t i = 0; i < writing->a->conf.n_checks; i++) {
-		const struct apiserver_check *c = &writing->a->conf.checks[i];
-		if (strcmp(c->group, writing->r->kind->group) == 0 &&
-		    strcmp(c->kind, writing->r->kind->kind) == 0)
+	for (size_t i = 0; i < writing->api->conf.n_checks; i++) {
+		const struct apiserver_check *c = &writing->api->conf.checks[i];
+		if (strcmp(c->group, writing->resource->kind->group) == 0 &&
+		    strcmp(c->kind, writing->resource->kind->kind) == 0)
 			c->check(object, old, errs);
 	}
 }
@@ -122,69 +139,70 @@ static int refuse_fields(const struct apiserver_writing *writing, const json_t *
 {
 	int e = 0;
 	if (errs->n != 0)
-		e = apiserver_unprocessable(writing->st, writing->r->kind->group,
-					    writing->r->kind->kind, api_name(object), errs);
+		e = apiserver_status_unprocessable(writing->status, writing->resource->kind->group,
+						   writing->resource->kind->kind, api_name(object),
+						   errs);
 	api_errors_done(errs);
 	return e;
 }
 
-static int check(const struct apiserver_writing *writing, const struct apiserver_env *env,
-		 const json_t *object, const json_t *old)
+static int check_object(const struct apiserver_writing *writing, const struct apiserver_env *env,
+			const json_t *object, const json_t *old)
 {
 	struct api_errors errs = { 0 };
-	if (writing->sub[0] != '\0') {
-		apiserver_validate_status(writing->r, object, old, &errs);
+	if (writing->subresource[0] != '\0') {
+		apiserver_validate_status(writing->resource, object, old, &errs);
 		return refuse_fields(writing, object, &errs);
 	}
-	apiserver_validate(writing->r, env, object, old, &errs);
+	apiserver_validate(writing->resource, env, object, old, &errs);
 	if (errs.n == 0)
 		check_registered(writing, object, old, &errs);
 	return refuse_fields(writing, object, &errs);
 }
 
 /* A write that is tried again warns once: of what was stored. */
-static void warn(const struct apiserver_writing *writing, const json_t *object)
+static void add_warnings(const struct apiserver_writing *writing, const json_t *object)
 {
-	if (writing->warnings != NULL && writing->sub[0] == '\0')
-		apiserver_warnings(writing->r, object, writing->warnings);
+	if (writing->warnings != NULL && writing->subresource[0] == '\0')
+		apiserver_warnings(writing->resource, object, writing->warnings);
 }
 
-static int admit(const struct apiserver_writing *writing, const struct apiserver_env *env,
-		 json_t *object, const json_t *old)
+static int admit_object(const struct apiserver_writing *writing, const struct apiserver_env *env,
+			json_t *object, const json_t *old)
 {
 	struct api_errors errs = { 0 };
-	if (writing->r->strategy->admit == NULL || writing->sub[0] != '\0')
+	if (writing->resource->strategy->admit == NULL || writing->subresource[0] != '\0')
 		return 0;
-	int e = writing->r->strategy->admit(env, object, old, &errs);
+	int e = writing->resource->strategy->admit(env, object, old, &errs);
 	if (errs.n == 0 && e < 0)
-		return apiserver_store_failed(writing->st, e);
+		return apiserver_status_store_failed(writing->status, e);
 	return refuse_fields(writing, object, &errs);
 }
 
-static void undo(const struct apiserver_writing *writing, const struct apiserver_env *env,
-		 const json_t *object, const json_t *old)
+static void undo_admission(const struct apiserver_writing *writing, const struct apiserver_env *env,
+			   const json_t *object, const json_t *old)
 {
-	if (writing->r->strategy->undo != NULL && writing->sub[0] == '\0')
-		writing->r->strategy->undo(env, object, old);
+	if (writing->resource->strategy->undo != NULL && writing->subresource[0] == '\0')
+		writing->resource->strategy->undo(env, object, old);
 }
 
 /* ---- storing ---- */
 
-static int put(struct apiserver_api *api, const struct apiserver_resource *resource,
-	       const json_t *stored, uint64_t expect, bool remove, uint64_t *ret_revision)
+static int put_object(struct apiserver_api *api, const struct apiserver_resource *resource,
+		      const json_t *stored, uint64_t expect, bool remove, uint64_t *ret_revision)
 {
 	CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
-	CLEANUP(apiserver_text_done) struct apiserver_text text;
+	CLEANUP(apiserver_object_text_done) struct apiserver_object_text text;
 	uint64_t revision;
 	apiserver_key(&key, resource->stored->kind, api_namespace(stored), api_name(stored));
-	apiserver_text_make(&text, resource->stored, stored);
+	apiserver_object_text_make(&text, resource->stored, stored);
 	struct apiserver_write write = {
 		.key = key.s,
 		.expect = expect,
 		.remove = remove,
 		.frees = api_is_deleting(stored),
-		.head = apiserver_text_head(&text),
-		.tail = apiserver_text_tail(&text),
+		.head = apiserver_object_text_head(&text),
+		.tail = apiserver_object_text_tail(&text),
 	};
 	int e = apiserver_store_write(api->store, &write, 1,
 				      ret_revision != NULL ? ret_revision : &revision, NULL);
@@ -194,75 +212,75 @@ static int put(struct apiserver_api *api, const struct apiserver_resource *resou
 int apiserver_write_plain(struct apiserver_api *api, const struct apiserver_resource *resource,
 			  const json_t *object, uint64_t revision, uint64_t *ret_revision)
 {
-	return put(api, resource, object, revision, false, ret_revision);
+	return put_object(api, resource, object, revision, false, ret_revision);
 }
 
 int apiserver_write_removal(struct apiserver_api *api, const struct apiserver_resource *resource,
 			    const json_t *was, uint64_t revision, uint64_t *ret_revision)
 {
-	struct apiserver_env env = apiserver_env_of(api, false);
-	int e = put(api, resource, was, revision, true, ret_revision);
+	struct apiserver_env env = apiserver_write_env(api, false);
+	int e = put_object(api, resource, was, revision, true, ret_revision);
 	if (e == 0 && resource->stored->strategy->removed != NULL)
 		resource->stored->strategy->removed(&env, was);
 	return e;
 }
 
-static int store(const struct apiserver_writing *writing, json_t *object, uint64_t expect)
+static int store_object(const struct apiserver_writing *writing, json_t *object, uint64_t expect)
 {
-	json_t *stored = apiserver_object_to_stored(writing->r, object);
+	json_t *stored = apiserver_object_to_stored(writing->resource, object);
 	uint64_t revision;
-	int e = put(writing->a, writing->r, stored, expect, false, &revision);
+	int e = put_object(writing->api, writing->resource, stored, expect, false, &revision);
 	json_decref(stored);
 	if (e == 0)
 		apiserver_object_set_revision(object, revision);
 	return e;
 }
 
-static int exists(const struct apiserver_writing *writing, const char *name)
+static int refuse_existing(const struct apiserver_writing *writing, const char *name)
 {
 	json_t *there;
 	uint64_t revision;
 	bool deleting = false;
-	if (apiserver_object_read(writing->a->store, writing->r, writing->ns, name, &there,
+	if (apiserver_object_read(writing->api->store, writing->resource, writing->ns, name, &there,
 				  &revision) == 0) {
 		deleting = api_is_deleting(there);
 		json_decref(there);
 	}
-	return apiserver_already_exists(writing->st, writing->r, name, deleting);
+	return apiserver_status_already_exists(writing->status, writing->resource, name, deleting);
 }
 
 /* One try: ERR_DUPLICATE when the name is taken. */
 static int store_new(const struct apiserver_writing *writing, const struct apiserver_env *env,
 		     json_t *object)
 {
-	int e = admit(writing, env, object, NULL);
+	int e = admit_object(writing, env, object, NULL);
 	if (e < 0)
 		return e;
 	if (writing->dry_run) {
 		json_t *there;
 		uint64_t revision;
-		e = apiserver_object_read(writing->a->store, writing->r, writing->ns,
+		e = apiserver_object_read(writing->api->store, writing->resource, writing->ns,
 					  api_name(object), &there, &revision);
 		if (e == 0)
 			json_decref(there);
 		e = e == 0 ? ERR_CONFLICT : 0;
 	} else {
-		e = store(writing, object, 0);
+		e = store_object(writing, object, 0);
 	}
 	if (e < 0 || writing->dry_run)
-		undo(writing, env, object, NULL);
+		undo_admission(writing, env, object, NULL);
 	if (e == ERR_CONFLICT)
 		return ERR_DUPLICATE;
-	return e < 0 ? apiserver_store_failed(writing->st, e) : 0;
+	return e < 0 ? apiserver_status_store_failed(writing->status, e) : 0;
 }
 
 /* *ret is a new reference: `object` itself where apply has made its managedFields already,
  * otherwise a copy that has them. */
-static int note_managers(const struct apiserver_writing *writing, unsigned left, const json_t *old,
-			 json_t *object, json_t **ret)
+static int set_managers(const struct apiserver_writing *writing, unsigned left, const json_t *old,
+			json_t *object, json_t **ret)
 {
 	if (!writing->applied)
-		return apiserver_managers_update(writing, left, old, object, ret);
+		return apiserver_field_managers_update(writing, left, old, object, ret);
 	*ret = json_incref(object);
 	return 0;
 }
@@ -273,18 +291,19 @@ static int make_new(const struct apiserver_writing *writing, const struct apiser
 	json_t *with = NULL;
 	const bool has_version = api_resource_version(object)[0] != '\0';
 	set_system_fields(writing, object);
-	if (!writing->r->built_in && writing->r->status)
+	if (!writing->resource->built_in && writing->resource->status)
 		json_object_del(object, "status");
-	if (begins_to_count(writing->r, object))
+	if (begins_to_count(writing->resource, object))
 		json_object_set_new(apiserver_object_meta(object), "generation", json_integer(1));
-	const unsigned left = apiserver_managers_left(writing->r, object);
-	apiserver_prepare(writing->r, env, object, NULL);
-	int e = note_managers(writing, left, NULL, object, &with);
+	const unsigned left = apiserver_field_managers_unset(writing->resource, object);
+	apiserver_prepare(writing->resource, env, object, NULL);
+	int e = set_managers(writing, left, NULL, object, &with);
 	if (e == 0)
-		e = check(writing, env, with, NULL);
+		e = check_object(writing, env, with, NULL);
 	if (e == 0 && has_version)
-		e = apiserver_refuse(writing->st, 500, "",
-				     "resourceVersion should not be set on objects to be created");
+		e = apiserver_status_refuse(
+			writing->status, 500, "",
+			"resourceVersion should not be set on objects to be created");
 	if (e == 0)
 		e = store_new(writing, env, with);
 	if (e == 0)
@@ -296,7 +315,7 @@ static int make_new(const struct apiserver_writing *writing, const struct apiser
 
 int apiserver_write_new(const struct apiserver_writing *writing, json_t *object, json_t **ret)
 {
-	const struct apiserver_env env = env_of(writing);
+	const struct apiserver_env env = env_of_writing(writing);
 	CLEANUP(strbuf_done) struct strbuf name = STRBUF_INIT;
 	const char *base = api_get_string(object, "metadata.generateName");
 	bool generate = api_name(object)[0] == '\0' && base[0] != '\0';
@@ -313,13 +332,13 @@ int apiserver_write_new(const struct apiserver_writing *writing, json_t *object,
 			break;
 	}
 	if (e == 0)
-		warn(writing, *ret);
-	return e == ERR_DUPLICATE ? exists(writing, name.s) : e;
+		add_warnings(writing, *ret);
+	return e == ERR_DUPLICATE ? refuse_existing(writing, name.s) : e;
 }
 
 /* ---- changes ---- */
 
-static void take(json_t *to, const json_t *from, const char *key)
+static void copy_member(json_t *to, const json_t *from, const char *key)
 {
 	json_t *v = json_object_get(from, key);
 	if (v != NULL)
@@ -333,21 +352,21 @@ static void keep_metadata(json_t *object, const json_t *old)
 {
 	json_t *meta = apiserver_object_meta(object);
 	const json_t *was = json_object_get(old, "metadata");
-	take(meta, was, "generation");
+	copy_member(meta, was, "generation");
 	if (api_namespace(object)[0] == '\0' || api_namespace(old)[0] == '\0')
-		take(meta, was, "namespace");
-	take(meta, was, "creationTimestamp");
-	take(meta, was, "resourceVersion");
+		copy_member(meta, was, "namespace");
+	copy_member(meta, was, "creationTimestamp");
+	copy_member(meta, was, "resourceVersion");
 	json_object_del(meta, "selfLink");
 	if (api_uid(object)[0] == '\0')
-		take(meta, was, "uid");
+		copy_member(meta, was, "uid");
 	if (json_object_get(was, "deletionTimestamp") != NULL)
-		take(meta, was, "deletionTimestamp");
+		copy_member(meta, was, "deletionTimestamp");
 	if (json_object_get(meta, "deletionGracePeriodSeconds") == NULL)
-		take(meta, was, "deletionGracePeriodSeconds");
+		copy_member(meta, was, "deletionGracePeriodSeconds");
 }
 
-static bool same_but(const json_t *left, const json_t *right, const char *const *but)
+static bool is_same_except(const json_t *left, const json_t *right, const char *const *but)
 {
 	json_t *x = json_copy((json_t *)(uintptr_t)left),
 	       *y = json_copy((json_t *)(uintptr_t)right);
@@ -367,18 +386,19 @@ static void count_generation(const struct apiserver_writing *writing, json_t *ob
 	static const char *const with_status[] = { "metadata", "status", NULL };
 	static const char *const without[] = { "metadata", NULL };
 	bool counts;
-	if (writing->sub[0] != '\0')
+	if (writing->subresource[0] != '\0')
 		return;
-	if (writing->r->strategy->bumps_generation != NULL)
-		counts = writing->r->strategy->bumps_generation(object, old);
+	if (writing->resource->strategy->bumps_generation != NULL)
+		counts = writing->resource->strategy->bumps_generation(object, old);
 	else
-		counts = !same_but(object, old, writing->r->status ? with_status : without);
+		counts = !is_same_except(object, old,
+					 writing->resource->status ? with_status : without);
 	if (counts)
 		json_object_set_new(apiserver_object_meta(object), "generation",
 				    json_integer(api_generation(old) + 1));
 }
 
-bool apiserver_is_finalized(const struct apiserver_resource *resource, const json_t *object)
+bool apiserver_write_is_finalized(const struct apiserver_resource *resource, const json_t *object)
 {
 	if (json_array_size(api_get(object, "metadata.finalizers")) != 0)
 		return false;
@@ -391,13 +411,14 @@ static int store_change(const struct apiserver_writing *writing, const json_t *o
 {
 	if (json_equal(object, old))
 		return 0;
-	bool goes = api_is_deleting(object) && apiserver_is_finalized(writing->r, object);
+	bool goes =
+		api_is_deleting(object) && apiserver_write_is_finalized(writing->resource, object);
 	if (writing->dry_run)
 		return 0;
 	if (!goes)
-		return store(writing, object, revision);
-	json_t *was = apiserver_object_to_stored(writing->r, old);
-	int e = apiserver_write_removal(writing->a, writing->r, was, revision, NULL);
+		return store_object(writing, object, revision);
+	json_t *was = apiserver_object_to_stored(writing->resource, old);
+	int e = apiserver_write_removal(writing->api, writing->resource, was, revision, NULL);
 	json_decref(was);
 	return e;
 }
@@ -407,17 +428,18 @@ static int make_change(const struct apiserver_writing *writing, const struct api
 {
 	json_t *with = NULL;
 	keep_metadata(object, old);
-	if (writing->sub[0] == '\0' && !writing->r->built_in && writing->r->status)
-		take(object, old, "status");
-	const unsigned left = apiserver_managers_left(writing->r, object);
-	if (writing->sub[0] == '\0')
-		apiserver_prepare(writing->r, env, object, old);
+	if (writing->subresource[0] == '\0' && !writing->resource->built_in &&
+	    writing->resource->status)
+		copy_member(object, old, "status");
+	const unsigned left = apiserver_field_managers_unset(writing->resource, object);
+	if (writing->subresource[0] == '\0')
+		apiserver_prepare(writing->resource, env, object, old);
 	else
-		apiserver_prepare_status(writing->r, object, old);
-	int e = note_managers(writing, left, old, object, &with);
+		apiserver_prepare_status(writing->resource, object, old);
+	int e = set_managers(writing, left, old, object, &with);
 	if (e == 0) {
 		count_generation(writing, with, old);
-		e = check(writing, env, with, old);
+		e = check_object(writing, env, with, old);
 	}
 	if (e == 0)
 		*ret = with;
@@ -429,11 +451,11 @@ static int make_change(const struct apiserver_writing *writing, const struct api
 int apiserver_write_change(const struct apiserver_writing *writing, const json_t *old,
 			   uint64_t revision, json_t *object, json_t **ret)
 {
-	const struct apiserver_env env = env_of(writing);
+	const struct apiserver_env env = env_of_writing(writing);
 	json_t *with = NULL;
 	int e = make_change(writing, &env, old, object, &with);
 	if (e == 0) {
-		e = admit(writing, &env, with, old);
+		e = admit_object(writing, &env, with, old);
 		if (e < 0)
 			json_decref(with);
 	}
@@ -442,35 +464,14 @@ int apiserver_write_change(const struct apiserver_writing *writing, const json_t
 	api_managed_keep_times(old, with);
 	e = store_change(writing, old, revision, with);
 	if (e < 0 || writing->dry_run)
-		undo(writing, &env, with, old);
+		undo_admission(writing, &env, with, old);
 	else
-		undo(writing, &env, old, with); /* what it had and has no more */
+		undo_admission(writing, &env, old, with); /* what it had and has no more */
 	if (e < 0) {
 		json_decref(with);
-		return e == ERR_CONFLICT ? e : apiserver_store_failed(writing->st, e);
+		return e == ERR_CONFLICT ? e : apiserver_status_store_failed(writing->status, e);
 	}
-	warn(writing, with);
+	add_warnings(writing, with);
 	*ret = with;
-	return 0;
-}
-
-/* ---- places ---- */
-
-int apiserver_check_place(const struct apiserver_route *route, const json_t *object, bool name,
-			  struct apiserver_status *st)
-{
-	const char *ns = api_namespace(object);
-	if (name && api_name(object)[0] == '\0')
-		return apiserver_bad_request(st,
-					     "the name of the object (%s based on URL) was "
-					     "undeterminable: name must be provided",
-					     route->name);
-	if (name && strcmp(api_name(object), route->name) != 0)
-		return apiserver_bad_request(
-			st, "the name of the object (%s) does not match the name on the URL (%s)",
-			api_name(object), route->name);
-	if (route->ns != NULL && ns[0] != '\0' && strcmp(ns, route->ns) != 0)
-		return apiserver_bad_request(st, "the namespace of the provided object does not "
-						 "match the namespace sent on the request");
 	return 0;
 }

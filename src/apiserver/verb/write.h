@@ -10,15 +10,18 @@
 #include "apiserver/verb/request.h"
 
 struct apiserver_writing {
-	struct apiserver_api *a;
-	const struct apiserver_resource *r;
+	struct apiserver_api *api;
+	const struct apiserver_resource *resource;
 	const char *ns;		 /* NULL for objects of the cluster */
-	const char *sub;	 /* "" or "status" */
+	const char *subresource; /* "" or "status" */
 	const char *manager;	 /* who writes */
 	bool dry_run, applied;	 /* applied: managedFields are made already */
 	struct strbuf *warnings; /* lines for the answer; NULL: nobody reads them */
-	struct apiserver_status *st;
+	struct apiserver_status *status;
 };
+
+/* What a kind's rules may use of this server. `dry_run`: addresses and ports are not kept. */
+struct apiserver_env apiserver_write_env(struct apiserver_api *api, bool dry_run);
 
 /* Stores a new object. It is changed; *ret is a new reference to what is stored. */
 MUST_CHECK int apiserver_write_new(const struct apiserver_writing *writing, json_t *object,
@@ -45,7 +48,4 @@ MUST_CHECK int apiserver_write_plain(struct apiserver_api *api,
 void apiserver_write_uid(json_t *meta);
 
 /* Does nothing keep it from going? */
-bool apiserver_is_finalized(const struct apiserver_resource *resource, const json_t *object);
-/* Must the name in the body be the path's? 400 otherwise. */
-MUST_CHECK int apiserver_check_place(const struct apiserver_route *route, const json_t *object,
-				     bool name, struct apiserver_status *st);
+bool apiserver_write_is_finalized(const struct apiserver_resource *resource, const json_t *object);

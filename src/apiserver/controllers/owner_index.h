@@ -9,7 +9,7 @@
 
 #include "base/map.h"
 
-struct apiserver_owners {
+struct apiserver_owner_index {
 	struct map by_key;   /* key of a dependent: struct dependent */
 	struct map by_owner; /* uid of an owner: struct dependents */
 };
@@ -20,11 +20,11 @@ struct apiserver_dependent {
 	bool blocking;
 };
 
-void apiserver_owners_init(struct apiserver_owners *owners);
-void apiserver_owners_done(struct apiserver_owners *owners);
+void apiserver_owner_index_init(struct apiserver_owner_index *owners);
+void apiserver_owner_index_done(struct apiserver_owner_index *owners);
 /* The object at this key has these ownerReferences now (NULL or empty: none). */
-void apiserver_owners_set(struct apiserver_owners *owners, const char *key,
-			  const json_t *references);
+void apiserver_owner_index_set(struct apiserver_owner_index *owners, const char *key,
+			       const json_t *references);
 /* The dependents of a uid; valid until the next change. */
-const struct apiserver_dependent *apiserver_owners_of(const struct apiserver_owners *owners,
-						      const char *uid, size_t *ret_n);
+const struct apiserver_dependent *apiserver_owner_index_dependents(
+	const struct apiserver_owner_index *owners, const char *uid, size_t *ret_n);

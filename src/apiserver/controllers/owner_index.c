@@ -1,5 +1,5 @@
 /* The index of owners. */
-#include "apiserver/controllers/owners.h"
+#include "apiserver/controllers/owner_index.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ struct dependents {
 	VEC(struct apiserver_dependent) list;
 };
 
-void apiserver_owners_init(struct apiserver_owners *owners)
+void apiserver_owner_index_init(struct apiserver_owner_index *owners)
 {
 	map_init(&owners->by_key);
 	map_init(&owners->by_owner);
@@ -34,7 +34,7 @@ static void dependent_free(struct dependent *dependent)
 	free(dependent);
 }
 
-void apiserver_owners_done(struct apiserver_owners *owners)
+void apiserver_owner_index_done(struct apiserver_owner_index *owners)
 {
 	const struct map_entry *e;
 	size_t pos = 0;
@@ -50,7 +50,7 @@ void apiserver_owners_done(struct apiserver_owners *owners)
 	map_done(&owners->by_owner);
 }
 
-static void leave(struct apiserver_owners *owners, const char *uid, const char *key)
+static void remove_dependent(struct apiserver_owner_index *owners, const char *uid, const char *key)
 {
 	struct dependents *d = map_get(&owners->by_owner, slice_of(uid));
 	if (d == NULL)
@@ -68,7 +68,8 @@ static void leave(struct apiserver_owners *owners, const char *uid, const char *
 	free(d);
 }
 
-static void join(struct apiserver_owners *owners, const char *uid, const char *key, bool blocking)
+static void add_dependent(struct apiserver_owner_index *owners, const char *uid, const char *key,
+			  bool blocking)
 {
 	struct dependents *d = map_get(&owners->by_owner, slice_of(uid));
 	if (d == NULL) {
@@ -78,14 +79,14 @@ static void join(struct apiserver_owners *owners, const char *uid, const char *k
 	vec_push(&d->list, (struct apiserver_dependent){ .key = key, .blocking = blocking });
 }
 
-void apiserver_owners_set(struct apiserver_owners *owners, const char *key,
-			  const json_t *references)
+void apiserver_owner_index_set(struct apiserver_owner_index *owners, const char *key,
+			       const json_t *references)
 {
 	struct dependent *d = map_del(&owners->by_key, slice_of(key));
 	size_t n = json_array_size(references);
 	if (d != NULL) {
 		for (size_t i = 0; i < d->n; i++)
-			leave(owners, d->uid[i], d->key);
+			remove_dependent(owners, d->uid[i], d->key);
 		dependent_free(d);
 	}
 	if (n == 0)
@@ -96,14 +97,14 @@ void apiserver_owners_set(struct apiserver_owners *owners, const char *key,
 	for (size_t i = 0; i < n; i++) {
 		const json_t *ref = json_array_get(references, i);
 		d->uid[d->n++] = xstrdup(api_get_string(ref, "uid"));
-		join(owners, d->uid[i], d->key,
-		     json_is_true(json_object_get(ref, "blockOwnerDeletion")));
+		add_dependent(owners, d->uid[i], d->key,
+			      json_is_true(json_object_get(ref, "blockOwnerDeletion")));
 	}
 	map_set(&owners->by_key, slice_of(key), d);
 }
 
-const struct apiserver_dependent *apiserver_owners_of(const struct apiserver_owners *owners,
-						      const char *uid, size_t *ret_n)
+const struct apiserver_dependent *apiserver_owner_index_dependents(
+	const struct apiserver_owner_index *owners, const char *uid, size_t *ret_n)
 {
 	const struct dependents *d = map_get(&owners->by_owner, slice_of(uid));
 	*ret_n = d != NULL ? d->list.n : 0;

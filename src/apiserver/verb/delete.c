@@ -1,5 +1,5 @@
 /* DELETE. An object with finalizers is marked and waits for them; another one goes. */
-#include "apiserver/verb/remove.h"
+#include "apiserver/verb/delete.h"
 
 #include <string.h>
 
@@ -8,10 +8,12 @@
 #include "api/tree.h"
 #include "apiserver/store/key.h"
 #include "apiserver/store/read.h"
+#include "apiserver/verb/resource_version.h"
 #include "apiserver/verb/respond.h"
 #include "apiserver/verb/selection.h"
 #include "apiserver/verb/stream.h"
 #include "apiserver/verb/write.h"
+#include "apiserver/verb/object.h"
 #include "base/clock.h"
 
 enum { REMOVE_TRIES = 20 };
@@ -27,22 +29,23 @@ static bool is_kind(const struct apiserver_resource *resource, const char *kind)
 
 static int check_preconditions(const struct apiserver_resource *resource, const json_t *old,
 			       const struct apiserver_delete_options *options,
-			       struct apiserver_status *st)
+			       struct apiserver_status *status)
 {
 	if (options->uid != NULL && strcmp(options->uid, api_uid(old)) != 0)
-		return apiserver_conflict_kind(
-			st, resource, api_name(old),
+		return apiserver_status_conflict_kind(
+			status, resource, api_name(old),
 			"the UID in the precondition (%s) does not match the UID "
 			"in record (%s). The object might have been deleted and "
 			"then recreated",
 			options->uid, api_uid(old));
-	if (options->rv != NULL && strcmp(options->rv, api_resource_version(old)) != 0)
-		return apiserver_conflict_kind(
-			st, resource, api_name(old),
+	if (options->resource_version != NULL &&
+	    strcmp(options->resource_version, api_resource_version(old)) != 0)
+		return apiserver_status_conflict_kind(
+			status, resource, api_name(old),
 			"the ResourceVersion in the precondition (%s) does not "
 			"match the ResourceVersion in record (%s). The object "
 			"might have been modified",
-			options->rv, api_resource_version(old));
+			options->resource_version, api_resource_version(old));
 	return 0;
 }
 
@@ -87,13 +90,13 @@ static void set_propagation(json_t *object, const struct apiserver_delete_option
 
 /* Kinds whose objects are told of in the answer. Pods are marked even when they go at once: those
  * who watch see why. */
-static bool tells_object(const struct apiserver_resource *resource)
+static bool answers_with_object(const struct apiserver_resource *resource)
 {
 	return is_kind(resource, "Pod") || is_kind(resource, "Service") ||
 	       is_kind(resource, "ServiceAccount");
 }
 
-static void mark(const struct apiserver_resource *resource, json_t *object)
+static void mark_deleting(const struct apiserver_resource *resource, json_t *object)
 {
 	char now[API_TIME_TEXT_MAX];
 	json_t *meta = apiserver_object_meta(object);
@@ -115,17 +118,17 @@ static void mark(const struct apiserver_resource *resource, json_t *object)
 }
 
 static int check_immortal(const struct apiserver_resource *resource, const char *name,
-			  struct apiserver_status *st)
+			  struct apiserver_status *status)
 {
 	static const char *const names[] = { "default", "kube-system", "kube-public" };
 	for (size_t i = 0; is_kind(resource, "Namespace") && i < ARRAY_LEN(names); i++) {
 		if (strcmp(name, names[i]) == 0)
-			return apiserver_forbid(st, resource, name,
-						"this namespace may not be deleted");
+			return apiserver_status_forbidden(status, resource, name,
+							  "this namespace may not be deleted");
 	}
 	if (resource->built_in && strcmp(resource->kind->kind, "CustomResourceDefinition") == 0)
-		return apiserver_forbid(
-			st, resource, name,
+		return apiserver_status_forbidden(
+			status, resource, name,
 			"this server has a fixed set of kinds: none can be removed");
 	return 0;
 }
@@ -159,14 +162,14 @@ static int store_removal(struct apiserver_api *api, const struct apiserver_resou
 
 static int try_remove(struct apiserver_api *api, const struct apiserver_resource *resource,
 		      const json_t *old, uint64_t revision,
-		      const struct apiserver_delete_options *opt, struct apiserver_removal *ret)
+		      const struct apiserver_delete_options *opt, struct apiserver_deletion *ret)
 {
 	json_t *o = json_deep_copy(old);
 	int e = 0;
 	set_propagation(o, opt);
-	ret->gone = apiserver_is_finalized(resource, o);
+	ret->gone = apiserver_write_is_finalized(resource, o);
 	if (!ret->gone || is_kind(resource, "Pod"))
-		mark(resource, o);
+		mark_deleting(resource, o);
 	if (!opt->dry_run && ret->gone)
 		e = store_removal(api, resource, o, old, revision);
 	else if (!opt->dry_run && !json_equal(o, old))
@@ -178,12 +181,12 @@ static int try_remove(struct apiserver_api *api, const struct apiserver_resource
 	return e;
 }
 
-int apiserver_remove(struct apiserver_api *api, const struct apiserver_resource *resource,
-		     const char *ns, const char *name,
-		     const struct apiserver_delete_options *options, struct apiserver_removal *ret,
-		     struct apiserver_status *st)
+int apiserver_delete_object(struct apiserver_api *api, const struct apiserver_resource *resource,
+			    const char *ns, const char *name,
+			    const struct apiserver_delete_options *options,
+			    struct apiserver_deletion *ret, struct apiserver_status *status)
 {
-	int e = check_immortal(resource, name, st);
+	int e = check_immortal(resource, name, status);
 	if (e < 0)
 		return e;
 	for (int i = 0; i < REMOVE_TRIES; i++) {
@@ -191,37 +194,38 @@ int apiserver_remove(struct apiserver_api *api, const struct apiserver_resource 
 		uint64_t revision;
 		e = apiserver_object_read(api->store, resource, ns, name, &old, &revision);
 		if (e == ERR_NOTFOUND)
-			return apiserver_not_found(st, resource, name);
+			return apiserver_status_not_found(status, resource, name);
 		if (e < 0)
-			return apiserver_store_failed(st, e);
-		e = check_preconditions(resource, old, options, st);
+			return apiserver_status_store_failed(status, e);
+		e = check_preconditions(resource, old, options, status);
 		if (e == 0)
 			e = try_remove(api, resource, old, revision, options, ret);
 		json_decref(old);
 		if (e == 0 || e == ERR_DENIED)
 			return e;
 		if (e != ERR_CONFLICT)
-			return apiserver_store_failed(st, e);
+			return apiserver_status_store_failed(status, e);
 	}
-	return apiserver_modified(st, resource, name);
+	return apiserver_status_modified(status, resource, name);
 }
 
-int apiserver_do_delete(struct apiserver_request *req)
+int apiserver_verb_delete(struct apiserver_request *req)
 {
 	struct apiserver_delete_options o = { .policy = "", .orphan = -1 };
-	struct apiserver_removal done = { 0 };
+	struct apiserver_deletion done = { 0 };
 	int e = apiserver_respond_begin(req, APISERVER_ACCEPT_REPLY);
 	if (e == 0)
-		e = apiserver_delete_options(req->c, &o, req->st);
+		e = apiserver_delete_options(req->call, &o, req->status);
 	if (e < 0)
 		return e;
-	e = apiserver_remove(req->a, req->r, req->route.ns, req->route.name, &o, &done, req->st);
+	e = apiserver_delete_object(req->api, req->resource, req->route.ns, req->route.name, &o,
+				    &done, req->status);
 	apiserver_delete_options_done(&o);
 	if (e < 0)
 		return e;
-	if (!done.gone || tells_object(req->r))
+	if (!done.gone || answers_with_object(req->resource))
 		return apiserver_respond_object(req, 200, done.was);
-	apiserver_respond_tree(req, 200, apiserver_status_success(req->r, done.was));
+	apiserver_respond_tree(req, 200, apiserver_status_success(req->resource, done.was));
 	json_decref(done.was);
 	return 0;
 }
@@ -230,8 +234,8 @@ int apiserver_do_delete(struct apiserver_request *req)
 
 /* Found and removed page by page: what is kept of all is the answer's text. */
 struct collection {
-	struct apiserver_request *q;
-	const struct apiserver_selection *sel;
+	struct apiserver_request *req;
+	const struct apiserver_selection *selection;
 	struct apiserver_range range;
 	struct apiserver_listing out;
 	struct strbuf last; /* key of the page's last row */
@@ -240,11 +244,11 @@ struct collection {
 	bool cut; /* the page ended before the range did */
 };
 
-static int collect(void *ctx, const struct apiserver_row *row)
+static int collect_row(void *ctx, const struct apiserver_row *row)
 {
 	struct collection *c = ctx;
-	json_t *o = apiserver_object_parse(c->q->r, row->value);
-	if (o != NULL && apiserver_selection_match(c->sel, o))
+	json_t *o = apiserver_object_parse(c->req->resource, row->value);
+	if (o != NULL && apiserver_selection_match(c->selection, o))
 		json_array_append(c->found, o);
 	json_decref(o);
 	strbuf_reset(&c->last);
@@ -262,13 +266,13 @@ static int remove_found(struct collection *collection,
 	size_t i;
 	json_t *v;
 	json_array_foreach (collection->found, i, v) {
-		struct apiserver_removal done = { 0 };
-		int e = apiserver_remove(collection->q->a, collection->q->r,
-					 collection->q->route.ns, api_name(v), options, &done,
-					 collection->q->st);
+		struct apiserver_deletion done = { 0 };
+		int e = apiserver_delete_object(collection->req->api, collection->req->resource,
+						collection->req->route.ns, api_name(v), options,
+						&done, collection->req->status);
 		if (e == 0)
 			json_decref(done.was);
-		else if (collection->q->st->code != 404)
+		else if (collection->req->status->code != 404)
 			return e;
 		apiserver_listing_tree(&collection->out, v);
 	}
@@ -284,15 +288,15 @@ static int remove_page(struct collection *collection,
 	collection->rows = collection->bytes = 0;
 	collection->cut = false;
 	collection->found = json_array();
-	int e = apiserver_store_list(collection->q->a->store, &collection->range, collect,
+	int e = apiserver_store_list(collection->req->api->store, &collection->range, collect_row,
 				     collection, ret_at, NULL);
 	/* On a full disk old revisions go at once: then what is there now counts. */
 	if (e == ERR_GONE) {
 		collection->range.at = 0;
-		e = apiserver_store_list(collection->q->a->store, &collection->range, collect,
-					 collection, ret_at, NULL);
+		e = apiserver_store_list(collection->req->api->store, &collection->range,
+					 collect_row, collection, ret_at, NULL);
 	}
-	e = e < 0 ? apiserver_store_failed(collection->q->st, e)
+	e = e < 0 ? apiserver_status_store_failed(collection->req->status, e)
 		  : remove_found(collection, options);
 	json_decref(collection->found);
 	return e;
@@ -306,18 +310,18 @@ static int remove_pages(struct collection *collection,
 	collection->range.at = first;
 	while (e == 0 && collection->cut)
 		e = remove_page(collection, options, &at);
-	return e < 0 ? e : apiserver_listing_end(collection->q, &collection->out, first, "", -1);
+	return e < 0 ? e : apiserver_listing_end(collection->req, &collection->out, first, "", -1);
 }
 
 static int remove_all(struct apiserver_request *req, const struct apiserver_selection *sel,
 		      const struct apiserver_delete_options *options)
 {
 	CLEANUP(strbuf_done) struct strbuf prefix = STRBUF_INIT;
-	struct collection c = { .q = req, .sel = sel, .last = STRBUF_INIT };
+	struct collection c = { .req = req, .selection = sel, .last = STRBUF_INIT };
 	int e = apiserver_listing_begin(req, &c.out);
 	if (e < 0)
 		return e;
-	apiserver_key(&prefix, req->r->stored->kind, req->route.ns, NULL);
+	apiserver_key(&prefix, req->resource->stored->kind, req->route.ns, NULL);
 	c.range.prefix = prefix.s;
 	e = remove_pages(&c, options);
 	apiserver_listing_done(&c.out);
@@ -325,7 +329,7 @@ static int remove_all(struct apiserver_request *req, const struct apiserver_sele
 	return e;
 }
 
-int apiserver_do_delete_all(struct apiserver_request *req)
+int apiserver_verb_delete_collection(struct apiserver_request *req)
 {
 	struct apiserver_list_options lo = { 0 };
 	struct apiserver_delete_options o = { .policy = "", .orphan = -1 };
@@ -333,14 +337,14 @@ int apiserver_do_delete_all(struct apiserver_request *req)
 	uint64_t at;
 	int e = apiserver_respond_begin(req, APISERVER_ACCEPT_REPLY);
 	if (e == 0)
-		e = apiserver_list_options(req->c, &lo, req->st);
-	if (e == 0 && !apiserver_version_parse(lo.rv, &at))
-		e = apiserver_bad_version(req->st, lo.rv);
+		e = apiserver_list_options(req->call, &lo, req->status);
+	if (e == 0 && !apiserver_resource_version_parse(lo.resource_version, &at))
+		e = apiserver_resource_version_refuse(req->status, lo.resource_version);
 	if (e == 0)
-		e = apiserver_delete_options(req->c, &o, req->st);
+		e = apiserver_delete_options(req->call, &o, req->status);
 	if (e < 0)
 		return e;
-	e = apiserver_selection_parse(req->r, lo.label, lo.field, &sel, req->st);
+	e = apiserver_selection_parse(req->resource, lo.label, lo.field, &sel, req->status);
 	if (e == 0)
 		e = remove_all(req, &sel, &o);
 	apiserver_selection_done(&sel);
@@ -348,18 +352,19 @@ int apiserver_do_delete_all(struct apiserver_request *req)
 	return e;
 }
 
-bool apiserver_remove_as_system(struct apiserver_api *api,
+bool apiserver_delete_as_system(struct apiserver_api *api,
 				const struct apiserver_resource *resource, const char *ns,
 				const char *name, const char *uid, const char *policy)
 {
 	struct apiserver_delete_options o = { .policy = policy, .orphan = -1, .uid = uid };
-	struct apiserver_status st = APISERVER_STATUS_INIT;
-	struct apiserver_removal done = { 0 };
-	int e = apiserver_remove(api, resource, ns, name, &o, &done, &st);
+	struct apiserver_status status = APISERVER_STATUS_INIT;
+	struct apiserver_deletion done = { 0 };
+	int e = apiserver_delete_object(api, resource, ns, name, &o, &done, &status);
 	if (e == 0)
 		json_decref(done.was);
 	/* What is gone, or another one by now, needs nothing. */
-	bool fine = e == 0 || st.code == 404 || (st.code == 409 && uid != NULL) || st.code == 403;
-	apiserver_status_done(&st);
+	bool fine = e == 0 || status.code == 404 || (status.code == 409 && uid != NULL) ||
+		    status.code == 403;
+	apiserver_status_done(&status);
 	return fine;
 }

@@ -1,0 +1,14 @@
+/* Times, base64 and quantities: Go's message for a malformed one. All return false, and leave `err`
+ * alone, when the value is well-formed. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <jansson.h>
+
+/* `micro`: a MicroTime, which needs six digits after the point. */
+bool apiserver_strict_value_bad_time(const char *text, bool micro, char *err, size_t err_n);
+bool apiserver_strict_value_bad_base64(const char *text, char *err, size_t err_n);
+/* A value that is no string is read as its JSON text. */
+bool apiserver_strict_value_bad_quantity(const json_t *value, char *err, size_t err_n);

@@ -1,0 +1,13 @@
+/* Garbage collection by ownerReferences. Both functions return false when a write lost against
+ * another one or the store failed: the object must be checked again. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "apiserver/controllers/collector_priv.h"
+
+/* Deletes the object when its owners are gone, or drops the references to those that are. */
+bool collector_check_owners(struct apiserver_collector *collector, struct collector_item *item);
+/* Goes on with the deletion of an owner: releases its dependents (orphan) or waits for them
+ * (foreground). */
+bool collector_finish_deletion(struct apiserver_collector *collector, struct collector_item *item);
