@@ -1,6 +1,7 @@
 /* A request's way: its token, then what is served without an API, then the API. */
 #include "apiserver/access/http_front.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,8 +107,10 @@ static void watch_done(void *ctx)
 {
 	struct watch *w = ctx;
 	w->backend->free(w->stream);
-	if (w->count != NULL)
-		atomic_fetch_sub(w->count, 1);
+	if (w->count != NULL) {
+		unsigned before = atomic_fetch_sub(w->count, 1);
+		assert(before > 0);
+	}
 	free(w);
 	metrics_add(metrics_get(&streams_open, NULL), 0, (uint64_t)-1);
 }

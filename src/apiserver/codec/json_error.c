@@ -2,6 +2,7 @@
  * bits. */
 #include "apiserver/codec/json_error.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -162,6 +163,7 @@ static bool scalar_error(struct scan *scan)
 
 static bool is_in_object(const struct scan *scan)
 {
+	assert(scan->depth > 0);
 	return (scan->stack[(scan->depth - 1) / 8] >> (scan->depth - 1) % 8 & 1) != 0;
 }
 

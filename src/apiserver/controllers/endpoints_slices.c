@@ -1,6 +1,7 @@
 /* Which EndpointSlices to change, create and remove so that they hold the endpoints wanted. */
 #include "apiserver/controllers/endpoints_slices.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "api/meta.h"
@@ -19,7 +20,7 @@ struct draft {
 
 struct drafts {
 	struct draft *v;
-	size_t n;
+	size_t n, max;
 };
 
 /* The same endpoint before and after: the same object with the same addresses. */
@@ -70,6 +71,14 @@ static void keep_endpoints(struct draft *draft, struct map *wanted)
 	}
 }
 
+static struct draft *add_draft(struct drafts *drafts, const json_t *present)
+{
+	assert(drafts->n < drafts->max);
+	struct draft *draft = &drafts->v[drafts->n++];
+	*draft = (struct draft){ .present = present, .endpoints = json_array() };
+	return draft;
+}
+
 /* A slice of the group with room, one that is free, or a new one. */
 static struct draft *find_room(struct drafts *drafts, const json_t *group)
 {
@@ -83,8 +92,7 @@ static struct draft *find_room(struct drafts *drafts, const json_t *group)
 			unused = draft;
 	}
 	if (unused == NULL) {
-		unused = &drafts->v[drafts->n++];
-		*unused = (struct draft){ .endpoints = json_array() };
+		unused = add_draft(drafts, NULL);
 	}
 	unused->group = group;
 	return unused;
@@ -136,8 +144,7 @@ static void keep_empty(struct drafts *drafts, const char *type, const json_t *em
 			unused = draft;
 	}
 	if (unused == NULL) {
-		unused = &drafts->v[drafts->n++];
-		*unused = (struct draft){ .endpoints = json_array() };
+		unused = add_draft(drafts, NULL);
 	}
 	unused->group = empty;
 }
@@ -193,16 +200,14 @@ void apiserver_endpoints_slices_plan(const json_t *groups, const char *const *ty
 				     struct apiserver_endpoints_slices_plan *ret)
 {
 	/* At most every endpoint in a slice of its own, and two placeholders. */
-	struct drafts drafts = { .v = xcalloc(json_array_size(present) + count_endpoints(groups) +
-						      2,
-					      sizeof(*drafts.v)) };
+	struct drafts drafts = { .max = json_array_size(present) + count_endpoints(groups) + 2 };
 	json_t *empties = json_array();
 	const json_t *value;
 	size_t i;
 	*ret = (struct apiserver_endpoints_slices_plan){ json_array(), json_array(), json_array() };
+	drafts.v = xcalloc(drafts.max, sizeof(*drafts.v));
 	json_array_foreach (present, i, value)
-		drafts.v[drafts.n++] =
-			(struct draft){ .present = value, .endpoints = json_array() };
+		add_draft(&drafts, value);
 	assign_present(&drafts, groups);
 	json_array_foreach (groups, i, value)
 		place_group(&drafts, value);

@@ -66,8 +66,10 @@ static void take_changes(struct apiserver_follower *follower)
 	while (follower->watch != NULL &&
 	       (r = apiserver_watch_next(follower->watch, &event, &at)) == 1)
 		follower->ops->change(follower->ctx, event);
-	if (r < 0)
+	if (r < 0) {
+		assert(follower->watch != NULL);
 		start_over(follower);
+	}
 }
 
 /* Waits for a change, or for the time of the next work or retry. False: the end. */
@@ -132,6 +134,7 @@ void apiserver_follower_free(struct apiserver_follower *follower)
 	if (follower == NULL)
 		return;
 	pthread_mutex_lock(&follower->lock);
+	assert(!follower->stop);
 	follower->stop = true;
 	pthread_cond_signal(&follower->changed);
 	pthread_mutex_unlock(&follower->lock);

@@ -1,6 +1,7 @@
 /* The index of owners. */
 #include "apiserver/controllers/owner_index.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,8 +54,7 @@ void apiserver_owner_index_done(struct apiserver_owner_index *owners)
 static void remove_dependent(struct apiserver_owner_index *owners, const char *uid, const char *key)
 {
 	struct dependents *d = map_get(&owners->by_owner, slice_of(uid));
-	if (d == NULL)
-		return;
+	assert(d != NULL && d->list.n != 0); /* added with the dependent's own list of uids */
 	for (size_t i = 0; i < d->list.n; i++) {
 		if (d->list.v[i].key == key) {
 			d->list.v[i] = d->list.v[--d->list.n];

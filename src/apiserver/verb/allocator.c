@@ -1,8 +1,9 @@
-/* Service addresses and node ports: a bitmap per range. The first part of a range is left to those
- * who name what they want, as the server does; free ones are drawn from the rest, so that a Service
- * made again seldom gets the address clients still remember. */
+/* Allocation of Service addresses and node ports: a bitmap per range. As in kube-apiserver, the
+ * first part of a range is left to Services that name their address; others get a random one from
+ * the rest, so that a re-created Service seldom gets the address that clients still cache. */
 #include "apiserver/verb/allocator.h"
 
+#include <assert.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -22,8 +23,8 @@ enum {
 
 struct range {
 	struct net_cidr cidr; /* of addresses */
-	uint32_t first, end;  /* numbers inside of the range that can be given out */
-	uint32_t band;	      /* numbers below are not drawn */
+	uint32_t first, end;  /* numbers inside of the range that can be allocated */
+	uint32_t band;	      /* numbers below are allocated only when all others are taken */
 	uint8_t *taken;
 };
 
@@ -41,7 +42,7 @@ static size_t bytes_of(const struct range *range)
 	return range->cidr.family == AF_INET ? 4 : 16;
 }
 
-/* The address with this number; its text. */
+/* Writes the address with this number as text. */
 static void format_address(const struct range *range, uint32_t number, char out[NET_ADDR_TEXT_MAX])
 {
 	union net_addr a = { .family = range->cidr.family };
@@ -77,12 +78,13 @@ static bool is_taken(const struct range *range, uint32_t index)
 
 static void set_taken(struct range *range, uint32_t index, bool taken)
 {
+	assert(index < range->end);
 	uint8_t bit = (uint8_t)(1U << index % 8);
 	range->taken[index / 8] =
 		(uint8_t)(taken ? range->taken[index / 8] | bit : range->taken[index / 8] & ~bit);
 }
 
-/* ---- life ---- */
+/* ---- new and free ---- */
 
 static int add_range(struct apiserver_allocator *allocator, const char *text, char *err,
 		     size_t err_n)
@@ -149,7 +151,7 @@ const char *apiserver_allocator_first_address(const struct apiserver_allocator *
 	return allocator->first;
 }
 
-/* ---- giving ---- */
+/* ---- addresses ---- */
 
 static int take_wanted_address(struct range *range, const char *want, char *ret, size_t ret_n)
 {
@@ -166,7 +168,7 @@ static int take_wanted_address(struct range *range, const char *want, char *ret,
 	return 0;
 }
 
-/* The first free one in [from, to), looking from a number drawn by chance. */
+/* Takes the first free number in [from, to), beginning at a random one. */
 static bool take_free(struct apiserver_allocator *allocator, struct range *range, uint32_t from,
 		      uint32_t to, uint32_t *ret)
 {

@@ -1,4 +1,4 @@
-/* Answers without an object. */
+/* The answer's life, and answers without an object: refusals, unknown paths and methods. */
 #include "apiserver/verb/answer.h"
 
 #include <stdlib.h>

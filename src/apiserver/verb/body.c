@@ -1,4 +1,5 @@
-/* Bodies. Sentences are those of Go's decoders, which clients show. */
+/* Request bodies: decoding them from JSON, YAML or protobuf, and checking that they are the kind
+ * that the path names. Messages are those of Go's decoders, since kubectl prints them. */
 #include "apiserver/verb/body.h"
 
 #include <stdio.h>
@@ -41,7 +42,7 @@ bool apiserver_body_is_type(const struct apiserver_call *call, const char *type)
 	return slice_eq_nocase(media_type(call->content_type), slice_of(type));
 }
 
-/* The beginning of a body as the server shows it: as it is when it looks like JSON, else in hex. */
+/* Appends the beginning of a body as the server does: JSON as it is, anything else in hex. */
 static void add_summary(struct strbuf *out, struct slice body)
 {
 	size_t n = MIN(body.n, (size_t)SUMMARY_BYTES);
@@ -68,7 +69,7 @@ static int refuse_unrecognized(const struct apiserver_call *call,
 		resource->kind->kind, why, begin.s);
 }
 
-/* ---- texts ---- */
+/* ---- JSON and YAML ---- */
 
 static int parse_json(struct slice text, json_t **ret, struct strbuf *why)
 {
@@ -76,7 +77,7 @@ static int parse_json(struct slice text, json_t **ret, struct strbuf *why)
 	if (apiserver_json_error(text, why))
 		return ERR_PARSE;
 	*ret = json_loadb(text.p, text.n, JSON_DECODE_ANY, &e);
-	if (*ret == NULL) /* what Go takes and we do not: other text than UTF-8, huge numbers */
+	if (*ret == NULL) /* Go accepts more than jansson: invalid UTF-8, huge numbers */
 		strbuf_addf(why, "%s", e.text);
 	return *ret != NULL ? 0 : ERR_PARSE;
 }
@@ -111,7 +112,7 @@ static const char *short_version(const char *value)
 	return slash != NULL ? slash + 1 : value;
 }
 
-/* Known to every scheme, or a list of something that is. */
+/* Whether Go's scheme knows the kind: a built-in kind, a list of one, or a kind of every scheme. */
 static bool is_registered(const char *version, const char *kind)
 {
 	static const char *const everywhere[] = { "List", "Status" };
@@ -152,7 +153,7 @@ void apiserver_body_add_version(struct strbuf *out, const struct apiserver_resou
 	strbuf_adds(out, resource->version);
 }
 
-/* Both are texts, where they are given. */
+/* Whether apiVersion or kind is no string. */
 static bool has_wrong_type(const json_t *object, struct strbuf *why)
 {
 	static const char *const texts[] = { "apiVersion", "kind" };
@@ -169,7 +170,7 @@ static bool has_wrong_type(const json_t *object, struct strbuf *why)
 	return false;
 }
 
-/* Built-in kinds need not say what they are: the path does. Custom resources must. */
+/* Bodies of built-in kinds may leave out apiVersion and kind; those of custom resources may not. */
 static int check_kind(const struct apiserver_call *call, const struct apiserver_resource *resource,
 		      json_t *object, struct apiserver_status *status)
 {
@@ -248,7 +249,7 @@ static int check_fields(const struct apiserver_call *call,
 
 /* ---- whole bodies ---- */
 
-/* By its type; ERR_DENIED when nobody knows that. */
+/* Decodes the body by its content type; ERR_DENIED when the type is not supported. */
 static int parse_body(const struct apiserver_call *call, json_t **ret, struct strbuf *why,
 		      struct apiserver_status *status)
 {
@@ -292,7 +293,7 @@ int apiserver_body_object(const struct apiserver_call *call,
 	if (e < 0)
 		return e;
 	if (json_is_null(o))
-		o = json_object(); /* Go decodes null into nothing */
+		o = json_object(); /* Go decodes null into an empty object */
 	if (!json_is_object(o)) {
 		strbuf_addf(
 			&why,

@@ -1,5 +1,5 @@
-/* Bodies of writes into trees: JSON, YAML and the few protobuf ones, and whether they are what the
- * path promises. */
+/* Bodies of writes, decoded into JSON trees: JSON, YAML, and protobuf of built-in kinds. All
+ * functions return ERR_DENIED with `status` filled in when they refuse a body. */
 #pragma once
 
 #include <jansson.h>
@@ -10,28 +10,28 @@
 #include "apiserver/codec/status.h"
 #include "base/compiler.h"
 
-/* Is the body's type (parameters left out) this one? */
+/* Whether the content type, without its parameters, is this one. */
 bool apiserver_body_is_type(const struct apiserver_call *call, const char *type);
 
-/* The object of a POST or PUT, with apiVersion and kind. What is unknown or doubled in it is told
- * by strictness: an error, or lines of `warnings`. */
+/* The object of a POST or PUT, with apiVersion and kind, as a new tree. By `strictness`, unknown and
+ * duplicate fields are an error, or lines in `warnings`, or ignored. */
 MUST_CHECK int apiserver_body_object(const struct apiserver_call *call,
 				     const struct apiserver_resource *resource,
 				     enum apiserver_strictness strictness, json_t **ret,
 				     struct strbuf *warnings, struct apiserver_status *status);
-/* "v1", "k8s.ovn.org/v1" */
+/* Appends the apiVersion of a resource: "v1", "k8s.ovn.org/v1". */
 void apiserver_body_add_version(struct strbuf *out, const struct apiserver_resource *resource);
-/* DeleteOptions. */
+/* The DeleteOptions of a DELETE. */
 MUST_CHECK int apiserver_body_options(const struct apiserver_call *call, json_t **ret,
 				      struct apiserver_status *status);
-/* JSON of a patch; anything that parses. */
+/* A JSON, merge or strategic merge patch: any JSON value. */
 MUST_CHECK int apiserver_body_patch(const struct apiserver_call *call, json_t **ret,
 				    struct apiserver_status *status);
-/* YAML of an apply. */
+/* The configuration of a server-side apply: a YAML mapping. */
 MUST_CHECK int apiserver_body_apply(const struct apiserver_call *call, json_t **ret,
 				    struct apiserver_status *status);
-/* Strict decoding of a tree that did not come as a body of its own (a patched object); `text` is
- * where doubled fields can be seen. `wrap` words the error: "%s" is replaced by the reason. */
+/* Strict decoding of an object that is no body of its own (a patched object). `text` is its JSON or
+ * YAML, in which duplicate fields are found. ERR_TYPE or ERR_CONFIG with the reason in `ret_why`. */
 MUST_CHECK int apiserver_body_check_fields(const struct apiserver_resource *resource,
 					   struct slice text, const json_t *object,
 					   enum apiserver_strictness strictness,

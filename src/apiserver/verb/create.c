@@ -1,4 +1,5 @@
-/* POST: new objects, and reviews, which are questions and leave nothing behind. */
+/* POST: creates objects, and answers reviews (SelfSubjectAccessReview and the like), which are not
+ * stored. */
 #include "apiserver/verb/create.h"
 
 #include <string.h>
@@ -37,7 +38,7 @@ static int answer_review(struct apiserver_request *req, json_t *object)
 	struct api_errors errs = { 0 };
 	int e = 0;
 	env.groups = req->call->who->groups;
-	apiserver_go_normalize_metadata(object); /* what says nothing is not there */
+	apiserver_go_normalize_metadata(object); /* drops empty fields */
 	if (req->resource->strategy->validate != NULL)
 		req->resource->strategy->validate(&env, object, NULL, &errs);
 	if (errs.n != 0)

@@ -1,4 +1,5 @@
-/* DELETE. An object with finalizers is marked and waits for them; another one goes. */
+/* DELETE of one object or a collection. An object with finalizers gets a deletionTimestamp and stays
+ * until they are gone; any other object is removed at once. */
 #include "apiserver/verb/delete.h"
 
 #include <string.h>
@@ -76,8 +77,8 @@ static void set_finalizer(json_t *object, const char *name, bool there)
 		json_object_del(meta, "finalizers");
 }
 
-/* What is to happen with those it owns is kept as a finalizer, for the collector. A delete that
- * says nothing leaves what was said before. */
+/* The propagation policy is stored as a finalizer, which the collector acts on. A delete without a
+ * policy keeps the one of an earlier delete. */
 static void set_propagation(json_t *object, const struct apiserver_delete_options *opt)
 {
 	bool orphan = strcmp(opt->policy, "Orphan") == 0 || opt->orphan == 1;
@@ -88,8 +89,7 @@ static void set_propagation(json_t *object, const struct apiserver_delete_option
 	set_finalizer(object, foreground_finalizer, foreground);
 }
 
-/* Kinds whose objects are told of in the answer. Pods are marked even when they go at once: those
- * who watch see why. */
+/* Kinds whose deletion is answered with the object instead of a Status. */
 static bool answers_with_object(const struct apiserver_resource *resource)
 {
 	return is_kind(resource, "Pod") || is_kind(resource, "Service") ||
@@ -168,6 +168,7 @@ static int try_remove(struct apiserver_api *api, const struct apiserver_resource
 	int e = 0;
 	set_propagation(o, opt);
 	ret->gone = apiserver_write_is_finalized(resource, o);
+	/* A Pod is marked even if it goes at once: watchers see its deletionTimestamp. */
 	if (!ret->gone || is_kind(resource, "Pod"))
 		mark_deleting(resource, o);
 	if (!opt->dry_run && ret->gone)
@@ -232,7 +233,7 @@ int apiserver_verb_delete(struct apiserver_request *req)
 
 /* ---- collections ---- */
 
-/* Found and removed page by page: what is kept of all is the answer's text. */
+/* Objects are read and deleted page by page; only the answer's text is kept for all of them. */
 struct collection {
 	struct apiserver_request *req;
 	const struct apiserver_selection *selection;
@@ -259,7 +260,7 @@ static int collect_row(void *ctx, const struct apiserver_row *row)
 	return c->cut;
 }
 
-/* Others may be at work on the same objects: what is gone already is fine. */
+/* Another client may delete the same objects: one that is gone already is no error. */
 static int remove_found(struct collection *collection,
 			const struct apiserver_delete_options *options)
 {
@@ -290,7 +291,7 @@ static int remove_page(struct collection *collection,
 	collection->found = json_array();
 	int e = apiserver_store_list(collection->req->api->store, &collection->range, collect_row,
 				     collection, ret_at, NULL);
-	/* On a full disk old revisions go at once: then what is there now counts. */
+	/* On a full disk old revisions are compacted at once: then the newest one is read. */
 	if (e == ERR_GONE) {
 		collection->range.at = 0;
 		e = apiserver_store_list(collection->req->api->store, &collection->range,
@@ -362,7 +363,7 @@ bool apiserver_delete_as_system(struct apiserver_api *api,
 	int e = apiserver_delete_object(api, resource, ns, name, &o, &done, &status);
 	if (e == 0)
 		json_decref(done.was);
-	/* What is gone, or another one by now, needs nothing. */
+	/* Gone already, replaced by another object, or not deletable: no retry would help. */
 	bool fine = e == 0 || status.code == 404 || (status.code == 409 && uid != NULL) ||
 		    status.code == 403;
 	apiserver_status_done(&status);

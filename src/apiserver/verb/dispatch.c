@@ -1,6 +1,6 @@
-/* A request: which verb of which kind it is, and whether there is one. Built-in kinds and custom
- * resources are answered by two parts of a real server, which say differently what they do not
- * have. */
+/* Finds the verb and the resource of a request and calls the verb's function. A kube-apiserver serves
+ * built-in kinds and custom resources by two different parts, which refuse unknown paths and methods
+ * with different messages; so does this. */
 #include "apiserver/verb/dispatch.h"
 
 #include <string.h>
@@ -29,7 +29,7 @@ static int answer_no_path(struct apiserver_request *req)
 		       : apiserver_status_no_such_path(req->status);
 }
 
-/* ---- what is not there on purpose ---- */
+/* ---- what this API leaves out on purpose ---- */
 
 static int refuse_subresource(struct apiserver_request *req)
 {
@@ -135,8 +135,8 @@ static const struct {
 	{ HTTP_DELETE, OBJECT, APISERVER_DELETE, apiserver_verb_delete },
 };
 
-/* Does the path have a namespace where the kind has, and none where it has none? Lists of all
- * namespaces are the exception. */
+/* Checks that a path has a namespace if, and only if, the kind is namespaced; lists of all
+ * namespaces (*ret_all) have none. 1: the answer is filled in. */
 static int check_scope(struct apiserver_request *req, bool *ret_all)
 {
 	const struct apiserver_route *t = &req->route;
@@ -182,7 +182,7 @@ static int dispatch_resource(struct apiserver_request *req)
 		    (verbs[i].verb & req->resource->verbs) != 0)
 			return verbs[i].fn(req);
 	}
-	/* A real server's part for custom resources does not look at the name of a POST. */
+	/* kube-apiserver ignores the name in the path of a POST of a custom resource. */
 	if (req->call->method == HTTP_POST && shape == OBJECT && !req->resource->built_in)
 		return apiserver_verb_create(req);
 	return refuse_method(req);
@@ -196,7 +196,7 @@ static int serve_request(struct apiserver_request *req)
 	return req->resource != NULL ? dispatch_resource(req) : answer_no_path(req);
 }
 
-/* Before all others. */
+/* The resource's deprecation warning comes before all others. */
 static void prepend_deprecation(struct apiserver_request *req)
 {
 	CLEANUP(strbuf_done) struct strbuf lines = STRBUF_INIT;
@@ -215,7 +215,7 @@ void apiserver_dispatch(struct apiserver_api *api, const struct apiserver_call *
 	struct apiserver_request q = { .api = api, .call = call, .answer = ret, .status = &status };
 	CLEANUP(strbuf_done) struct strbuf ignored = STRBUF_INIT;
 	apiserver_answer_init(ret);
-	/* Refusals that come before the verb has looked are in the form asked for, too. */
+	/* Refusals before the verb parses the header are in the form that the client accepts, too. */
 	IGNORE(apiserver_accept_parse(call->accept, APISERVER_ACCEPT_REPLY, &q.accept, &ignored));
 	if (serve_request(&q) < 0)
 		apiserver_respond_refusal(&q);

@@ -1,4 +1,5 @@
-/* Managers of fields. */
+/* Field ownership of a write: which paths nobody owns, which versions the kind has, and who writes;
+ * api/apply does the rest. */
 #include "apiserver/verb/field_managers.h"
 
 #include <string.h>
@@ -11,11 +12,11 @@
 
 enum { RESET_MAX = 16, VERSIONS_MAX = 8 };
 
-/* What the server gives to objects of a kind when the client says nothing: nobody's. */
+/* Fields that the server sets when the client leaves them out: then nobody owns them. */
 static const struct {
 	const char *kind;
 	const char *paths[8];
-} given[] = {
+} server_set[] = {
 	{ "Namespace", { "spec.finalizers" } },
 	{ "Service",
 	  { "spec.clusterIP", "spec.clusterIPs", "spec.ipFamilies", "spec.ipFamilyPolicy",
@@ -42,13 +43,13 @@ static void add_reset(struct managing *managing, const char *path)
 		managing->reset[managing->n_reset++] = path;
 }
 
-/* The paths of a kind; none for most. */
+/* Paths of the fields that the server sets; most kinds have none. */
 static const char *const *server_set_paths(const struct apiserver_resource *resource)
 {
 	static const char *const none[] = { NULL };
-	for (size_t i = 0; resource->built_in && i < ARRAY_LEN(given); i++) {
-		if (strcmp(given[i].kind, resource->kind->kind) == 0)
-			return given[i].paths;
+	for (size_t i = 0; resource->built_in && i < ARRAY_LEN(server_set); i++) {
+		if (strcmp(server_set[i].kind, resource->kind->kind) == 0)
+			return server_set[i].paths;
 	}
 	return none;
 }
@@ -57,14 +58,14 @@ unsigned apiserver_field_managers_unset(const struct apiserver_resource *resourc
 					const json_t *asked)
 {
 	const char *const *p = server_set_paths(resource);
-	unsigned left = 0;
+	unsigned unset = 0;
 	for (unsigned i = 0; p[i] != NULL; i++)
-		left |= (unsigned)(api_get(asked, p[i]) == NULL) << i;
-	return left;
+		unset |= (unsigned)(api_get(asked, p[i]) == NULL) << i;
+	return unset;
 }
 
 static void set_reset_paths(struct managing *managing, const struct apiserver_writing *writing,
-			    unsigned left)
+			    unsigned unset)
 {
 	const char *const *p = server_set_paths(writing->resource);
 	if (writing->subresource[0] != '\0') {
@@ -75,12 +76,12 @@ static void set_reset_paths(struct managing *managing, const struct apiserver_wr
 		add_reset(managing, "status");
 	}
 	for (unsigned i = 0; p[i] != NULL; i++) {
-		if ((left >> i & 1) != 0)
+		if ((unset >> i & 1) != 0)
 			add_reset(managing, p[i]);
 	}
 }
 
-/* The kind's other versions. */
+/* Sets apiVersions of the kind other than the request's: other managers may have used them. */
 static void set_other_versions(struct managing *managing, const struct apiserver_resource *resource)
 {
 	size_t n, out = 0;
@@ -99,7 +100,7 @@ static void set_other_versions(struct managing *managing, const struct apiserver
 		managing->versions[i] = managing->others.s + starts[i];
 }
 
-/* What an object of the kind is before anybody says anything ({"spec":{}}) belongs to nobody. */
+/* An object of the kind without any input ({"spec":{}}): its fields belong to nobody. */
 static json_t *make_blank_object(const struct apiserver_resource *resource)
 {
 	json_t *o = json_pack("{s{}}", "metadata");
@@ -108,7 +109,7 @@ static json_t *make_blank_object(const struct apiserver_resource *resource)
 }
 
 static void begin_write(struct managing *managing, const struct apiserver_writing *writing,
-			unsigned left, const json_t *old)
+			unsigned unset, const json_t *old)
 {
 	memset(managing, 0, sizeof(*managing));
 	strbuf_init(&managing->version);
@@ -116,7 +117,7 @@ static void begin_write(struct managing *managing, const struct apiserver_writin
 	strbuf_addf(&managing->version, "%s%s%s", writing->resource->kind->group,
 		    writing->resource->kind->group[0] != '\0' ? "/" : "",
 		    writing->resource->version);
-	set_reset_paths(managing, writing, left);
+	set_reset_paths(managing, writing, unset);
 	set_other_versions(managing, writing->resource);
 	if (old == NULL && writing->resource->built_in)
 		old = managing->blank = make_blank_object(writing->resource);
@@ -148,12 +149,12 @@ static int refuse_error(const struct apiserver_writing *writing, int code, const
 	return apiserver_status_refuse(writing->status, 500, "", "%s", err);
 }
 
-int apiserver_field_managers_update(const struct apiserver_writing *writing, unsigned left,
+int apiserver_field_managers_update(const struct apiserver_writing *writing, unsigned unset,
 				    const json_t *old, const json_t *object, json_t **ret)
 {
 	struct managing g;
 	char err[1024] = "";
-	begin_write(&g, writing, left, old);
+	begin_write(&g, writing, unset, old);
 	int e = api_managed_update(&g.write, object, ret, err, sizeof(err));
 	end_write(&g);
 	return e < 0 ? refuse_error(writing, e, err) : 0;

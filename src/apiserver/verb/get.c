@@ -1,4 +1,4 @@
-/* GET of one object. */
+/* GET of one object, at the newest revision or a later one that the client names. */
 #include "apiserver/verb/get.h"
 
 #include "apiserver/verb/object.h"

@@ -1,7 +1,9 @@
-/* LIST: pages, selectors and versions. A long list without a limit is sent while it is read, at one
- * revision; a page is cut where it becomes too long: so a client costs no more memory than that. */
+/* GET of a collection: pages, selectors and resourceVersions. A long list without a limit is sent
+ * while it is read, at one revision, and a page ends where it becomes too long: this bounds the
+ * memory that a client costs. */
 #include "apiserver/verb/list.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,10 +21,9 @@
 
 enum {
 	PAGE_MAX_BYTES = 8 << 20,
-	/* Looked at for a page: where a selector finds less than the limit, the client comes back.
-	 */
+	/* Rows read for a page. Where a selector matches fewer than the limit, the client continues. */
 	PAGE_MAX_ROWS = 10000,
-	/* What is longer, or takes longer, is sent piece by piece. */
+	/* Longer lists are sent as a stream. */
 	WHOLE_MAX_BYTES = 256 * 1024,
 	WHOLE_MAX_ROWS = 4 * APISERVER_PIECE_ROWS,
 };
@@ -35,29 +36,29 @@ static const char token_expired[] =
 	"results in an inconsistent list - objects that were created, modified, or deleted between "
 	"the time the first chunk was returned and now may show up in the list.";
 
-/* What needs the tree of the whole cannot be sent piece by piece. */
+/* YAML and indented JSON need the whole tree, so they cannot be streamed. */
 static const char too_long[] =
 	"the list is too long for YAML and for pretty=true (more than 8 MB): ask for pages with "
 	"limit, or for plain JSON";
 
 struct listing {
-	struct apiserver_stream stream; /* of what is sent piece by piece */
+	struct apiserver_stream stream; /* used when the list is long */
 	struct apiserver_api *api;
-	struct apiserver_request *req; /* NULL: it is over, a stream goes on */
+	struct apiserver_request *req; /* NULL: the request has ended, a stream goes on */
 	char *label, *field;	       /* what `selection` was made from */
 	struct apiserver_listing out;
 	struct apiserver_selection selection;
-	struct strbuf prefix; /* of keys, as tokens count on it */
-	struct strbuf from;   /* the same, and the name where only one is wanted */
+	struct strbuf prefix; /* of keys; continue tokens are relative to it */
+	struct strbuf from;   /* the prefix, and the name if the selectors allow only one */
 	struct strbuf after, last;
 	struct apiserver_range range;
 	size_t limit, n;
 	size_t max_bytes, max_rows; /* of one piece */
 	size_t rows;		    /* of this piece, wanted or not */
-	bool cut;		    /* it ended before the range did */
+	bool cut;		    /* the piece ended before the range did */
 };
 
-/* 1: it is in the list; 0: it is not wanted. ERR_DAMAGED. */
+/* 1: the object was added; 0: the selectors do not match. ERR_DAMAGED. */
 static int add_if_selected(struct listing *listing, const struct apiserver_row *row)
 {
 	if (listing->selection.name != NULL &&
@@ -93,9 +94,9 @@ static int add_row(void *ctx, const struct apiserver_row *row)
 	return l->cut || (l->limit != 0 && l->n == l->limit);
 }
 
-/* ---- which revision ---- */
+/* ---- the revision to read ---- */
 
-/* The token pins it, unless it says that it does not matter. */
+/* The token names the revision; a negative one stands for the newest. */
 static int use_continue_token(struct listing *listing, const struct apiserver_list_options *options)
 {
 	CLEANUP(strbuf_done) struct strbuf err = STRBUF_INIT;
@@ -118,7 +119,7 @@ static int set_revision(struct listing *listing, const struct apiserver_list_opt
 	uint64_t rv;
 	listing->limit = (size_t)options->limit;
 	if (strcmp(options->resource_version, "0") == 0)
-		listing->limit = 0; /* the server answers from its cache, all of it */
+		listing->limit = 0; /* kube-apiserver answers from its cache, without limit */
 	if (options->token[0] != '\0')
 		return use_continue_token(listing, options);
 	if (!apiserver_resource_version_parse(options->resource_version, &rv))
@@ -155,13 +156,14 @@ static void listing_free(struct listing *listing)
 	free(listing);
 }
 
-/* ---- piece by piece ---- */
+/* ---- streamed lists ---- */
 
-/* A client that is so slow that its revision is compacted meanwhile gets no end: it must see that
- * this is not all. */
+/* When the revision is compacted before a slow client has read all, the stream breaks: the client
+ * must notice that the list is incomplete. */
 static bool produce_piece(struct apiserver_stream *stream, bool swift)
 {
 	struct listing *l = CONTAINER_OF(stream, struct listing, stream);
+	assert(l->req == NULL); /* the request has ended: its memory is gone */
 	if (swift)
 		return true;
 	strbuf_reset(&l->after);
@@ -188,6 +190,7 @@ static const struct apiserver_stream_ops list_ops = { produce_piece, free_stream
 
 static int start_stream(struct listing *listing, uint64_t at)
 {
+	assert(listing->req != NULL && listing->cut);
 	listing->range.at = at;
 	listing->max_bytes = APISERVER_PIECE_BYTES;
 	listing->max_rows = APISERVER_PIECE_ROWS;
@@ -199,7 +202,7 @@ static int start_stream(struct listing *listing, uint64_t at)
 	return 0;
 }
 
-/* ---- the whole ---- */
+/* ---- the request ---- */
 
 static int read_and_answer(struct listing *listing, const struct apiserver_list_options *options)
 {

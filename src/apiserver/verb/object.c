@@ -1,4 +1,5 @@
-/* Objects and texts. */
+/* Conversion between JSON trees and the texts in the store, and between the version that a request
+ * uses and the version that is stored. */
 #include "apiserver/verb/object.h"
 
 #include <inttypes.h>

@@ -1,4 +1,5 @@
-/* Options. */
+/* ListOptions, CreateOptions, UpdateOptions, PatchOptions and DeleteOptions: parsing query parameters
+ * and the body of a DELETE, and the server's messages for invalid ones. */
 #include "apiserver/verb/options.h"
 
 #include <errno.h>
@@ -27,7 +28,7 @@ static const char *text_arg_of(const struct apiserver_call *call, const char *na
 	return v != NULL ? v : "";
 }
 
-/* Anything but 0 and false says yes, even nothing. -1 when it is not there. */
+/* True for anything but "0" and "false", the empty text included. -1 when it was not sent. */
 static int bool_arg_of(const struct apiserver_call *call, const char *name)
 {
 	const char *v = apiserver_options_arg(call, name);
@@ -150,8 +151,7 @@ int apiserver_list_options(const struct apiserver_call *call, struct apiserver_l
 
 /* ---- writes ---- */
 
-/* Only All is a dry run; it may be said more than once. `values` is a JSON array for the message.
- */
+/* "All" is the only valid value and may be repeated. */
 static bool check_dry_run(const char *const *values, size_t len, struct api_errors *errs)
 {
 	CLEANUP(strbuf_done) struct strbuf shown = STRBUF_INIT;
@@ -199,7 +199,8 @@ static void check_manager(const char *text, struct api_errors *errs)
 	}
 }
 
-/* Who writes: as said, else the client's name up to the slash; what is no text as U+FFFD. */
+/* The field manager: the parameter, else the user agent up to its slash. Invalid UTF-8 becomes
+ * U+FFFD. */
 static void set_manager(const struct apiserver_call *call,
 			char ret[APISERVER_MANAGER_MAX_BYTES + 1])
 {
@@ -221,7 +222,7 @@ static void set_manager(const struct apiserver_call *call,
 		n += more;
 	}
 	ret[n] = '\0';
-	if (n == 0) /* a Go client cannot say nothing; others count as its library */
+	if (n == 0) /* what client-go sends without a user agent of its own */
 		snprintf(ret, APISERVER_MANAGER_MAX_BYTES + 1, "Go-http-client");
 }
 
@@ -278,7 +279,7 @@ static const char *json_type_name(const json_t *value)
 	return json_is_boolean(value) ? "bool" : "number";
 }
 
-/* The members a body may have, with Go's words for their types. */
+/* The members of DeleteOptions, with the names of their Go types. */
 static int check_types(const json_t *object, struct apiserver_status *status)
 {
 	static const struct {

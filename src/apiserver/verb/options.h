@@ -1,6 +1,6 @@
-/* What a request asks for beside its path: the arguments of lists, watches and writes, and the
- * options of deletes, which come as arguments or as a body. Checked and complained about as the
- * server does. Texts are borrowed from the arguments or the body's tree. */
+/* Options of lists, watches, writes and deletes, from the query parameters or, for deletes, the
+ * body. They are validated as kube-apiserver does. Texts are borrowed from the parameters or from the
+ * body's tree. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,16 +14,16 @@
 
 enum { APISERVER_MANAGER_MAX_BYTES = 128 };
 
-/* NULL when it is not there. */
+/* The value of a query parameter; NULL when it was not sent. */
 const char *apiserver_options_arg(const struct apiserver_call *call, const char *name);
 
 struct apiserver_list_options {
 	const char *label, *field;		      /* selectors */
 	const char *resource_version, *match, *token; /* "" when not given */
 	bool watch, bookmarks;
-	int initial_events; /* -1: not said */
+	int initial_events; /* -1: not sent */
 	int64_t limit;
-	int64_t timeout_s; /* 0: not said; below: it is over at once */
+	int64_t timeout_s; /* 0: not sent; negative: the watch ends at once */
 };
 MUST_CHECK int apiserver_list_options(const struct apiserver_call *call,
 				      struct apiserver_list_options *ret,
@@ -55,7 +55,7 @@ MUST_CHECK int apiserver_write_options(const struct apiserver_call *call,
 struct apiserver_delete_options {
 	bool dry_run;
 	const char *policy;		    /* propagationPolicy, "" when not given */
-	int orphan;			    /* orphanDependents; -1: not said */
+	int orphan;			    /* orphanDependents; -1: not sent */
 	const char *uid, *resource_version; /* preconditions, NULL when not given */
 	json_t *body;			    /* what they point into */
 };

@@ -1,5 +1,5 @@
-/* PATCH: JSON, merge and strategic merge patches, and server-side apply. A patch that names no
- * version is tried again when somebody else was faster. */
+/* PATCH: JSON, merge and strategic merge patches, and server-side apply. A patch without a
+ * resourceVersion is tried again when another write came in between. */
 #include "apiserver/verb/patch.h"
 
 #include <string.h>
@@ -83,7 +83,7 @@ static int make_strategic(struct patching *patching, const json_t *old, json_t *
 	return e < 0 ? apiserver_status_bad_request(patching->req->status, "%s", err) : 0;
 }
 
-/* Operations are decoded twice; the first time only to look at their paths. */
+/* The server decodes operations twice; the first time, only these three members. */
 static int check_operation(struct patching *patching, const json_t *op)
 {
 	static const char *const texts[] = { "op", "from", "path" };
@@ -143,7 +143,7 @@ static int make_applied(struct patching *patching, const json_t *old, json_t **r
 					      patching->options.force, ret);
 }
 
-/* ---- what came out ---- */
+/* ---- the result ---- */
 
 static int refuse_result(struct patching *patching, const char *value, const char *why)
 {
@@ -156,7 +156,7 @@ static int refuse_result(struct patching *patching, const char *value, const cha
 	return e;
 }
 
-/* A strategic patch is told with what is wrong with its result. */
+/* The result of a strategic merge patch; the message shows the patch. */
 static int check_types(struct patching *patching, const json_t *object)
 {
 	CLEANUP(strbuf_done) struct strbuf shown = STRBUF_INIT;
@@ -167,7 +167,7 @@ static int check_types(struct patching *patching, const json_t *object)
 	return refuse_result(patching, shown.s, err);
 }
 
-/* Another patched object is decoded as a body is; what is wrong with it is told with all of it. */
+/* The results of other patches are decoded like a body; the message shows the whole result. */
 static int check_result(struct patching *patching, json_t *object)
 {
 	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT, version = STRBUF_INIT;
@@ -205,8 +205,8 @@ static int decode_strategic(struct patching *patching, json_t *object)
 	return check_result(patching, object);
 }
 
-/* What was applied is of the schema's types already; texts that stand for something else (base64,
- * times) and numbers of other sizes are found out when the result becomes the kind's own type. */
+/* An applied configuration has the schema's types already. Strings with a format (base64, times) and
+ * the sizes of numbers are checked only when the result is converted to the kind's Go type. */
 static int decode_applied(struct patching *patching, json_t *object)
 {
 	CLEANUP(strbuf_done) struct strbuf kind = STRBUF_INIT;
@@ -226,15 +226,14 @@ static int decode_applied(struct patching *patching, json_t *object)
 		api_namespace(patching->patch), api_name(patching->patch), kind.s, kind.s, err);
 }
 
-/* ---- the kinds of patches: how the result is made, and how it becomes an object of its kind ----
- */
+/* ---- the kinds of patches ---- */
 
 static const struct patch_type {
 	const char *media;
 	int (*make)(struct patching *p, const json_t *old, json_t **ret);
 	int (*decode)(struct patching *p, json_t *o); /* refuses values of wrong types */
 	bool built_in_only;
-	bool applies; /* makes objects that are not there, and manages fields itself */
+	bool applies; /* creates missing objects, and sets managedFields itself */
 } patch_types[] = {
 	{ "application/json-patch+json", make_json_patched, check_result, false, false },
 	{ "application/merge-patch+json", make_merged, check_result, false, false },
@@ -242,7 +241,7 @@ static const struct patch_type {
 	{ "application/apply-patch+yaml", make_applied, decode_applied, false, true },
 };
 
-/* The patched object, decoded: whichever way it was made, it is one that a body could hold. */
+/* The patched and decoded object: valid as the body of an update. */
 static int make_object(struct patching *patching, const json_t *old, json_t **ret)
 {
 	json_t *o;
@@ -259,7 +258,7 @@ static int make_object(struct patching *patching, const json_t *old, json_t **re
 	return 0;
 }
 
-/* What a custom resource is cannot be patched away. */
+/* A patch cannot change apiVersion and kind of a custom resource. */
 static int check_identity(struct patching *patching, const json_t *object)
 {
 	CLEANUP(strbuf_done) struct strbuf version = STRBUF_INIT, kind = STRBUF_INIT;
@@ -281,7 +280,7 @@ static int check_identity(struct patching *patching, const json_t *object)
 	return e;
 }
 
-/* A version in the result that is not the one read was put there by the patch. */
+/* A resourceVersion in the result other than the one read comes from the patch. */
 static int check_version(struct patching *patching, const json_t *object, uint64_t revision)
 {
 	const char *rv = api_resource_version(object);
@@ -320,7 +319,7 @@ static int change_object(struct patching *patching, const json_t *old, uint64_t 
 	return e;
 }
 
-/* Applying to what is not there makes it; other patches have nothing to change. 1: made. */
+/* Server-side apply creates a missing object; other patches refuse it. 1: created. */
 static int create_missing(struct patching *patching, json_t **ret)
 {
 	json_t *o;
@@ -355,7 +354,7 @@ static int try_patch(struct patching *patching, json_t **ret)
 
 /* ---- the request ---- */
 
-/* apiVersion and kind of what is applied. Its name is looked at in the result. */
+/* Checks apiVersion and kind of an applied configuration; its name is checked in the result. */
 static int check_config(struct patching *patching)
 {
 	const struct api_kind *k = patching->writing.resource->kind;
@@ -419,7 +418,7 @@ static int refuse_media_type(struct apiserver_request *req)
 		"application/merge-patch+json, application/apply-patch+yaml");
 }
 
-/* Unlike other bodies' types, those of patches are compared as they stand. */
+/* Content types of patches are compared with their case, unlike those of other bodies. */
 static bool is_media_type(const char *given, const char *type)
 {
 	struct slice rest = slice_of(given);

@@ -1,4 +1,5 @@
-/* Answers. */
+/* Writes objects and lists into the answer, in the form that the client accepts: JSON or YAML, as
+ * objects, Tables or metadata only. */
 #include "apiserver/verb/respond.h"
 
 #include <stdlib.h>
@@ -23,7 +24,7 @@ static void add_json(struct strbuf *out, const json_t *value, size_t flags)
 	IGNORE(json_dump_callback(value, add_text, out, flags)); /* the callback cannot fail */
 }
 
-/* YAML comes with its keys in order, as from the server. */
+/* YAML has sorted keys, as kube-apiserver writes it. */
 static void add_yaml(struct strbuf *out, const json_t *value)
 {
 	CLEANUP(freep) char *text = json_dumps(value, JSON_COMPACT | JSON_SORT_KEYS);
@@ -47,7 +48,7 @@ static void write_body(struct apiserver_request *req, unsigned status, const jso
 	strbuf_addc(&a->body, '\n');
 }
 
-/* The body is a text of JSON that was put together by hand; other forms need its tree. */
+/* Finishes a body that was written as JSON text; YAML and indented JSON are made from its tree. */
 static void finish_text_body(struct apiserver_request *req)
 {
 	struct apiserver_answer *a = req->answer;
@@ -165,7 +166,7 @@ void apiserver_listing_raw(struct apiserver_listing *listing, struct slice text)
 	strbuf_add_slice(&listing->items, apiserver_object_text_inner(listing->resource, text));
 }
 
-/* Items of built-in kinds do not say again what they are. */
+/* Items of lists of built-in kinds have no kind and apiVersion. */
 static void add_item(struct apiserver_listing *listing, const json_t *object)
 {
 	json_t *copy = json_copy((json_t *)(uintptr_t)object);
@@ -228,7 +229,7 @@ static void add_head(const struct apiserver_listing *listing, const json_t *meta
 
 const char apiserver_listing_close[] = "]}\n";
 
-/* Other forms need the tree of the whole. */
+/* Other forms need the whole tree. */
 bool apiserver_listing_flows(const struct apiserver_request *req)
 {
 	return req->call->method == HTTP_GET && req->accept.form == APISERVER_FORM_JSON &&

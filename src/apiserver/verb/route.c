@@ -1,4 +1,5 @@
-/* Paths, part by part. */
+/* Parses request paths into group, version, namespace, resource, name and subresource, and checks
+ * that the object in a body is the one that the path names. */
 #include "apiserver/verb/route.h"
 
 #include <stdio.h>
@@ -6,7 +7,7 @@
 
 #include "api/meta.h"
 
-/* Splits in place; the number of parts, or -1 when there are too many. Empty ones count. */
+/* Splits in place; the number of parts, empty ones included, or -1 when there are too many. */
 static int split_path(char *text, char *parts[APISERVER_PATH_PARTS_MAX])
 {
 	int n = 0;
@@ -23,7 +24,7 @@ static int split_path(char *text, char *parts[APISERVER_PATH_PARTS_MAX])
 	return n;
 }
 
-/* Parts that lead elsewhere, or nowhere. */
+/* Parts that no path of a resource has. */
 static bool is_dot_or_empty(const char *part)
 {
 	return part[0] == '\0' || strcmp(part, ".") == 0 || strcmp(part, "..") == 0;
@@ -41,7 +42,8 @@ static void look_up_group(struct apiserver_route *ret)
 	}
 }
 
-/* What follows group and version. A namespace is a place and a thing: /namespaces/NS/status. */
+/* Parses what follows group and version. /namespaces/NS/status is the subresource of a Namespace,
+ * not a resource inside it. */
 static bool parse_resource_parts(struct apiserver_route *ret, char **part, int len)
 {
 	if (len == 0)
@@ -86,7 +88,7 @@ bool apiserver_route_parse(const char *path, struct apiserver_route *ret)
 		odd += is_dot_or_empty(part[i]);
 	if (!parse_resource_parts(ret, part + skip, n - skip))
 		return false;
-	/* Such a name is told of where the kind is known; in other places there is nothing. */
+	/* A bad name is refused later, with the kind's message; other bad parts match no resource. */
 	if (odd == 0 ||
 	    (odd == 1 && ret->name != NULL && ret->name[0] != '\0' && is_dot_or_empty(ret->name)))
 		ret->resource = apiserver_resource_find(ret->group, ret->version, ret->plural);

@@ -1,4 +1,4 @@
-/* A path of the API into its parts:
+/* The parts of a request path:
  *
  *	/api/v1/namespaces/NS/configmaps/NAME		/apis/GROUP/VERSION/PLURAL/NAME/status */
 #pragma once
@@ -21,14 +21,13 @@ struct apiserver_route {
 	const char *ns;		 /* NULL: none in the path */
 	const char *name;	 /* NULL: the collection */
 	const char *subresource; /* "" or the part behind the name ("status", "log") */
-	const char *below;	 /* "" or what is behind that: "a/b" of pods/NAME/proxy/a/b */
-	bool custom; /* the group is one of our custom resources: a real server answers such
-			      paths by another part of itself */
+	const char *below;	 /* "" or what follows it: "a/b" of pods/NAME/proxy/a/b */
+	bool custom; /* the group has custom resources: kube-apiserver words refusals differently */
 	bool group_known;
 	char text[APISERVER_PATH_MAX_BYTES]; /* what the others point into */
 };
 
-/* False when it is no path of a resource at all (discovery, health, nonsense). */
+/* False when the path is no resource's (discovery, health, unknown). */
 bool apiserver_route_parse(const char *path, struct apiserver_route *ret);
 /* Refuses (400) an object whose namespace, or name if `name` is set, differs from the path's. */
 MUST_CHECK int apiserver_route_check_object(const struct apiserver_route *route,

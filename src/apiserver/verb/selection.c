@@ -1,4 +1,5 @@
-/* Selections. */
+/* Label and field selectors of lists and watches: parsing, the server's messages for invalid ones,
+ * and matching. */
 #include "apiserver/verb/selection.h"
 
 #include <string.h>
@@ -22,7 +23,7 @@ static bool is_known_field(const struct apiserver_resource *resource, const char
 	return false;
 }
 
-/* The server compares what its Go types hold: a boolean that is not there is false. */
+/* The server compares fields of Go structs, in which a missing boolean is false. */
 static bool is_boolean_field(const struct apiserver_resource *resource, const char *field)
 {
 	struct slice rest = slice_of(field);
@@ -79,7 +80,7 @@ static int check_value(struct slice value, struct apiserver_status *status)
 	return 0;
 }
 
-/* The server's words for the first term that is none. */
+/* Refuses a field selector with the server's message for its first invalid term. */
 static int refuse_field_selector(const char *text, struct apiserver_status *status)
 {
 	struct slice rest = slice_of(text);
@@ -152,7 +153,7 @@ void apiserver_selection_prefix(const struct apiserver_selection *selection,
 				const struct apiserver_resource *resource, const char *ns,
 				struct strbuf *out)
 {
-	/* A longer name is none, and would make no key. */
+	/* A longer name matches nothing and is too long for a key. */
 	bool known = selection->name != NULL && strlen(selection->name) <= NAME_MAX_BYTES &&
 		     (ns != NULL || !resource->kind->namespaced);
 	apiserver_key(out, resource->stored->kind, ns, known ? selection->name : NULL);

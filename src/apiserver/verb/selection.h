@@ -1,5 +1,4 @@
-/* Which objects a list or watch wants: label and field selectors together, with the server's words
- * for what is wrong with them. */
+/* The objects that a list or watch selects: its label and field selectors. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,19 +14,19 @@
 struct apiserver_selection {
 	struct arena arena;
 	struct api_selector label, field;
-	bool all;	  /* nothing is left out */
+	bool all;	  /* every object matches */
 	const char *name; /* the only name that can match, or NULL */
-	bool by_name;	  /* and all of that name match */
+	bool by_name;	  /* every object of that name matches */
 };
 
-/* Done with apiserver_selection_done, also after a refusal. */
+/* Free with apiserver_selection_done, also after a refusal. */
 MUST_CHECK int apiserver_selection_parse(const struct apiserver_resource *resource,
 					 const char *label, const char *field,
 					 struct apiserver_selection *ret,
 					 struct apiserver_status *status);
 void apiserver_selection_done(struct apiserver_selection *selection);
 bool apiserver_selection_match(const struct apiserver_selection *selection, const json_t *object);
-/* What the keys of all that can match begin with. */
+/* Appends the common prefix of the keys of all objects that can match. */
 void apiserver_selection_prefix(const struct apiserver_selection *selection,
 				const struct apiserver_resource *resource, const char *ns,
 				struct strbuf *out);

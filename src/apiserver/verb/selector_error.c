@@ -1,5 +1,5 @@
-/* What is wrong with a label selector, in the server's words: its lexer and its parser, without
- * what they build. */
+/* The server's message for an invalid label selector: a copy of Go's lexer and parser that builds
+ * nothing. All *_error functions append the message and return true when they find an error. */
 #include "apiserver/verb/selector_error.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@ struct words {
 	struct strbuf *out;
 };
 
-/* What a sign is; T_WORD: it is none. */
+/* The token of a sign; T_WORD for any other character. */
 static enum token token_of(char ch)
 {
 	static const struct {
@@ -44,7 +44,7 @@ static enum token token_of(char ch)
 	return T_WORD;
 }
 
-/* Takes the next token into t and lit. */
+/* Reads the next token into `token` and `lit`. */
 static void next_token(struct words *words)
 {
 	struct slice r = words->rest;
@@ -66,14 +66,14 @@ static void next_token(struct words *words)
 	words->rest = slice_from(r, n);
 }
 
-/* Always true: found something. */
+/* Always true, so that a caller can return it. */
 static bool report_found(struct words *words, const char *expected)
 {
 	strbuf_addf(words->out, "found '%.*s'%s", (int)words->lit.n, words->lit.p, expected);
 	return true;
 }
 
-/* The errors of a rule, on one line: "field: Invalid value: "x": a; b". */
+/* All errors of a rule on one line: `field: Invalid value: "x": a; b`. */
 static bool rule_error(struct words *words, apiserver_rule rule, const char *field,
 		       const char *text)
 {

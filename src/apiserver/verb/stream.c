@@ -1,4 +1,8 @@
-/* Streams and the filler. */
+/* Streams of watches and long lists, and the filler: one thread with a queue of the streams whose
+ * next piece is too expensive for the HTTP thread.
+ *
+ * A stream belongs to the HTTP thread, except while `filling` is set: then it is in the filler's
+ * queue or being filled, and the HTTP thread only waits to be woken. */
 #include "apiserver/verb/stream.h"
 
 #include <assert.h>
@@ -11,8 +15,7 @@
 
 enum {
 	FILLER_STACK_BYTES = 512 * 1024,
-	/* A buffer that has grown beyond this is given back when it is empty: most streams say
-	 * little for long. */
+	/* A larger buffer is freed when it is empty: most streams are idle most of the time. */
 	KEPT_BYTES = 8 * 1024,
 };
 
@@ -20,8 +23,8 @@ struct apiserver_filler {
 	pthread_t thread;
 	pthread_mutex_t lock; /* guards all below */
 	pthread_cond_t work, changed;
-	struct apiserver_stream *first, **end;
-	struct apiserver_stream *running;
+	struct apiserver_stream *first, **end; /* queue of streams to fill */
+	struct apiserver_stream *running; /* being filled, without the lock; not in the queue */
 	bool stop;
 };
 
@@ -36,9 +39,10 @@ static void enqueue_stream(struct apiserver_filler *filler, struct apiserver_str
 	pthread_cond_signal(&filler->work);
 }
 
-/* True: it has nothing yet, and wants another turn. */
+/* Produces one piece. True: there is nothing to send yet, the stream needs another turn. */
 static bool fill_stream(struct apiserver_stream *stream)
 {
+	assert(atomic_load(&stream->filling));
 	bool more = stream->ops->produce(stream, false);
 	if (more && stream->out.n == 0 && !stream->ended)
 		return true;
@@ -60,6 +64,7 @@ static void *run_filler(void *ctx)
 		f->first = s->next;
 		if (f->first == NULL)
 			f->end = &f->first;
+		assert(f->running == NULL);
 		f->running = s;
 		pthread_mutex_unlock(&f->lock);
 		bool again = fill_stream(s);
@@ -111,13 +116,14 @@ void apiserver_filler_free(struct apiserver_filler *filler)
 
 static void hand_to_filler(struct apiserver_stream *stream)
 {
+	assert(!atomic_load(&stream->filling));
 	atomic_store(&stream->filling, true);
 	pthread_mutex_lock(&stream->filler->lock);
 	enqueue_stream(stream->filler, stream);
 	pthread_mutex_unlock(&stream->filler->lock);
 }
 
-/* When it has returned, the filler does not know the stream. */
+/* When it has returned, the filler has no reference to the stream. */
 static void remove_from_filler(struct apiserver_stream *stream)
 {
 	struct apiserver_filler *f = stream->filler;
@@ -137,9 +143,10 @@ static void remove_from_filler(struct apiserver_stream *stream)
 
 /* ---- pulling ---- */
 
-/* The next piece. False: the filler makes it. */
+/* Produces the next piece, or nothing if there is none now. False: the filler will. */
 static bool refill_stream(struct apiserver_stream *stream)
 {
+	assert(stream->sent == stream->out.n);
 	if (stream->out.cap > KEPT_BYTES)
 		strbuf_done(&stream->out);
 	strbuf_reset(&stream->out);
@@ -193,7 +200,7 @@ void apiserver_stream_on_wake(struct apiserver_stream *stream, void (*wake)(void
 	pthread_mutex_unlock(&stream->lock);
 }
 
-/* ---- life ---- */
+/* ---- init and free ---- */
 
 void apiserver_stream_init(struct apiserver_stream *stream, struct apiserver_filler *filler,
 			   const struct apiserver_stream_ops *ops)

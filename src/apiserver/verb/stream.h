@@ -1,6 +1,7 @@
-/* Replies that come in pieces. They are pulled on the HTTP server's one thread, which must not
- * wait: what costs little is made there, what reads the disk or looks at many objects is made by
- * the filler, a thread that serves all streams in turn, a piece each. A stream holds one piece. */
+/* Answers that are sent in pieces: watches and long lists. The HTTP server's one thread pulls them
+ * and must not block: it produces cheap pieces itself; pieces that read the disk or check many
+ * objects are produced by the filler, a thread that serves all streams in turn. A stream buffers one
+ * piece. */
 #pragma once
 
 #include <pthread.h>
@@ -12,8 +13,7 @@
 #include "base/strbuf.h"
 
 enum {
-	/* A piece that the filler makes ends when it has so many bytes, or has looked at so many
-	 * objects. */
+	/* A piece of the filler ends after so many bytes, or so many objects read. */
 	APISERVER_PIECE_BYTES = 128 * 1024,
 	APISERVER_PIECE_ROWS = 512,
 };
@@ -22,26 +22,26 @@ struct apiserver_filler;
 struct apiserver_stream;
 
 struct apiserver_stream_ops {
-	/* Puts something into `out`, or sets `ended`, or leaves all as it is: nothing now,
-	 * apiserver_stream_woken will be called. True: it takes longer than `swift` allows, or than
-	 * others should wait for; it is called again by the filler, without `swift`. */
+	/* Appends to `out`, or sets `ended`, or does neither when there is nothing now;
+	 * apiserver_stream_woken is called later. True: not finished because that would take too
+	 * long; the filler calls it again. `swift`: called on the HTTP thread, must not block. */
 	bool (*produce)(struct apiserver_stream *s, bool swift);
-	/* When produce is not called any more. Whoever wakes it is stopped first, then
-	 * apiserver_stream_done, then all of it is freed. */
+	/* Frees the stream; produce is not called any more. It first stops whoever calls
+	 * apiserver_stream_woken, then calls apiserver_stream_done. */
 	void (*free)(struct apiserver_stream *s);
 };
 
-/* To be embedded, at the beginning. */
+/* To be embedded as the first member. */
 struct apiserver_stream {
 	const struct apiserver_stream_ops *ops;
 	struct apiserver_filler *filler;
 	struct strbuf out;
 	size_t sent;
-	bool ended;  /* what is in `out` is the last */
-	bool broken; /* and it is not complete */
+	bool ended;  /* `out` has the last piece */
+	bool broken; /* the stream ended before it was complete */
 
-	atomic_bool filling;	       /* all above is the filler's */
-	struct apiserver_stream *next; /* in its queue */
+	atomic_bool filling;	       /* the filler owns all members above */
+	struct apiserver_stream *next; /* in the filler's queue */
 
 	pthread_mutex_t lock; /* guards the three below */
 	void (*wake)(void *ctx);
@@ -50,12 +50,12 @@ struct apiserver_stream {
 };
 
 struct apiserver_filler *apiserver_filler_new(void);
-/* No stream may be left. NULL is fine. */
+/* All streams must have been freed. NULL is fine. */
 void apiserver_filler_free(struct apiserver_filler *filler);
 
 void apiserver_stream_init(struct apiserver_stream *stream, struct apiserver_filler *filler,
 			   const struct apiserver_stream_ops *ops);
-/* There may be something to produce; any thread. */
+/* Reports that there may be something to produce; any thread. */
 void apiserver_stream_woken(struct apiserver_stream *stream);
 /* For ops->free. */
 void apiserver_stream_done(struct apiserver_stream *stream);

@@ -1,5 +1,5 @@
-/* The ticker: a list of ticks, looked through whenever the earliest is due. There are as many as
- * watches, and each is due once a minute or less, so a list is enough. */
+/* The timer thread of watches: a list of ticks, searched whenever the earliest is due. Each watch has
+ * one tick, due once a minute or less, so a list is enough. */
 #include "apiserver/verb/ticker.h"
 
 #include <assert.h>
@@ -37,6 +37,7 @@ static uint64_t earliest_due(const struct apiserver_ticker *ticker)
 
 static void call_tick(struct apiserver_ticker *ticker, struct apiserver_tick *tick)
 {
+	assert(ticker->calling == NULL);
 	tick->at_ns = UINT64_MAX;
 	ticker->calling = tick;
 	pthread_mutex_unlock(&ticker->lock);
@@ -46,7 +47,7 @@ static void call_tick(struct apiserver_ticker *ticker, struct apiserver_tick *ti
 	pthread_cond_broadcast(&ticker->called);
 }
 
-/* One that is due, or NULL. */
+/* A tick that is due, or NULL. */
 static struct apiserver_tick *find_due(const struct apiserver_ticker *ticker, uint64_t now)
 {
 	for (struct apiserver_tick *k = ticker->ticks; k != NULL; k = k->next) {
@@ -140,6 +141,7 @@ void apiserver_tick_free(struct apiserver_tick *tick)
 	pthread_mutex_lock(&t->lock);
 	while (t->calling == tick)
 		pthread_cond_wait(&t->called, &t->lock);
+	assert(*tick->link == tick);
 	*tick->link = tick->next;
 	if (tick->next != NULL)
 		tick->next->link = tick->link;

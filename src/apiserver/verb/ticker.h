@@ -1,4 +1,4 @@
-/* One thread that calls back at given times: watches end and say that nothing has happened. */
+/* Timers of watches, for their end and their bookmarks: one thread that calls back at given times. */
 #pragma once
 
 #include <stdint.h>
@@ -7,11 +7,11 @@ struct apiserver_ticker;
 struct apiserver_tick;
 
 struct apiserver_ticker *apiserver_ticker_new(void);
-/* No tick may be left. NULL is fine. */
+/* All ticks must have been freed. NULL is fine. */
 void apiserver_ticker_free(struct apiserver_ticker *ticker);
 
-/* `fn` is called on the ticker's thread at `at_ns` (clock_mono_ns), then not again until the tick
- * is set anew. It must not wait. */
+/* `fn` is called once on the ticker's thread at the time of apiserver_tick_set (clock_mono_ns). It
+ * must not block. */
 struct apiserver_tick *apiserver_tick_new(struct apiserver_ticker *ticker, void (*fn)(void *ctx),
 					  void *ctx);
 void apiserver_tick_set(struct apiserver_tick *tick, uint64_t at_ns);

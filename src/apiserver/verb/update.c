@@ -1,4 +1,4 @@
-/* PUT: another version of an object, and for some kinds a new one. */
+/* PUT: replaces an object; of some kinds it also creates a missing one. */
 #include "apiserver/verb/update.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@
 
 enum { UPDATE_TRIES = 20 };
 
-/* Kinds of which a PUT makes objects that are not there. */
+/* Kinds of which a PUT creates missing objects. */
 static bool creates_missing(const struct apiserver_resource *resource)
 {
 	static const char *const kinds[] = { "Service", "Lease", "Event" };
@@ -37,7 +37,7 @@ static int refuse_missing_version(const struct apiserver_writing *writing, const
 	return e;
 }
 
-/* The body may say which object it means; the server tells of that in its store's words. */
+/* A uid in the body must be the object's. The server's message is that of its store. */
 static int check_uid(const struct apiserver_writing *writing, const json_t *old,
 		     const json_t *object)
 {
@@ -57,7 +57,7 @@ static int check_uid(const struct apiserver_writing *writing, const json_t *old,
 		place.s, want, api_uid(old));
 }
 
-/* Kinds of which an update must say what it has seen; of custom resources all. */
+/* Kinds whose updates need a resourceVersion; custom resources always do. */
 static bool needs_version(const struct apiserver_resource *resource)
 {
 	static const char *const kinds[] = { "Lease", "CustomResourceDefinition" };
@@ -78,7 +78,7 @@ static int check_version(const struct apiserver_writing *writing, uint64_t revis
 		       : apiserver_status_modified(writing->status, writing->resource, name);
 }
 
-/* One try; ERR_CONFLICT: somebody was faster. */
+/* One try. 1: created. ERR_CONFLICT: another write came in between. */
 static int try_update(const struct apiserver_writing *writing, const char *name, const json_t *body,
 		      uint64_t want, json_t **ret)
 {

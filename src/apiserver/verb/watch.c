@@ -1,8 +1,9 @@
-/* WATCH: a stream of events, made one at a time when somebody takes them, so that a slow client
- * costs a buffer of one event. First the state (where it is asked for), read page by page at one
- * revision; then what happened behind it. */
+/* Watches: a stream of events, each produced when the client reads it, so that a slow client costs
+ * the buffer of one event. First the present state, if the client wants it, read page by page at one
+ * revision; then the changes after that revision. */
 #include "apiserver/verb/watch.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,9 +23,9 @@
 #include "base/rng.h"
 
 enum {
-	/* Events looked at in vain while others wait; more are left to the filler. */
+	/* Events that may be skipped on the HTTP thread; more are left to the filler. */
 	SWIFT_EVENTS = 32,
-	TIMEOUT_MIN_S = 1800, /* where the client names none, it is drawn from here to twice that */
+	TIMEOUT_MIN_S = 1800, /* without timeoutSeconds: random, between this and twice this */
 	BOOKMARK_DEFAULT_S = 60,
 	LAST_BOOKMARK_S = 2, /* before the end */
 };
@@ -41,12 +42,12 @@ struct watching {
 	struct apiserver_watch *watch;
 	bool first; /* the next event is the first one */
 
-	bool initial; /* the state is still being told */
-	bool tell_end;
-	size_t rows; /* of the page */
-	bool cut;    /* it ended before the state did */
-	struct strbuf after;
-	uint64_t at; /* revision of the state, later of the latest event */
+	bool initial;	       /* the state is still being sent */
+	bool mark_initial_end; /* send a bookmark after the state */
+	size_t rows;	       /* read for the present page of the state */
+	bool cut;	       /* the page ended before the state did */
+	struct strbuf after;   /* last key read */
+	uint64_t at;	       /* revision of the state, later of the latest event */
 
 	bool bookmarks;
 	uint64_t end_ns, bookmark_ns; /* when the next is due */
@@ -109,13 +110,13 @@ static bool is_raw(const struct watching *watch)
 	       apiserver_object_is_stored_form(watch->resource);
 }
 
-/* Does the key say all that the selectors ask? */
+/* Whether the key alone decides if an object is selected. */
 static bool is_selected_by_key(const struct watching *watch)
 {
 	return watch->selection.all || watch->selection.by_name;
 }
 
-/* Is it of interest, told by its text? The tree too where it had to be made. */
+/* Whether the stored object is selected. *ret: its tree if it had to be parsed, else NULL. */
 static bool is_selected(const struct watching *watch, struct slice text, json_t **ret)
 {
 	*ret = NULL;
@@ -142,8 +143,8 @@ static bool has_other_name(const struct watching *watch, const char *key)
 	       strcmp(strrchr(key, '/') + 1, watch->selection.name) != 0;
 }
 
-/* An object that ceases to match is deleted to this watcher: it sees the last one that did, with
- * the revision of the change. */
+/* Adds the event for a change. An object that no longer matches the selectors is DELETED for this
+ * watcher: it gets the last state that matched, with the revision of the change. */
 static void add_change(struct watching *watch, const struct apiserver_event *event)
 {
 	json_t *now, *was = NULL;
@@ -206,6 +207,7 @@ static void watch_woken(void *ctx);
 
 static void start_store_watch(struct watching *watch)
 {
+	assert(!watch->initial && watch->watch == NULL);
 	int e = apiserver_watch_new(watch->api->store, watch->prefix.s, watch->at, watch_woken,
 				    watch, &watch->watch);
 	if (e < 0)
@@ -217,6 +219,7 @@ static void add_state_page(struct watching *watch)
 	struct apiserver_range range = { .prefix = watch->prefix.s,
 					 .after = watch->after.n != 0 ? watch->after.s : NULL,
 					 .at = watch->at };
+	assert(watch->initial && watch->watch == NULL);
 	watch->rows = 0;
 	watch->cut = false;
 	int e = apiserver_store_list(watch->api->store, &range, add_row, watch, &watch->at, NULL);
@@ -225,7 +228,7 @@ static void add_state_page(struct watching *watch)
 	if (e < 0 || watch->cut)
 		return;
 	watch->initial = false;
-	if (watch->tell_end)
+	if (watch->mark_initial_end)
 		add_bookmark(watch, true);
 	start_store_watch(watch);
 }
@@ -247,7 +250,7 @@ static uint64_t bookmark_after(const struct watching *watch, uint64_t now)
 	return last > now ? MIN(now + every, last) : now + every;
 }
 
-/* Looks at the clock when there is nothing else to tell. */
+/* Ends the watch or adds a bookmark if one of these is due. */
 static void check_clock(struct watching *watch)
 {
 	uint64_t now = clock_mono_ns();
@@ -264,7 +267,7 @@ static void check_clock(struct watching *watch)
 
 /* ---- producing ---- */
 
-/* Events until one is told. True: not all was looked at. */
+/* Adds the next change that is selected, if any. True: changes are left to check. */
 static bool add_next_change(struct watching *watch, bool swift)
 {
 	const struct apiserver_event *e;
@@ -286,7 +289,7 @@ static bool add_next_change(struct watching *watch, bool swift)
 			add_change(watch, e);
 		else if (r < 0)
 			watch->stream.ended =
-				true; /* it fell behind: it may come back at its version */
+				true; /* too far behind: the client resumes at its version */
 		if (r != 0)
 			continue;
 		watch->at = MAX(watch->at, at);
@@ -303,7 +306,7 @@ static bool produce_events(struct apiserver_stream *stream, bool swift)
 			add_state_page(s);
 		return swift || s->initial;
 	}
-	/* Also where something happens all the time. */
+	/* Also when there are always changes to send. */
 	if (clock_mono_ns() >= s->end_ns)
 		stream->ended = true;
 	if (add_next_change(s, swift))
@@ -372,7 +375,7 @@ static struct watching *watching_new(struct apiserver_request *req,
 	return s;
 }
 
-/* From which revision, and with the state first? */
+/* Sets the first revision, and whether the state comes first. */
 static int set_start(struct apiserver_request *req, struct watching *watch,
 		     const struct apiserver_list_options *options)
 {
@@ -388,14 +391,13 @@ static int set_start(struct apiserver_request *req, struct watching *watch,
 			apiserver_resource_version_error(options->resource_version));
 	}
 	watch->initial = options->initial_events == 1 || (options->initial_events < 0 && rv == 0);
-	watch->tell_end = options->initial_events == 1 && options->bookmarks;
+	watch->mark_initial_end = options->initial_events == 1 && options->bookmarks;
 	if (!watch->initial) {
 		watch->at = rv != 0 ? rv : apiserver_store_revision(req->api->store);
 		start_store_watch(watch);
 	} else if (apiserver_resource_version_wait(req->api, rv, req->status) < 0) {
-		add_error(
-			watch,
-			req->status); /* 200 and an event, as for all that is wrong with versions */
+		/* 200 and an ERROR event, as for all errors about versions. */
+		add_error(watch, req->status);
 		watch->initial = false;
 	}
 	return 0;
@@ -417,7 +419,7 @@ int apiserver_verb_watch(struct apiserver_request *req,
 		apiserver_stream_free(&s->stream);
 		return e;
 	}
-	/* A small state needs nobody else. */
+	/* A small state is complete after the first page, without the filler. */
 	if (s->initial)
 		add_state_page(s);
 	set_tick(s);

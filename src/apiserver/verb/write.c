@@ -1,5 +1,5 @@
-/* The write. In the order of the server: what it gives, what is wrong, what is taken from outside,
- * storing. */
+/* One write of an object, in the API server's order: defaulting, field ownership, validation,
+ * admission (addresses and ports), storage. */
 #include "apiserver/verb/write.h"
 
 #include <stdio.h>
@@ -62,7 +62,7 @@ void apiserver_write_uid(json_t *meta)
 	json_object_set_new(meta, "uid", json_string(text));
 }
 
-/* Characters that make no words. */
+/* As in Kubernetes, from characters that cannot spell words. */
 static void generate_name(json_t *meta, const char *base)
 {
 	static const char chars[] = "bcdfghjklmnpqrstvwxz2456789";
@@ -82,7 +82,7 @@ static bool begins_to_count(const struct apiserver_resource *resource, const jso
 		       : true;
 }
 
-/* What the server alone decides of a new object. */
+/* Fields of a new object that only the server sets. */
 static void set_system_fields(const struct apiserver_writing *writing, json_t *object)
 {
 	static const char *const not_yours[] = { "deletionTimestamp", "deletionGracePeriodSeconds",
@@ -99,7 +99,7 @@ static void set_system_fields(const struct apiserver_writing *writing, json_t *o
 	apiserver_write_uid(meta);
 }
 
-/* Is there a namespace to put it in? */
+/* Checks that the namespace exists and is not being deleted. */
 static int check_namespace(const struct apiserver_writing *writing, const json_t *object)
 {
 	const struct apiserver_resource *namespaces =
@@ -121,7 +121,7 @@ static int check_namespace(const struct apiserver_writing *writing, const json_t
 	return e;
 }
 
-/* ---- what is wrong ---- */
+/* ---- validation and admission ---- */
 
 static void check_registered(const struct apiserver_writing *writing, const json_t *object,
 			     const json_t *old, struct api_errors *errs)
@@ -160,7 +160,7 @@ static int check_object(const struct apiserver_writing *writing, const struct ap
 	return refuse_fields(writing, object, &errs);
 }
 
-/* A write that is tried again warns once: of what was stored. */
+/* Called once per write, after it was stored, even if it was tried several times. */
 static void add_warnings(const struct apiserver_writing *writing, const json_t *object)
 {
 	if (writing->warnings != NULL && writing->subresource[0] == '\0')
@@ -249,7 +249,7 @@ static int refuse_existing(const struct apiserver_writing *writing, const char *
 	return apiserver_status_already_exists(writing->status, writing->resource, name, deleting);
 }
 
-/* One try: ERR_DUPLICATE when the name is taken. */
+/* One try. ERR_DUPLICATE: the name is taken. */
 static int store_new(const struct apiserver_writing *writing, const struct apiserver_env *env,
 		     json_t *object)
 {
@@ -274,13 +274,13 @@ static int store_new(const struct apiserver_writing *writing, const struct apise
 	return e < 0 ? apiserver_status_store_failed(writing->status, e) : 0;
 }
 
-/* *ret is a new reference: `object` itself where apply has made its managedFields already,
- * otherwise a copy that has them. */
-static int set_managers(const struct apiserver_writing *writing, unsigned left, const json_t *old,
+/* *ret is a new reference: `object` itself if apply has set its managedFields already, otherwise a
+ * copy with managedFields. */
+static int set_managers(const struct apiserver_writing *writing, unsigned unset, const json_t *old,
 			json_t *object, json_t **ret)
 {
 	if (!writing->applied)
-		return apiserver_field_managers_update(writing, left, old, object, ret);
+		return apiserver_field_managers_update(writing, unset, old, object, ret);
 	*ret = json_incref(object);
 	return 0;
 }
@@ -295,9 +295,9 @@ static int make_new(const struct apiserver_writing *writing, const struct apiser
 		json_object_del(object, "status");
 	if (begins_to_count(writing->resource, object))
 		json_object_set_new(apiserver_object_meta(object), "generation", json_integer(1));
-	const unsigned left = apiserver_field_managers_unset(writing->resource, object);
+	const unsigned unset = apiserver_field_managers_unset(writing->resource, object);
 	apiserver_prepare(writing->resource, env, object, NULL);
-	int e = set_managers(writing, left, NULL, object, &with);
+	int e = set_managers(writing, unset, NULL, object, &with);
 	if (e == 0)
 		e = check_object(writing, env, with, NULL);
 	if (e == 0 && has_version)
@@ -347,7 +347,7 @@ static void copy_member(json_t *to, const json_t *from, const char *key)
 		json_object_del(to, key);
 }
 
-/* Metadata that an update cannot change, whatever it says. */
+/* Restores the metadata that an update cannot change. */
 static void keep_metadata(json_t *object, const json_t *old)
 {
 	json_t *meta = apiserver_object_meta(object);
@@ -431,12 +431,12 @@ static int make_change(const struct apiserver_writing *writing, const struct api
 	if (writing->subresource[0] == '\0' && !writing->resource->built_in &&
 	    writing->resource->status)
 		copy_member(object, old, "status");
-	const unsigned left = apiserver_field_managers_unset(writing->resource, object);
+	const unsigned unset = apiserver_field_managers_unset(writing->resource, object);
 	if (writing->subresource[0] == '\0')
 		apiserver_prepare(writing->resource, env, object, old);
 	else
 		apiserver_prepare_status(writing->resource, object, old);
-	int e = set_managers(writing, left, old, object, &with);
+	int e = set_managers(writing, unset, old, object, &with);
 	if (e == 0) {
 		count_generation(writing, with, old);
 		e = check_object(writing, env, with, old);
@@ -466,7 +466,7 @@ int apiserver_write_change(const struct apiserver_writing *writing, const json_t
 	if (e < 0 || writing->dry_run)
 		undo_admission(writing, &env, with, old);
 	else
-		undo_admission(writing, &env, old, with); /* what it had and has no more */
+		undo_admission(writing, &env, old, with); /* releases what only `old` had */
 	if (e < 0) {
 		json_decref(with);
 		return e == ERR_CONFLICT ? e : apiserver_status_store_failed(writing->status, e);
