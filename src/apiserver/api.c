@@ -1,4 +1,4 @@
-/* The API as a whole: its parts made and taken down, and the few things all verbs need. */
+/* Creates and frees the API: configuration, allocator, timers, streams and controllers. */
 #include "apiserver/api.h"
 
 #include <stdlib.h>

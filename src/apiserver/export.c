@@ -1,5 +1,5 @@
-/* All objects as YAML documents, so that they can be applied elsewhere: what others need comes
- * first, and what only this system knows (versions, uids) is left out. */
+/* Exports all objects as YAML documents that can be applied to another cluster: kinds that others
+ * depend on come first, and fields that only this server sets (uid, resourceVersion) are left out. */
 #include "apiserver/export.h"
 
 #include <string.h>
@@ -28,8 +28,8 @@ static bool is_among(const char *const *names, size_t len, const char *name)
 	return false;
 }
 
-/* Owners are referred to by uid, which other objects get: their dependents come back without, or
- * they would be collected at once. */
+/* ownerReferences have uids, which change elsewhere: they are left out, or the dependents would be
+ * garbage-collected at once. */
 static int add_row(void *ctx, const struct apiserver_row *row)
 {
 	static const char *const ours[] = { "resourceVersion",	 "uid",

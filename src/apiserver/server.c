@@ -1,4 +1,5 @@
-/* Parts are started from the disk upwards, and stopped the other way. */
+/* Starts and stops the embedded API: store, file modes, tokens and certificates, API, HTTPS, and the
+ * thread that renews certificates. Stopping goes the other way. */
 #include "apiserver/server.h"
 
 #include <errno.h>
@@ -28,7 +29,7 @@
 enum {
 	NAMES_MAX = 16,
 	RENEW_EVERY_S = 3600,
-	/* How often the clock is looked at, and by how much it must have been moved. */
+	/* How often the wall clock is checked, and which jump makes certificates be checked. */
 	CLOCK_EVERY_S = 5,
 	CLOCK_MOVED_S = 60,
 	CONNECTIONS_MAX = 6000,
@@ -37,7 +38,7 @@ enum {
 };
 
 struct apiserver_server {
-	struct apiserver_server_conf conf; /* texts are borrowed only while it starts */
+	struct apiserver_server_conf conf; /* its texts are valid only while the server starts */
 	char *dir, *url, *kubeconfig, *system_kubeconfig;
 	char *name[NAMES_MAX + 1]; /* NULL-terminated */
 	struct apiserver_store *store;
@@ -50,7 +51,7 @@ struct apiserver_server {
 	struct apiserver_health health[2];
 	struct apiserver_http_front http_front;
 	struct http_service *http;
-	int64_t clock_offset_s; /* when certificates were looked at first */
+	int64_t clock_offset_s; /* when certificates were checked first */
 
 	pthread_t renewal;
 	bool renewal_runs;
@@ -59,7 +60,7 @@ struct apiserver_server {
 	bool stopping;
 };
 
-/* --- behind the front --- */
+/* --- what the HTTP front calls --- */
 
 static void serve_call(void *ctx, const struct apiserver_call *call, struct apiserver_answer *ret)
 {
@@ -101,7 +102,7 @@ static void set_up_front(struct apiserver_server *server)
 
 /* --- names and addresses --- */
 
-/* What clients on this machine connect to: an address, which all addresses are not. */
+/* The address by which clients on this machine connect: loopback if all addresses are listened on. */
 static void format_reachable(const union net_addr *listen, char ip[NET_ADDR_TEXT_MAX])
 {
 	size_t n;
@@ -121,7 +122,7 @@ static int set_names(struct apiserver_server *server, char *err, size_t err_n)
 	char ip[NET_ADDR_TEXT_MAX];
 	size_t n = 0;
 	if (net_addr_parse(slice_of(c->listen), &a) < 0) {
-		snprintf(err, err_n, "'%s' is no address to listen on, such as 127.0.0.1:8054",
+		snprintf(err, err_n, "'%s' is not an address to listen on, such as 127.0.0.1:8054",
 			 c->listen);
 		return ERR_PARSE;
 	}
@@ -148,7 +149,7 @@ static int explain_listen(const char *listen, int code, char *err, size_t err_n)
 			 listen);
 	else if (code == -EACCES)
 		snprintf(err, err_n,
-			 "cannot listen on %s: no right to use this port; choose one above 1023",
+			 "cannot listen on %s: permission denied; choose a port above 1023",
 			 listen);
 	else if (code == -EADDRNOTAVAIL)
 		snprintf(err, err_n, "cannot listen on %s: this machine has no such address",
@@ -198,7 +199,7 @@ static void renew_and_report(struct apiserver_server *server)
 
 struct clock_watch {
 	uint64_t due_ns;  /* of the next renewal */
-	int64_t offset_s; /* of the wall's clock from the other, which nobody sets */
+	int64_t offset_s; /* of the wall clock from the monotonic clock */
 };
 
 static int64_t clock_offset_s(void)
@@ -206,7 +207,7 @@ static int64_t clock_offset_s(void)
 	return (int64_t)(clock_wall_ns() / NS_PER_S) - (int64_t)(clock_mono_ns() / NS_PER_S);
 }
 
-/* Certificates are good by the wall's clock: one that is set right may be past their end. */
+/* Certificates expire by the wall clock: after it was corrected, they may have expired. */
 static bool is_due(struct clock_watch *watch)
 {
 	int64_t offset_s = clock_offset_s(), moved_s = offset_s - watch->offset_s;
@@ -255,7 +256,7 @@ static int start_renewal(struct apiserver_server *server, char *err, size_t err_
 
 /* --- start and stop --- */
 
-/* Only where the store is ours: whatever else lies there is left as it is. */
+/* After the store was opened: in any other directory no file is touched. */
 static int restrict_files(struct apiserver_server *server, char *err, size_t err_n)
 {
 	(void)err;
@@ -295,7 +296,7 @@ static int open_api(struct apiserver_server *server, char *err, size_t err_n)
 	union net_addr at;
 	char ip[NET_ADDR_TEXT_MAX];
 	size_t n;
-	/* A port that is not known yet, or all addresses, make no endpoint. */
+	/* Without a fixed port, or with all addresses, there is no endpoint to publish. */
 	if (net_addr_parse(slice_of(c->listen), &at) == 0 && c->listen[0] != ':' &&
 	    net_addr_port(&at) != 0) {
 		net_addr_ip_str(&at, ip);
@@ -307,11 +308,11 @@ static int open_api(struct apiserver_server *server, char *err, size_t err_n)
 	return apiserver_api_new(&api, &server->api, err, err_n);
 }
 
-/* Connections: of those with a token, of those without, and how many of the first may be watches,
- * so that requests have room beside them. Where few files may be open they are fewer. */
+/* Limits of connections with a token, of those without, and of watches among the first, so that other
+ * requests have room. All are lower where few files may be open. */
 static void set_limits(struct apiserver_server *server, struct http_service_conf *http)
 {
-	unsigned long files = net_raise_file_limit() / 2; /* others in the process need some */
+	unsigned long files = net_raise_file_limit() / 2; /* the rest of the process needs some */
 	unsigned max = (unsigned)MIN(files, (unsigned long)CONNECTIONS_MAX + UNKNOWN_MAX);
 	http->max_unknown = MAX(MIN(max / 8, (unsigned)UNKNOWN_MAX), 1);
 	http->max_connections = MAX(MIN(max - http->max_unknown, (unsigned)CONNECTIONS_MAX), 1);

@@ -232,7 +232,7 @@ static void refusals(void **state)
 	assert_int_equal(apiserver_server_start(&other.conf, &s, other.err, sizeof(other.err)),
 			 ERR_PARSE);
 	assert_string_equal(other.err,
-			    "'nowhere' is no address to listen on, such as 127.0.0.1:8054");
+			    "'nowhere' is not an address to listen on, such as 127.0.0.1:8054");
 	apiserver_server_stop(r.server);
 	remove_dir(r.dir);
 	/* No place for files. */

@@ -1,4 +1,5 @@
-/* Written beside, synced, then put in place by one rename. */
+/* Reads and writes small secret files. A write goes to a temporary file, which is synced and then
+ * renamed, so that a crash leaves the old or the new content. */
 #include "apiserver/access/atomic_file.h"
 
 #include <errno.h>
@@ -56,7 +57,7 @@ int apiserver_atomic_file_write(const char *dir, const char *name, struct slice 
 {
 	CLEANUP(freep) char *path = xasprintf("%s/%s", dir, name);
 	CLEANUP(freep) char *temp = xasprintf("%s/.%s.new", dir, name);
-	/* One that a crash left may have any mode. */
+	/* A file left by a crash may have any mode. */
 	unlink(temp);
 	int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
 	int r = fd < 0 ? -errno : write_all(fd, text);

@@ -1,4 +1,5 @@
-/* What is due when, and where it is kept. */
+/* The API server's own CA and serving certificate: when they are renewed, and how they are stored in
+ * the data directory. */
 #include "apiserver/access/ca.h"
 
 #include <string.h>
@@ -16,9 +17,9 @@ enum {
 	CA_OVERLAP_DAYS = 365,
 	CERT_DAYS = 365,
 	NAMES_MAX = 32,
-	/* A clock may be wrong when a machine starts, and be corrected later. What is made then
-	 * holds before and after: it begins no later than the first (2020), and lasts as if it had
-	 * been made no earlier than the second (2026). */
+	/* The clock may be wrong when a machine starts, and be corrected later. Certificates created
+	 * meanwhile must be valid before and after: they begin no later than EARLIEST_S (2020) and
+	 * last as if created no earlier than RELEASED_S (2026). */
 	EARLIEST_S = 1577836800,
 	RELEASED_S = 1767225600,
 };
@@ -56,7 +57,7 @@ void apiserver_ca_done(struct apiserver_ca *ca)
 	}
 }
 
-/* --- files: a certificate and its key are one, so that none is without the other --- */
+/* --- files: certificate and key are in one file, so that they always match --- */
 
 static int load_pem(const char *dir, const char *name, struct strbuf *cert, struct strbuf *key,
 		    char *err, size_t err_n)
@@ -67,7 +68,7 @@ static int load_pem(const char *dir, const char *name, struct strbuf *cert, stru
 	int r = apiserver_atomic_file_read(dir, name, &text, err, err_n);
 	if (r < 0)
 		return r == ERR_NOTFOUND ? 0 : r;
-	/* The key's block is the last one. */
+	/* The key is the last PEM block. */
 	const char *at = key != NULL ? strstr(text.s, "PRIVATE KEY-----") : NULL;
 	while (at != NULL && at > text.s && at[-1] != '\n')
 		at--;
@@ -101,9 +102,9 @@ static int write_pem(const char *dir, const char *name, const struct strbuf *cer
 	return r;
 }
 
-/* --- when --- */
+/* --- validity --- */
 
-/* Good now and for at least `left_s` more. */
+/* Valid now and for at least `left_s` more. */
 static bool is_valid_for(const struct strbuf *pem, uint64_t now_s, uint64_t left_s)
 {
 	struct net_certinfo i;
@@ -125,7 +126,7 @@ static bool is_cert_usable(const struct apiserver_ca *ca, const char *const *nam
 	return true;
 }
 
-/* --- what is made --- */
+/* --- creation --- */
 
 static uint64_t not_before_of(uint64_t now_s)
 {
@@ -145,7 +146,7 @@ static int make_ca(struct apiserver_ca *ca, const char *dir, uint64_t now_s, cha
 				 .ca = true,
 				 .not_before_s = not_before_of(now_s),
 				 .not_after_s = not_after_of(now_s, CA_DAYS) };
-	/* Whoever trusts the old one goes on doing so until it ends. */
+	/* Clients with the old CA stay able to connect until it expires. */
 	bool keeps_old = is_valid_for(&ca->ca_cert, MAX(now_s, (uint64_t)EARLIEST_S), 0);
 	strbuf_reset(&ca->old_ca_cert);
 	if (keeps_old)
@@ -187,7 +188,7 @@ int apiserver_ca_renew(struct apiserver_ca *ca, const struct apiserver_ca_conf *
 		names[n++] = conf->names[i];
 	int r = load_all(ca, conf->dir, err, err_n);
 	bool changed = false;
-	/* By a clock that is further back nothing is judged. */
+	/* A clock before EARLIEST_S is wrong: validity is not checked against it. */
 	uint64_t judged_s = MAX(now_s, (uint64_t)EARLIEST_S);
 	if (r == 0 && (ca->ca_key.n == 0 ||
 		       !is_valid_for(&ca->ca_cert, judged_s, CA_OVERLAP_DAYS * (uint64_t)DAY_S))) {
@@ -197,7 +198,7 @@ int apiserver_ca_renew(struct apiserver_ca *ca, const struct apiserver_ca_conf *
 	if (r == 0 && !is_cert_usable(ca, names, judged_s)) {
 		r = make_cert(ca, conf->dir, names, now_s, err, err_n);
 		changed = true;
-		/* A key that is not the authority's: both are made anew. */
+		/* The CA's key does not match its certificate: both are replaced. */
 		if (r == ERR_PARSE || (r == 0 && !is_cert_usable(ca, names, judged_s))) {
 			r = make_ca(ca, conf->dir, now_s, err, err_n);
 			if (r == 0)

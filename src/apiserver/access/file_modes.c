@@ -1,4 +1,5 @@
-/* One look at the start; files that are made later get the right mode. */
+/* Closes the files of a data directory to other users. Runs once at the start; files created later
+ * have the right mode. */
 #include "apiserver/access/file_modes.h"
 
 #include <errno.h>
@@ -13,7 +14,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 
-/* Not ca.crt, which is for everybody to trust. */
+/* Not ca.crt, which is public. */
 static const struct {
 	const char *name, *advice;
 } files[] = {
@@ -32,7 +33,7 @@ static const struct {
 	{ "store.lock", "" },
 };
 
-/* The mode it had, when that was changed; else 0. -errno.
+/* The old mode if it was changed, else 0. -errno.
  * The file is opened with O_PATH: closing any other descriptor of store.db or its -shm would drop
  * the POSIX locks that SQLite holds in this process, and the next process that opens the database
  * would truncate the memory that is mapped here. */
@@ -53,8 +54,8 @@ static int restrict_file(const char *path)
 	return r;
 }
 
-/* Whoever may write the directory may put other files in place of those in it. With the sticky bit
- * nobody can; a group is there on purpose. */
+/* A user who may write the directory may replace its files, unless it has the sticky bit. Write
+ * permission of the group is kept: it was given on purpose. */
 static void restrict_dir(const char *dir, void (*trouble)(void *ctx, const char *text), void *ctx)
 {
 	struct stat st;
@@ -71,7 +72,7 @@ static void restrict_dir(const char *dir, void (*trouble)(void *ctx, const char 
 					  "be changed: %s",
 					  dir, err_str(r))
 			      : xasprintf("'%s' could be written by everybody (mode %03o); its "
-					  "mode is %03o now; look whether its files are yours",
+					  "mode is %03o now; check that its files are yours",
 					  dir, (unsigned)(st.st_mode & 07777), (unsigned)closed);
 		if (trouble != NULL)
 			trouble(ctx, text);

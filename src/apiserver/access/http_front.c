@@ -1,4 +1,5 @@
-/* A request's way: its token, then what is served without an API, then the API. */
+/* HTTP handlers of the embedded API. A request passes its token's check, then health, metrics and
+ * discovery, then authorization and the API; the answer's headers and streams are mapped to HTTP. */
 #include "apiserver/access/http_front.h"
 
 #include <assert.h>
@@ -32,7 +33,7 @@ static void count_request(const struct http_request *req, unsigned status)
 {
 	char code[12];
 	snprintf(code, sizeof(code), "%u", status);
-	/* Methods that are none have one name: clients may not make up series. */
+	/* Unknown methods share one label: clients must not be able to create series. */
 	const char *method = req->method == HTTP_OTHER ? "other" : req->method_text;
 	metrics_add(metrics_get(&requests_total, (const char *const[]){ method, code }), 0, 1);
 }
@@ -94,7 +95,7 @@ static void add_headers(struct http_answer *out, const struct apiserver_answer *
 struct watch {
 	const struct apiserver_backend *backend;
 	struct apiserver_stream *stream;
-	atomic_uint *count; /* it counts here; NULL: it is a long list */
+	atomic_uint *count; /* of open watches; NULL: this is a long list */
 };
 
 static ssize_t watch_pull(void *ctx, char *buf, size_t len)
@@ -136,7 +137,7 @@ static void add_stream(struct apiserver_http_front *front, struct http_answer *o
 	w->backend->on_wake(w->stream, wake_stream, out->handle);
 }
 
-/* As kube-apiserver says it; clients come back after the time. */
+/* 429 as from kube-apiserver; clients retry after the given time. */
 static void refuse_busy(struct apiserver_answer *ret, const char *message)
 {
 	struct apiserver_status status = APISERVER_STATUS_INIT;
@@ -145,8 +146,7 @@ static void refuse_busy(struct apiserver_answer *ret, const char *message)
 	ret->retry_after_s = 1;
 }
 
-/* A watch stays for up to an hour: without a limit they would take the connections of all others.
- */
+/* A watch lasts up to an hour: without a limit, watches would use up all connections. */
 static void limit_watches(struct apiserver_http_front *front, struct apiserver_answer *ret)
 {
 	unsigned max = front->max_watches != 0 ? front->max_watches : APISERVER_WATCHES_MAX;
@@ -158,7 +158,7 @@ static void limit_watches(struct apiserver_http_front *front, struct apiserver_a
 	refuse_busy(ret, "too many watches are open: try again later");
 }
 
-/* --- health and metrics: no API is needed for them --- */
+/* --- health and metrics, served without the API --- */
 
 static bool always_ok(void *ctx, struct strbuf *why)
 {
@@ -171,7 +171,7 @@ struct health_question {
 	const char *what; /* "readyz" */
 	const char *only; /* one check by its name, or "" for all */
 	bool verbose;
-	bool known; /* who asks may hear the reasons */
+	bool known; /* the client has a token: reasons may be shown */
 };
 
 static void add_check(const struct apiserver_health *health, bool known, bool *all_ok,
@@ -186,7 +186,7 @@ static void add_check(const struct apiserver_health *health, bool known, bool *a
 	*all_ok &= ok;
 }
 
-/* False when there is no check of the name. */
+/* False when there is no check of this name. */
 static bool check_health(const struct apiserver_http_front *front,
 			 const struct health_question *question, struct apiserver_answer *ret)
 {
@@ -249,7 +249,7 @@ static bool serve_metrics(const struct http_request *req, struct apiserver_answe
 	return true;
 }
 
-/* --- the way --- */
+/* --- the path of a request --- */
 
 static const char *header_of(const struct http_request *req, const char *name)
 {
@@ -257,7 +257,7 @@ static const char *header_of(const struct http_request *req, const char *name)
 	return value != NULL ? value : "";
 }
 
-/* What anybody may ask: they are how one finds out whether the server is there. */
+/* Paths without authentication: clients probe them to find the server. */
 static bool is_public_path(const struct http_request *req)
 {
 	static const char *const paths[] = { "/version", "/version/" };
@@ -268,13 +268,13 @@ static bool is_public_path(const struct http_request *req)
 	return false;
 }
 
-/* False: refused, and `ret` says why. */
+/* False: refused, and `ret` is the answer. */
 static bool check_access(const struct apiserver_call *call, struct apiserver_answer *ret)
 {
 	struct apiserver_attributes *w = xcalloc(1, sizeof(*w));
 	bool is_resource = apiserver_authorize_read_call(call, w);
 	bool may = is_resource && apiserver_authorize(call->who, &w->action);
-	/* Methods without a verb are refused where they are looked at. */
+	/* Methods without a verb are refused by the API itself. */
 	may |= is_resource && *w->action.verb == '\0';
 	if (!is_resource)
 		apiserver_answer_no_such_page(ret);
@@ -325,7 +325,8 @@ static void serve_known(const struct apiserver_http_front *front, const struct h
 	serve_api(front, &c, ret);
 }
 
-/* Nobody acts as somebody else: to go on as oneself would do more than was asked for. */
+/* Impersonation is not supported. Ignoring the header would run the request with more rights than
+ * the client wants. */
 static bool refuse_impersonation(const struct http_request *req,
 				 const struct apiserver_identity *who, struct apiserver_answer *ret)
 {
@@ -351,7 +352,7 @@ static bool refuse_impersonation(const struct http_request *req,
 	return false;
 }
 
-/* How the request came to the front. */
+/* In which state the HTTP server delivered the request. */
 enum arrival { WHOLE, TOO_LONG, TOO_MANY };
 
 static void serve_request(const struct apiserver_http_front *front, const struct http_request *req,

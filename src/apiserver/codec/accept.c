@@ -1,4 +1,5 @@
-/* Clauses are read, put in the client's order, and the first one that can be served wins. */
+/* The Accept header: parses its clauses, sorts them by the client's preference, and picks the first
+ * one that this server can produce. */
 #include "apiserver/codec/accept.h"
 
 #include <stdlib.h>
@@ -10,11 +11,11 @@ struct clause {
 	struct slice type, subtype;
 	double quality;
 	struct slice as, group, version, stream, pretty;
-	bool converts; /* any of as, g, v is there */
+	bool converts; /* any of as, g, v is present */
 };
 
 static const struct {
-	const char *subtype; /* behind "application/" */
+	const char *subtype; /* of "application/" */
 	enum apiserver_form form;
 	bool watch;
 	const char *text;
@@ -100,7 +101,7 @@ static bool read_clause(struct slice text, struct clause *ret)
 	return true;
 }
 
-/* Does `left` go before `right`, which stands before it? */
+/* Whether `left` is preferred to `right`, which comes before it in the header. */
 static bool goes_before(const struct clause *left, const struct clause *right)
 {
 	bool any_a = slice_is(left->type, "*"), any_b = slice_is(right->type, "*");
@@ -148,7 +149,7 @@ static bool parse_conversion(const struct clause *clause, struct apiserver_accep
 	return false;
 }
 
-/* Is the clause one of form i? */
+/* Whether the clause accepts the form at `index`; *ret is then what it asks for. */
 static bool match_form(const struct clause *clause, size_t index, struct apiserver_accept *ret)
 {
 	bool any = slice_is(clause->type, "*") && slice_is(clause->subtype, "*");
@@ -187,7 +188,7 @@ int apiserver_accept_parse(const char *accept, enum apiserver_accept_for what,
 			if (!match_form(&clauses[i], f, &found))
 				continue;
 			if (what == APISERVER_ACCEPT_WATCH && !forms[f].watch) {
-				/* The first choice counts, even when it has no stream. */
+				/* The first choice counts, even if it cannot be streamed. */
 				ret->form = found.form;
 				return refuse_all(what, err);
 			}

@@ -1,9 +1,9 @@
-/* In which form a client wants its reply, from the header field Accept:
+/* The form in which a client wants its reply, from the header field Accept:
  *
  *	application/json;as=Table;v=v1;g=meta.k8s.io, application/json
  *
- * Chosen as kube-apiserver chooses; protobuf and CBOR are not written here, so that such a clause
- * is passed over for the next. */
+ * The choice is kube-apiserver's. This server writes no protobuf and no CBOR, so that such clauses
+ * are skipped. */
 #pragma once
 
 #include <stdbool.h>
@@ -20,24 +20,24 @@ enum apiserver_as {
 	APISERVER_AS_PARTIAL,	   /* PartialObjectMetadata */
 	APISERVER_AS_PARTIAL_LIST, /* PartialObjectMetadataList */
 };
-/* What is asked for: a watch has fewer forms. */
+/* What the reply is: a watch has fewer forms. */
 enum apiserver_accept_for { APISERVER_ACCEPT_REPLY, APISERVER_ACCEPT_WATCH };
 
 struct apiserver_accept {
 	enum apiserver_form form;
 	enum apiserver_as as;
-	const char *meta_version; /* "v1" or "v1beta1": of what `as` says */
+	const char *meta_version; /* "v1" or "v1beta1": version of the Table or partial object */
 	bool pretty;
 };
 
-/* `accept` may be "" or NULL: JSON. ERR_UNSUPPORTED: 406, reason NotAcceptable, and the message of
- * its Status in `err`; its text is JSON unless ret->form, set in any case, says YAML. */
+/* Parses the header; "" and NULL stand for JSON. ERR_UNSUPPORTED: answer 406, reason NotAcceptable,
+ * with the message in `err`, as YAML if ret->form, which is set in any case, says so. */
 MUST_CHECK int apiserver_accept_parse(const char *accept, enum apiserver_accept_for what,
 				      struct apiserver_accept *ret, struct strbuf *err);
 /* The header field Content-Type of the reply. */
 const char *apiserver_accept_type(const struct apiserver_accept *accept);
 
-/* An object cannot be had as a list, nor a list as an object: 406 likewise. `kind` is that of what
- * is there ("ConfigMapList"). */
+/* Refuses an object asked for as a list, and a list asked for as an object: 406 likewise. `kind` is
+ * the real one ("ConfigMapList"). */
 MUST_CHECK int apiserver_accept_check(const struct apiserver_accept *accept, bool is_list,
 				      const char *kind, struct strbuf *err);

@@ -1,4 +1,5 @@
-/* Continue tokens. */
+/* Encodes and decodes the continue tokens of paged lists, with the server's messages for invalid
+ * ones. */
 #include "apiserver/codec/continue_token.h"
 
 #include <string.h>
@@ -39,7 +40,7 @@ static int fail_with(struct strbuf *err, const char *text)
 	return ERR_PARSE;
 }
 
-/* Go's URL alphabet without padding; what stands in it is the caller's. */
+/* Decodes base64 in the URL alphabet without padding. */
 static int decode_base64url(const char *token, struct strbuf *out, struct strbuf *err)
 {
 	CLEANUP(strbuf_done) struct strbuf plain = STRBUF_INIT;
@@ -65,7 +66,7 @@ static int decode_base64url(const char *token, struct strbuf *out, struct strbuf
 	return base64_decode(out, strbuf_slice(&plain));
 }
 
-/* The server cleans the path and wants it unchanged: no "..", no doubled slash, none at the end. */
+/* The server accepts only paths that Go's path.Clean leaves alone: no "..", no empty part. */
 static bool is_clean(const char *text)
 {
 	struct slice rest = slice_of(text);
@@ -101,7 +102,7 @@ static int read_fields(const json_t *object, const char *prefix, struct strbuf *
 		strbuf_addf(err, "continue key is not valid: %s", text);
 		return ERR_PARSE;
 	}
-	/* The end of the text is its NUL: all keys behind it. */
+	/* The text ends at its NUL, which sorts before all longer keys. */
 	strbuf_reset(ret_after);
 	strbuf_addf(ret_after, "%s%s", prefix, text[0] == '/' ? text + 1 : text);
 	*ret_rv = json_integer_value(rv);

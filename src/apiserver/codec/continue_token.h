@@ -9,10 +9,11 @@
 
 enum { APISERVER_CONTINUE_TOKEN_MAX_BYTES = 4096 };
 
-/* `key` is the last one given, `prefix` that of the list. rv -1: at the newest revision. */
+/* Appends the token after `key`, the last key of a page of the list with this prefix. rv -1: go on at
+ * the newest revision. */
 void apiserver_continue_token_make(struct strbuf *out, const char *key, const char *prefix,
 				   int64_t rv);
-/* The key behind which to go on. ERR_PARSE; `err` gets the server's sentence. */
+/* Sets the key after which to go on. ERR_PARSE with the server's message in `err`. */
 MUST_CHECK int apiserver_continue_token_read(const char *token, const char *prefix,
 					     struct strbuf *ret_after, int64_t *ret_rv,
 					     struct strbuf *err);

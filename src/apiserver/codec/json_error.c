@@ -1,5 +1,6 @@
-/* A scanner of JSON that knows only where it is, to say what is wrong there. Nesting is a stack of
- * bits. */
+/* A scanner that finds the first syntax error of a JSON text and words it as Go's encoding/json does.
+ * It builds nothing; nesting is a stack of bits. All *_error functions append the message and return
+ * true when they find an error. */
 #include "apiserver/codec/json_error.h"
 
 #include <assert.h>
@@ -29,7 +30,7 @@ static void skip_blanks(struct scan *scan)
 		scan->at++;
 }
 
-/* A character as Go quotes it. Bytes beyond ASCII are shown as the code points they would be. */
+/* Appends a character as Go quotes it. Bytes above ASCII become the code points of that number. */
 static void add_char(struct strbuf *out, int ch)
 {
 	if (ch == '\'')
@@ -51,7 +52,7 @@ static void add_char(struct strbuf *out, int ch)
 		strbuf_addf(out, "'%c%c'", 0xc0 | ch >> 6, 0x80 | (ch & 0x3f));
 }
 
-/* Always true: found something. */
+/* Always true, so that a caller can return it. */
 static bool report_invalid(struct scan *scan, const char *where)
 {
 	if (peek_char(scan) < 0) {
@@ -64,7 +65,7 @@ static bool report_invalid(struct scan *scan, const char *where)
 	return true;
 }
 
-/* Go's scanner is told the end of the text as if it was a blank. */
+/* Go's scanner handles the end of the text as if it were a blank. */
 static bool report_unfinished(struct scan *scan, const char *where)
 {
 	if (peek_char(scan) >= 0)
@@ -194,7 +195,7 @@ static bool key_error(struct scan *scan)
 	return false;
 }
 
-/* Up to the end of a scalar or of an empty container. */
+/* Scans to the end of a scalar or of an empty container. */
 static bool value_error(struct scan *scan)
 {
 	for (;;) {
@@ -215,7 +216,7 @@ static bool value_error(struct scan *scan)
 	}
 }
 
-/* What follows a value inside of something: its next member, or its end. */
+/* Scans what follows a value inside a container: the next member, or the container's end. */
 static bool after_value_error(struct scan *scan)
 {
 	while (scan->depth != 0) {

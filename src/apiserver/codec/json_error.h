@@ -1,4 +1,4 @@
-/* What Go's decoder says of a text that is no JSON: clients show it to people, who look it up. */
+/* The message of Go's decoder for a text that is not JSON; kubectl prints it and people search it. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,6 +8,6 @@
 
 enum { APISERVER_JSON_DEPTH_MAX = 2047 }; /* and a value, as jansson; Go has 10000 */
 
-/* "unexpected end of JSON input", "invalid character 'x' after top-level value", ...; false, and
- * nothing added, when the text is JSON. */
+/* Appends "unexpected end of JSON input", "invalid character 'x' after top-level value", ...; false,
+ * and nothing appended, when the text is JSON. */
 bool apiserver_json_error(struct slice text, struct strbuf *out);

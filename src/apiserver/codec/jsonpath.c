@@ -1,5 +1,5 @@
-/* A path is read into steps, which are then walked over the tree. Paths are short and their values
- * shallow: nothing is kept between calls. */
+/* JSONPath of printer columns: a path is parsed into steps, which are then followed in the tree.
+ * Paths are short, so that they are parsed anew for each call. */
 #include "apiserver/codec/jsonpath.h"
 
 #include <string.h>
@@ -23,7 +23,7 @@ struct path {
 	size_t n;
 };
 
-/* --- reading --- */
+/* --- parsing --- */
 
 static void skip_space(struct slice *text)
 {
@@ -39,7 +39,7 @@ static bool take_text(struct slice *slice, const char *text)
 	return true;
 }
 
-/* Up to one of `ends`; a backslash takes the next character with it. */
+/* Up to one of `ends`; a backslash escapes the next character. */
 static struct slice take_until(struct slice *text, const char *ends)
 {
 	size_t n = 0;
@@ -126,7 +126,7 @@ static bool take_member(struct slice *text, struct step *ret)
 static bool read_path(struct slice text, struct path *ret)
 {
 	ret->n = 0;
-	/* The whole of it, as kubectl's users write it, or its inside as CRDs do. */
+	/* With braces, as users of kubectl write it, or without, as in CRDs. */
 	if (text.n >= 2 && text.p[0] == '{' && text.p[text.n - 1] == '}')
 		text = (struct slice){ text.p + 1, text.n - 2 };
 	if (text.n == 0)
@@ -167,9 +167,9 @@ bool apiserver_jsonpath_check(const char *path)
 	return check_path(slice_of(path), 0);
 }
 
-/* --- walking --- */
+/* --- evaluation --- */
 
-static const json_t *walk_steps(const json_t *v, const struct path *p, size_t at, int depth);
+static const json_t *walk_steps(const json_t *value, const struct path *path, size_t at, int depth);
 
 static const json_t *get_member(const json_t *value, struct slice name)
 {
@@ -217,7 +217,7 @@ static bool passes_filter(const json_t *value, const struct step *step, int dept
 	return false;
 }
 
-/* The first of many that leads to something. */
+/* The first result among all items or members. */
 static const json_t *walk_each(const json_t *value, const struct path *path, size_t at, int depth)
 {
 	const struct step *step = &path->steps[at];
@@ -248,7 +248,7 @@ static const json_t *walk_steps(const json_t *value, const struct path *path, si
 		long n = (long)json_array_size(value);
 		switch (step->type) {
 		case STEP_MEMBER:
-			/* "." alone is the thing itself. */
+			/* "." alone is the value itself. */
 			value = step->name.n > 0 ? get_member(value, step->name) : value;
 			break;
 		case STEP_INDEX:

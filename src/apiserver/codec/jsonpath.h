@@ -1,5 +1,5 @@
-/* The JSONPath of printer columns, as much of it as a CRD may use and the first of its results,
- * which is all that is printed:
+/* JSONPath of printer columns: the part of it that CRDs use. Only the first result is returned,
+ * since only that is printed:
  *
  *	.spec.name  .metadata.labels['a.b/c']  .metadata.labels.a\.b  .status.items[0].ip  [-1]
  *	.status.items[*].ip  .status.conditions[?(@.type=="Ready")].status  [?(@.n != 2)]  [?(@.n)]
@@ -16,7 +16,7 @@ enum {
 	APISERVER_JSONPATH_DEPTH_MAX = 4, /* of filters in filters */
 };
 
-/* Is it one that is understood here? */
+/* Whether the path can be evaluated here. */
 bool apiserver_jsonpath_check(const char *path);
-/* NULL when nothing is there, or the path is none. */
+/* The first result, borrowed; NULL when there is none or the path is invalid. */
 const json_t *apiserver_jsonpath_first(const json_t *object, const char *path);

@@ -1,6 +1,6 @@
-/* Protobuf bodies into trees. The schemas of the built-in kinds know the number of each field
- * (x-go), which is all that it takes; the few types that are written in a way of their own are a
- * table here. */
+/* Decodes protobuf bodies into JSON trees. The schemas of the built-in kinds have the number of each
+ * field (x-go), so that no generated code is needed; the few Go types with an encoding of their own
+ * (times, quantities) are a table here. */
 #include "apiserver/codec/protobuf.h"
 
 #include <stdarg.h>
@@ -33,7 +33,7 @@ struct field {
 	struct slice bytes;
 };
 
-static int fail_with(struct reader *r, int code, const char *fmt, ...) PRINTF_LIKE(3, 4);
+static int fail_with(struct reader *reader, int code, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
 static int fail_with(struct reader *reader, int code, const char *fmt, ...)
 {
@@ -94,7 +94,8 @@ static int take_field(struct reader *reader, struct slice *text, struct field *r
 
 /* ---- values ---- */
 
-static int read_message(struct reader *r, const json_t *schema, struct slice s, json_t **ret);
+static int read_message(struct reader *reader, const json_t *schema, struct slice text,
+			json_t **ret);
 
 static const char *go_type(const json_t *schema)
 {
@@ -107,7 +108,7 @@ static int read_text(struct reader *reader, struct slice text, json_t **ret)
 	return *ret != NULL ? 0 : fail_with(reader, ERR_PARSE, "proto: a text is not valid UTF-8");
 }
 
-/* The first field of a message, by number; all others are passed over. */
+/* The last field with this number in a message, as protobuf wants it; number 0 when it is missing. */
 static int find_field(struct reader *reader, struct slice text, unsigned number, struct field *ret)
 {
 	struct field f;
@@ -120,7 +121,7 @@ static int find_field(struct reader *reader, struct slice text, unsigned number,
 	return code;
 }
 
-/* {seconds, nanoseconds}; an empty message is no time. */
+/* {seconds, nanoseconds}; an empty message is null. */
 static int read_time(struct reader *reader, const json_t *schema, struct slice word, json_t **ret)
 {
 	struct field seconds = { 0 }, nanos = { 0 };
@@ -195,7 +196,7 @@ static int read_base64(struct reader *reader, const json_t *schema, struct slice
 
 static const struct {
 	const char *type;
-	int (*read)(struct reader *r, const json_t *schema, struct slice s, json_t **ret);
+	int (*read)(struct reader *reader, const json_t *schema, struct slice text, json_t **ret);
 } specials[] = {
 	{ "v1.Time", read_time },
 	{ "v1.MicroTime", read_time },
@@ -252,7 +253,7 @@ static int read_entry(struct reader *reader, const json_t *schema, const struct 
 		code = find_field(reader, field->bytes, 2, &value);
 	if (code == 0)
 		code = read_text(reader, key.bytes, &name);
-	value.wire = WIRE_BYTES; /* one that is not there is empty */
+	value.wire = WIRE_BYTES; /* a missing value is empty */
 	if (code == 0)
 		code = read_value(reader, schema, &value, &v);
 	if (code == 0)
@@ -309,8 +310,8 @@ static const char *member_of(const json_t *schema, unsigned number, const json_t
 	return NULL;
 }
 
-/* Fields that nobody knows are passed over, as everywhere in protobuf; but what a kind would keep
- * has no name here. */
+/* Unknown fields are skipped, as everywhere in protobuf. A kind that keeps unknown fields needs their
+ * names, which protobuf does not have. */
 static int read_unknown(struct reader *reader, const json_t *schema, const struct field *field)
 {
 	if (!json_is_true(json_object_get(schema, "x-kubernetes-preserve-unknown-fields")))
@@ -381,7 +382,7 @@ static int read_envelope(struct reader *reader, struct slice body, struct envelo
 	return code;
 }
 
-/* The schema that the type names. */
+/* The schema of a built-in kind or DeleteOptions; NULL: not supported. */
 static const json_t *schema_of(const json_t *head)
 {
 	const struct apiserver_resource *r = apiserver_resource_of(head);
@@ -403,7 +404,7 @@ static int decode_object(struct reader *reader, const json_t *head, struct slice
 	int code = read_message(reader, schema, raw, &o);
 	if (code < 0)
 		return code;
-	apiserver_go_normalize_by(schema, o); /* what is empty is written all the same */
+	apiserver_go_normalize_by(schema, o); /* Go also encodes fields that are empty */
 	json_object_update(o, api_tree(head));
 	*ret = o;
 	return 0;

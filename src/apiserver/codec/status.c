@@ -1,4 +1,5 @@
-/* The refusals. Sentences are the server's: kubectl and people match them. */
+/* Refusals as Kubernetes Status objects: code, reason, message and details. The messages are
+ * kube-apiserver's, since clients and people match them. */
 #include "apiserver/codec/status.h"
 
 #include <string.h>
@@ -21,7 +22,7 @@ static json_t *new_status(const char *status)
 			 "status", status);
 }
 
-/* Paths and queries may hold any bytes; what is no UTF-8 is shown as U+FFFD, as Go does. */
+/* Paths and queries may have any bytes; invalid UTF-8 becomes U+FFFD, as in Go. */
 static json_t *valid_utf8(struct slice text)
 {
 	CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;

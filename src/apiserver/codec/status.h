@@ -1,8 +1,9 @@
-/* Refusals: what the API answers instead of an object, a Status with code, reason, message and
- * details, worded as kube-apiserver words it.
+/* Refusals: the Status (code, reason, message, details) that the API returns instead of an object,
+ * worded as by kube-apiserver.
  *
- * Functions that can be refused take a `struct apiserver_status` and return ERR_DENIED when they
- * have filled it in; all constructors here return that, so that a refusal is one statement. */
+ * Functions that may refuse a request accept a `struct apiserver_status` and return ERR_DENIED when
+ * they have filled it in; all constructors here return ERR_DENIED, so that a refusal is one
+ * statement. */
 #pragma once
 
 #include <stdbool.h>
@@ -22,7 +23,7 @@ struct apiserver_status {
 	const char *reason; /* "" for none */
 	struct strbuf message;
 	json_t *details;	/* NULL for none */
-	json_t *list_meta;	/* metadata, where it is not empty */
+	json_t *list_meta;	/* metadata; NULL: empty */
 	unsigned retry_after_s; /* 0 for none */
 };
 
@@ -31,23 +32,23 @@ struct apiserver_status {
 		.reason = "", .message = STRBUF_INIT \
 	}
 void apiserver_status_done(struct apiserver_status *status);
-/* The object, new. */
+/* The Status object of a refusal, new. */
 json_t *apiserver_status_tree(const struct apiserver_status *status);
-/* Success of a delete, with what was deleted. */
+/* The Status of a successful delete, new. */
 json_t *apiserver_status_success(const struct apiserver_resource *resource, const json_t *object);
 
-/* What it is about; "" is left out. */
+/* New details about an object; "" is left out. */
 json_t *apiserver_status_details(const char *name, const char *group, const char *kind);
 
-/* "configmaps", "dnses.operator.openshift.io" */
+/* Appends the name of a resource: "configmaps", "dnses.operator.openshift.io". */
 void apiserver_status_add_resource(struct strbuf *out, const struct apiserver_resource *resource);
 
-/* Any: reason "" leaves it out. No details. */
+/* Any refusal without details; reason "" is left out. */
 int apiserver_status_refuse(struct apiserver_status *status, unsigned code, const char *reason,
 			    const char *fmt, ...) PRINTF_LIKE(4, 5);
 int apiserver_status_bad_request(struct apiserver_status *status, const char *fmt, ...)
 	PRINTF_LIKE(2, 3);
-/* What the server says where no handler of its own did: details are there and empty. */
+/* A refusal of the server's generic layer: with empty details. */
 int apiserver_status_refuse_generic(struct apiserver_status *status, unsigned code,
 				    const char *reason, const char *message);
 int apiserver_status_no_such_path(struct apiserver_status *status);
@@ -59,11 +60,11 @@ int apiserver_status_no_namespace(struct apiserver_status *status, const char *n
 int apiserver_status_already_exists(struct apiserver_status *status,
 				    const struct apiserver_resource *resource, const char *name,
 				    bool deleting);
-/* "Operation cannot be fulfilled on ...: text" */
+/* 409: "Operation cannot be fulfilled on configmaps "name": text" */
 int apiserver_status_conflict(struct apiserver_status *status,
 			      const struct apiserver_resource *resource, const char *name,
 			      const char *fmt, ...) PRINTF_LIKE(4, 5);
-/* The same by the object's kind instead of its resource. */
+/* The same with the kind instead of the resource. */
 int apiserver_status_conflict_kind(struct apiserver_status *status,
 				   const struct apiserver_resource *resource, const char *name,
 				   const char *fmt, ...) PRINTF_LIKE(4, 5);
@@ -76,11 +77,11 @@ int apiserver_status_forbidden(struct apiserver_status *status,
 int apiserver_status_terminating(struct apiserver_status *status,
 				 const struct apiserver_resource *resource, const char *name,
 				 const char *ns);
-/* 422 by kind ("ConfigMap", "DNS.operator.openshift.io"); takes the errors' texts. */
+/* 422 for a kind ("ConfigMap", "DNS.operator.openshift.io"); copies the errors. */
 int apiserver_status_unprocessable(struct apiserver_status *status, const char *group,
 				   const char *kind, const char *name,
 				   const struct api_errors *errs);
-/* 422 of options: `errs` are of "CreateOptions" and the like. */
+/* 422 for options; `kind` is "CreateOptions" and the like. */
 int apiserver_status_bad_options(struct apiserver_status *status, const char *kind,
 				 const struct api_errors *errs);
 int apiserver_status_apply_conflict(struct apiserver_status *status,
@@ -89,5 +90,5 @@ int apiserver_status_too_large_version(struct apiserver_status *status, unsigned
 				       unsigned long long current);
 int apiserver_status_expired(struct apiserver_status *status, const char *fmt, ...)
 	PRINTF_LIKE(2, 3);
-/* What the store said. */
+/* A refusal for an error of the store: 500, 507, 413. */
 int apiserver_status_store_failed(struct apiserver_status *status, int error);

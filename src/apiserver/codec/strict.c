@@ -1,5 +1,5 @@
-/* Bodies as strict decoding sees them. Two walks: one over the tree, for values of wrong types, and
- * one over the text, since a tree does not show that a key stood twice. */
+/* Strict decoding of bodies: unknown and duplicate fields are found in the text, because a tree has
+ * no duplicate keys; values of wrong types are found in the tree (strict_type.c). */
 #include "apiserver/codec/strict.h"
 
 #include <stdio.h>
@@ -23,7 +23,7 @@ static const json_t *property_of(const json_t *schema, const char *key)
 	return p != NULL ? p : json_object_get(schema, "additionalProperties");
 }
 
-/* May anything stand there? */
+/* Whether the schema allows any field here. */
 static bool preserves_unknown(const json_t *schema)
 {
 	return json_is_true(json_object_get(schema, "x-kubernetes-preserve-unknown-fields"));
@@ -34,7 +34,8 @@ static bool preserves_unknown(const json_t *schema)
 struct scan {
 	const char *p, *end;
 	struct strbuf path;
-	VEC(char *) doubled, unknown; /* of built-in kinds all are in `doubled`, as they stand */
+	/* Messages. Those of built-in kinds are all in `duplicate`, in the order of the text. */
+	VEC(char *) duplicate, unknown;
 	bool built_in;
 };
 
@@ -44,7 +45,7 @@ static void skip_blanks(struct scan *scan)
 		scan->p++;
 }
 
-/* The token of a string, quotes included; the text was parsed before, so it ends. */
+/* The token of a string with its quotes; the text was parsed before, so that it has an end. */
 static struct slice string_token(struct scan *scan)
 {
 	const char *from = scan->p++;
@@ -54,8 +55,7 @@ static struct slice string_token(struct scan *scan)
 	return (struct slice){ from, (size_t)(scan->p - from) };
 }
 
-/* A number, true, false or null. At least one byte, whatever it is: callers go on until the text
- * ends. */
+/* Skips a number, true, false or null: at least one byte, so that callers make progress. */
 static void skip_word(struct scan *scan)
 {
 	static const char ends[] = { ',', ']', '}', ' ', '\t', '\r', '\n' };
@@ -80,7 +80,7 @@ static void note_field(struct scan *scan, bool unknown)
 	if (unknown && !scan->built_in)
 		vec_push(&scan->unknown, text);
 	else
-		vec_push(&scan->doubled, text);
+		vec_push(&scan->duplicate, text);
 }
 
 static void free_lines(char **values, size_t len)
@@ -90,10 +90,10 @@ static void free_lines(char **values, size_t len)
 	free(values);
 }
 
-static void scan_value(struct scan *s, const json_t *schema, bool described);
+static void scan_value(struct scan *scan, const json_t *schema, bool described);
 
-/* One member; `seen` are the keys before it. What a built-in kind does not know is not looked
- * into. */
+/* Scans one member; `seen` has the keys before it. The inside of a field that a built-in kind does
+ * not have is not checked. */
 static void scan_member(struct scan *scan, const json_t *schema, bool described, struct map *seen)
 {
 	CLEANUP(freep) char *key = unquote_token(string_token(scan));
@@ -113,7 +113,7 @@ static void scan_member(struct scan *scan, const json_t *schema, bool described,
 		scan_value(&quiet, NULL, false);
 		scan->p = quiet.p;
 		strbuf_done(&quiet.path);
-		free_lines(quiet.doubled.v, quiet.doubled.n);
+		free_lines(quiet.duplicate.v, quiet.duplicate.n);
 	} else {
 		scan_value(scan, member, member != NULL);
 	}
@@ -153,7 +153,7 @@ static void scan_array(struct scan *scan, const json_t *schema, bool described)
 	scan->p++;
 }
 
-/* `described`: the schema says what may be inside. */
+/* `described`: the schema restricts the fields inside. */
 static void scan_value(struct scan *scan, const json_t *schema, bool described)
 {
 	const json_t *open = json_object_get(schema, "properties");
@@ -205,14 +205,14 @@ static void scan_text(const struct apiserver_resource *resource, struct slice bo
 	scan_value(&s, resource->openapi, true);
 	if (s.unknown.n != 0)
 		qsort(s.unknown.v, s.unknown.n, sizeof(*s.unknown.v), compare_lines);
-	add_lines(warnings, s.doubled.v, s.doubled.n);
+	add_lines(warnings, s.duplicate.v, s.duplicate.n);
 	add_lines(warnings, s.unknown.v, s.unknown.n);
-	free_lines(s.doubled.v, s.doubled.n);
+	free_lines(s.duplicate.v, s.duplicate.n);
 	free_lines(s.unknown.v, s.unknown.n);
 	strbuf_done(&s.path);
 }
 
-/* The first byte does not say it: mappings of YAML can begin with a brace as well. */
+/* The first byte does not decide it: a YAML mapping can begin with a brace, too. */
 static bool is_json(struct slice text)
 {
 	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
@@ -230,7 +230,7 @@ int apiserver_strict_decode(const struct apiserver_resource *resource, struct sl
 		scan_text(resource, text, warnings);
 		return 0;
 	}
-	/* YAML, in which no key can stand twice: its tree tells the rest. */
+	/* The YAML parser refuses duplicate keys, so that the tree is enough. */
 	CLEANUP(freep) char *json = json_dumps(object, JSON_COMPACT);
 	if (json != NULL)
 		scan_text(resource, slice_of(json), warnings);

@@ -1,5 +1,6 @@
-/* What a strategic merge patch made is not read as a body: the server turns the tree into its Go
- * types. Values of wrong types have other words there: `cannot convert int64 to v1.Protocol`. */
+/* The result of a strategic merge patch or an apply is not decoded as a body: the server converts the
+ * tree into its Go types, with other messages for wrong types: `cannot convert int64 to v1.Protocol`.
+ */
 #include "apiserver/codec/strict_convert.h"
 
 #include <stdint.h>
@@ -12,12 +13,12 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 
-struct told {
+struct message {
 	char *err;
 	size_t err_n;
 };
 
-static int check_value(const struct told *t, const json_t *schema, const json_t *v);
+static int check_value(const struct message *message, const json_t *schema, const json_t *value);
 
 /* Go's kind of a value in a tree. */
 static const char *go_kind_of(const json_t *value)
@@ -31,19 +32,19 @@ static const char *go_kind_of(const json_t *value)
 	return json_is_array(value) ? "slice" : "map";
 }
 
-static int fail_with(const struct told *told, const char *before, const char *word)
+static int fail_with(const struct message *message, const char *before, const char *word)
 {
-	snprintf(told->err, told->err_n, "%s%s", before, word);
+	snprintf(message->err, message->err_n, "%s%s", before, word);
 	return ERR_TYPE;
 }
 
-static int fail_convert(const struct told *told, const json_t *value, const char *type)
+static int fail_convert(const struct message *message, const json_t *value, const char *type)
 {
-	snprintf(told->err, told->err_n, "cannot convert %s to %s", go_kind_of(value), type);
+	snprintf(message->err, message->err_n, "cannot convert %s to %s", go_kind_of(value), type);
 	return ERR_TYPE;
 }
 
-static int fail_unmarshal(const struct told *told, const json_t *value, const char *type)
+static int fail_unmarshal(const struct message *message, const json_t *value, const char *type)
 {
 	const char *word = json_is_number(value)   ? "number"
 			   : json_is_array(value)  ? "array"
@@ -52,39 +53,41 @@ static int fail_unmarshal(const struct told *told, const json_t *value, const ch
 	char number[64] = "";
 	if (json_is_real(value))
 		snprintf(number, sizeof(number), " %g", json_real_value(value));
-	snprintf(told->err, told->err_n, "json: cannot unmarshal %s%s into Go value of type %s",
-		 word, number, type);
+	snprintf(message->err, message->err_n,
+		 "json: cannot unmarshal %s%s into Go value of type %s", word, number, type);
 	return ERR_TYPE;
 }
 
-/* Types that read themselves; 1: it is none of them. */
-static int check_special(const struct told *told, const json_t *value, const char *type)
+/* Go types with a decoder of their own; 1: the type is none of them. */
+static int check_special(const struct message *message, const json_t *value, const char *type)
 {
 	const char *s = api_text(value);
 	char err[256];
 	if (strcmp(type, "intstr.IntOrString") == 0)
 		return json_is_string(value) || json_is_integer(value)
 			       ? 0
-			       : fail_unmarshal(told, value, "int32");
+			       : fail_unmarshal(message, value, "int32");
 	if (strcmp(type, "resource.Quantity") == 0)
-		return apiserver_strict_value_bad_quantity(value, told->err, told->err_n) ? ERR_TYPE
-											  : 0;
+		return apiserver_strict_value_bad_quantity(value, message->err, message->err_n)
+			       ? ERR_TYPE
+			       : 0;
 	if (strcmp(type, "[]uint8") == 0) {
 		if (!json_is_string(value))
-			return fail_with(told, "cannot restore slice from ", go_kind_of(value));
+			return fail_with(message, "cannot restore slice from ", go_kind_of(value));
 		return apiserver_strict_value_bad_base64(s, err, sizeof(err))
-			       ? fail_with(told, "error decoding from json: ", err)
+			       ? fail_with(message, "error decoding from json: ", err)
 			       : 0;
 	}
 	bool micro = strcmp(type, "v1.MicroTime") == 0;
 	if (!micro && strcmp(type, "v1.Time") != 0)
 		return 1;
 	if (!json_is_string(value))
-		return fail_unmarshal(told, value, "string");
-	return apiserver_strict_value_bad_time(s, micro, told->err, told->err_n) ? ERR_TYPE : 0;
+		return fail_unmarshal(message, value, "string");
+	return apiserver_strict_value_bad_time(s, micro, message->err, message->err_n) ? ERR_TYPE
+										       : 0;
 }
 
-static int check_object(const struct told *told, const json_t *schema, const json_t *value)
+static int check_object(const struct message *message, const json_t *schema, const json_t *value)
 {
 	const json_t *members = json_object_get(schema, "properties");
 	const json_t *others = json_object_get(schema, "additionalProperties");
@@ -94,36 +97,37 @@ static int check_object(const struct told *told, const json_t *schema, const jso
 	if (members == NULL && others == NULL)
 		return 0;
 	if (!json_is_object(value))
-		return fail_with(told,
+		return fail_with(message,
 				 members != NULL ? "cannot restore struct from: "
 						 : "cannot restore map from ",
 				 go_kind_of(value));
 	json_object_foreach (api_tree(members), key, each) {
 		if (r == 0)
-			r = check_value(told, each, json_object_get(value, key));
+			r = check_value(message, each, json_object_get(value, key));
 	}
 	if (members != NULL || !json_is_object(others))
 		return r;
 	json_object_foreach (api_tree(value), key, each) {
 		if (r == 0)
-			r = check_value(told, others, each);
+			r = check_value(message, others, each);
 	}
 	return r;
 }
 
-static int check_array(const struct told *told, const json_t *schema, const json_t *value)
+static int check_array(const struct message *message, const json_t *schema, const json_t *value)
 {
 	int r = 0;
 	if (!json_is_array(value))
-		return fail_with(told, "cannot restore slice from ", go_kind_of(value));
+		return fail_with(message, "cannot restore slice from ", go_kind_of(value));
 	for (size_t i = 0; r == 0 && i < json_array_size(value); i++)
-		r = check_value(told, json_object_get(schema, "items"), json_array_get(value, i));
+		r = check_value(message, json_object_get(schema, "items"),
+				json_array_get(value, i));
 	return r;
 }
 
-/* Go would make a text of an integer, and an integer of a fraction: these are told as conversions
- * that are not done, all others as types that are not known. */
-static int check_scalar(const struct told *told, const json_t *schema, const json_t *value)
+/* Go can convert an integer to a string, and a float to an integer: these are refused as conversions,
+ * all others as unrecognized types. */
+static int check_scalar(const struct message *message, const json_t *schema, const json_t *value)
 {
 	const char *type = api_get_string(schema, "type");
 	const char *format = api_get_string(schema, "format");
@@ -132,40 +136,41 @@ static int check_scalar(const struct told *told, const json_t *schema, const jso
 		if (json_is_string(value))
 			return 0;
 		return json_is_integer(value)
-			       ? fail_convert(told, value, name[0] != '\0' ? name : "string")
-			       : fail_with(told, "unrecognized type: ", "string");
+			       ? fail_convert(message, value, name[0] != '\0' ? name : "string")
+			       : fail_with(message, "unrecognized type: ", "string");
 	}
 	if (strcmp(type, "boolean") == 0)
-		return json_is_boolean(value) ? 0 : fail_with(told, "unrecognized type: ", "bool");
+		return json_is_boolean(value) ? 0
+					      : fail_with(message, "unrecognized type: ", "bool");
 	if (strcmp(type, "integer") != 0 || json_is_integer(value))
 		return 0;
 	if (format[0] == '\0')
 		format = "int64";
 	if (!json_is_real(value))
-		return fail_with(told, "unrecognized type: ", format);
-	return fail_convert(told, value, name[0] != '\0' ? name : format);
+		return fail_with(message, "unrecognized type: ", format);
+	return fail_convert(message, value, name[0] != '\0' ? name : format);
 }
 
-static int check_value(const struct told *told, const json_t *schema, const json_t *value)
+static int check_value(const struct message *message, const json_t *schema, const json_t *value)
 {
 	const char *type = api_get_string(schema, "type");
 	if (value == NULL || json_is_null(value))
 		return 0;
-	int r = check_special(told, value, api_get_string(schema, "x-go.type"));
+	int r = check_special(message, value, api_get_string(schema, "x-go.type"));
 	if (r <= 0)
 		return r;
 	if (strcmp(type, "object") == 0)
-		return check_object(told, schema, value);
+		return check_object(message, schema, value);
 	if (strcmp(type, "array") == 0)
-		return check_array(told, schema, value);
-	return check_scalar(told, schema, value);
+		return check_array(message, schema, value);
+	return check_scalar(message, schema, value);
 }
 
 int apiserver_strict_convert(const struct apiserver_resource *resource, const json_t *object,
 			     char *err, size_t err_n)
 {
-	const struct told t = { err, err_n };
-	return check_value(&t, resource->openapi, object);
+	const struct message message = { err, err_n };
+	return check_value(&message, resource->openapi, object);
 }
 
 /* ---- numbers ---- */

@@ -1,5 +1,5 @@
-/* Values of wrong types, worded as Go's decoder does: `json: cannot unmarshal number into Go struct
- * field ServicePort.spec.ports.port of type int32`. */
+/* Finds the first value of a wrong type in a body and words it as Go's decoder does: `json: cannot
+ * unmarshal number into Go struct field ServicePort.spec.ports.port of type int32`. */
 #include "apiserver/codec/strict_type.h"
 
 #include <stdint.h>
@@ -19,7 +19,7 @@ struct walk {
 	size_t err_n;
 };
 
-static int check_value(struct walk *w, const json_t *schema, const json_t *v);
+static int check_value(struct walk *walk, const json_t *schema, const json_t *value);
 
 static const char *go_type_of(const json_t *schema)
 {
@@ -54,7 +54,7 @@ static const char *json_type_name(const json_t *value)
 	return json_is_array(value) ? "array" : "object";
 }
 
-/* `number`: a number that does not fit is told. */
+/* `number`: a number that is out of range, for the message; else "". */
 static int fail_value(struct walk *walk, const json_t *value, const char *number, const char *type)
 {
 	char place[512];
@@ -88,7 +88,7 @@ static int check_integer(struct walk *walk, const json_t *value, const char *typ
 	return fail_value(walk, value, number, type);
 }
 
-/* Types that read themselves. */
+/* Go types with a decoder of their own. */
 static int check_special(struct walk *walk, const json_t *value, const char *type)
 {
 	bool micro = strcmp(type, "v1.MicroTime") == 0;
@@ -179,7 +179,7 @@ static int check_value(struct walk *walk, const json_t *schema, const json_t *va
 {
 	const char *type = api_get_string(schema, "type");
 	if (json_is_null(value))
-		return 0; /* as if it was not there */
+		return 0; /* as if it were missing */
 	if (is_special(go_type_of(schema)))
 		return check_special(walk, value, go_type_of(schema));
 	if (strcmp(type, "object") == 0)

@@ -1,4 +1,4 @@
-/* What Go's readers of times and base64 say of a bad text. */
+/* Checks times, base64 and quantities as Go's parsers do, with their messages. */
 #include "apiserver/codec/strict_value.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/slice.h"
 
-/* A piece of a layout: digits, or a mark that must stand there. */
+/* A piece of a time layout: digits, or a fixed character. */
 struct piece {
 	const char *layout;
 	size_t digits;
@@ -35,7 +35,7 @@ static unsigned days_in(unsigned year, unsigned month)
 	return month == 2 && leap ? 29 : days[month - 1];
 }
 
-/* "Z" or an offset as +02:00 at the end; what is left when it is not one. */
+/* What follows "Z" or an offset such as +02:00; NULL when it is neither. */
 static const char *skip_zone(const char *text)
 {
 	unsigned n;
@@ -117,7 +117,7 @@ static size_t skip_breaks(const char *text, size_t index)
 	return index;
 }
 
-/* Where the text stops being base64; -1 when it does not. */
+/* Where the text stops being base64; -1: nowhere. */
 static ptrdiff_t find_bad_base64(const char *text)
 {
 	size_t n = strlen(text), i = 0;

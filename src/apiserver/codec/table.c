@@ -1,4 +1,5 @@
-/* Cells: by the column's path, or by the kind's strategy. */
+/* Writes Tables as JSON text. A cell comes from the column's JSONPath or, for columns without one,
+ * from the kind's own function. */
 #include "apiserver/codec/table.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Objects as rows of a Table (meta.k8s.io), which is what `kubectl get` prints, and as their
- * metadata alone. Text out, so that a long list needs no second tree. */
+/* Objects as rows of a Table (meta.k8s.io), which `kubectl get` prints, and as metadata only
+ * (PartialObjectMetadata). Both are appended as text, so that a long list needs no second tree. */
 #pragma once
 
 #include <stdbool.h>
@@ -22,16 +22,16 @@ struct apiserver_table {
 	const struct apiserver_resource *resource;
 	const char *meta_version; /* as of struct apiserver_accept */
 	enum apiserver_include include;
-	uint64_t now_s; /* ages count to here */
+	uint64_t now_s; /* for ages */
 };
 
-/* The argument includeObject; "" or NULL is the default. ERR_PARSE: 400, reason BadRequest, with
- * the message in `err`. */
+/* Parses the parameter includeObject; "" or NULL is the default. ERR_PARSE: answer 400, reason
+ * BadRequest, with the message in `err`. */
 MUST_CHECK int apiserver_table_include(const char *arg, enum apiserver_include *ret,
 				       struct strbuf *err);
 
-/* A whole list: begin, a row for each object, end. `list_meta` is the list's metadata; `columns`:
- * with columnDefinitions, which later events of a watch do without. Trees are borrowed. */
+/* A list: begin, a row for each object, end. `list_meta` is the list's metadata; `columns`: with
+ * columnDefinitions, which only the first event of a watch has. Trees are borrowed. */
 void apiserver_table_begin(struct strbuf *out, const struct apiserver_table *table,
 			   const json_t *list_meta, bool columns);
 void apiserver_table_row(struct strbuf *out, const struct apiserver_table *table,

@@ -1,5 +1,7 @@
-/* The first start, and every other: what is missing is made, what is there is left as it is, but
- * for the API's own address and the definitions of the kinds, which follow the program. */
+/* Objects that must exist before the first request: namespaces, Service default/kubernetes with its
+ * endpoints, the ServiceCIDR and the CustomResourceDefinitions. At every start, missing ones are
+ * created; existing ones are left alone, except the API's address and the definitions, which follow
+ * the program. It also fills the allocator from the stored Services. */
 #include "apiserver/controllers/bootstrap.h"
 
 #include <stdio.h>
@@ -30,7 +32,7 @@ static const struct apiserver_resource *resource_of(const char *group, const cha
 	return apiserver_resource_find(group, "v1", plural);
 }
 
-/* Makes it when it is not there. */
+/* Creates the object if it is missing. Frees `object`. */
 static int ensure_object(struct boot *boot, const struct apiserver_resource *resource,
 			 const char *ns, json_t *object)
 {
@@ -73,7 +75,7 @@ static int take_addresses(void *ctx, const struct apiserver_row *row)
 	json_array_foreach (api_get(o, "spec.clusterIPs"), i, v) {
 		const char *s = api_text(v);
 		int family = apiserver_address_family(s);
-		/* Others than ours are of an earlier range: they stay, and nobody gets them. */
+		/* Addresses outside the present ranges stay with their Services. */
 		if (family != 0)
 			IGNORE(apiserver_allocator_take_address(b->api->allocator, family, s, got,
 								sizeof(got)));
@@ -90,7 +92,7 @@ static int load_addresses(struct boot *boot)
 	CLEANUP(strbuf_done) struct strbuf prefix = STRBUF_INIT;
 	uint64_t at;
 	apiserver_key(&prefix, resource_of("", "services")->kind, NULL, NULL);
-	/* One that cannot be read is logged; it is no reason not to serve all others. */
+	/* A damaged Service is logged; it must not keep the server from starting. */
 	struct apiserver_range range = { .prefix = prefix.s, .skip_damaged = true };
 	int e = apiserver_store_list(boot->api->store, &range, take_addresses, boot, &at, NULL);
 	return e < 0 ? apiserver_status_store_failed(&boot->status, e) : 0;
@@ -122,8 +124,8 @@ static int ensure_service(struct boot *boot)
 			  boot->api->conf.port != 0 ? (int)boot->api->conf.port : 443));
 }
 
-/* Puts it as it is, keeping what the system gave to the one that is there. Rules that are meant for
- * users (an endpoint on the loopback is refused) do not hold here. */
+/* Creates or replaces an object, keeping the metadata of the existing one. Without validation: rules
+ * for users (no endpoint on the loopback) do not apply here. */
 static int put_object(struct boot *boot, const struct apiserver_resource *resource, const char *ns,
 		      json_t *object)
 {
@@ -152,7 +154,7 @@ static int put_object(struct boot *boot, const struct apiserver_resource *resour
 	return e < 0 ? apiserver_status_store_failed(&boot->status, e) : 0;
 }
 
-/* The same in the older form, which is not to be mirrored into a second slice. */
+/* The same as an Endpoints object, which must not be mirrored into a second slice. */
 static int put_old_endpoints(struct boot *boot)
 {
 	const char *address = boot->api->conf.address;
@@ -196,7 +198,7 @@ static bool same_spec(const json_t *left, const json_t *right)
 	       json_equal(json_object_get(left, "spec"), json_object_get(right, "spec"));
 }
 
-/* The ranges, for whoever asks which they are. */
+/* The Service address ranges, as a ServiceCIDR object. */
 static int put_ranges(struct boot *boot)
 {
 	char now[API_TIME_TEXT_MAX];
@@ -258,8 +260,8 @@ int apiserver_bootstrap(struct apiserver_api *api, char *err, size_t err_n)
 		load_addresses, ensure_namespaces, ensure_service,
 		put_endpoints,	put_ranges,	   put_definitions,
 	};
-	/* The first ones must succeed; what the others would change can wait where the disk is
-	 * full: all that is there can be read, and deleted. */
+	/* The first steps must succeed. On a full disk the others can wait: objects can still be
+	 * read and deleted. */
 	enum { NEEDED = 3, STATUS_FULL = 507 };
 	struct boot b = { .api = api, .status = APISERVER_STATUS_INIT };
 	int e = 0;

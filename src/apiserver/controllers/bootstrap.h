@@ -1,5 +1,5 @@
-/* What is there before anybody asks: namespaces, the API's own Service, the kinds' definitions; and
- * what memory must know of what is stored (the addresses of Services). */
+/* The objects that exist before the first request: namespaces, the API's own Service, the kinds'
+ * definitions; and filling the allocator with the addresses of stored Services. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,8 +10,8 @@
 
 MUST_CHECK int apiserver_bootstrap(struct apiserver_api *api, char *err, size_t err_n);
 
-/* The API's own Service and its endpoints: whoever deletes them gets them back, since clients in
- * Pods, and DNS, count on them. */
+/* Whether the key is that of the API's own Service or its endpoints: they are created again when
+ * they are deleted, since clients in Pods, and DNS, need them. */
 bool apiserver_bootstrap_owns(const char *key);
-/* Makes what is missing of them. */
+/* Creates those of them that are missing. */
 MUST_CHECK int apiserver_bootstrap_remake(struct apiserver_api *api);

@@ -1,5 +1,5 @@
-/* The collector: it follows all objects, notes who owns whom, and works on those for which
- * something may have to be done. */
+/* The collector: follows all objects, keeps an index of owners, and queues the keys of objects that
+ * may have to be deleted, released or emptied. */
 #include "apiserver/controllers/collector.h"
 
 #include <stdlib.h>
@@ -98,14 +98,14 @@ bool collector_drop_finalizer(struct apiserver_collector *collector, struct coll
 	return e == 0;
 }
 
-/* ---- noticing ---- */
+/* ---- following changes ---- */
 
 static bool has_text(struct slice text, const char *word)
 {
 	return text.n != 0 && memmem(text.p, text.n, word, strlen(word)) != NULL;
 }
 
-/* Whoever is named as an owner is looked at: it may wait for this object. */
+/* Queues the owners of an object: they may wait for it. */
 static void push_owners(struct apiserver_collector *collector, const json_t *object,
 			const json_t *refs)
 {
@@ -121,13 +121,14 @@ static void push_owners(struct apiserver_collector *collector, const json_t *obj
 	}
 }
 
-/* Most objects are none of our business, and their texts say so without being read. */
+/* The tree of an object with owners, else NULL. Most objects have none, which is checked without
+ * parsing them. */
 static json_t *read_owned(struct slice text)
 {
 	return has_text(text, "\"ownerReferences\":") ? json_loadb(text.p, text.n, 0, NULL) : NULL;
 }
 
-/* Owners that are named no more, or no longer kept from going. */
+/* Queues owners whose references were removed or changed. */
 static void note_released_owners(struct apiserver_collector *collector, struct slice before,
 				 const json_t *refs)
 {
@@ -151,7 +152,7 @@ static void note_object(struct apiserver_collector *collector, const char *key, 
 	json_decref(o);
 }
 
-/* Owners that wait for their dependents, and dependents that have lost an owner. */
+/* Queues the owners that may wait for a removed object, and its dependents. */
 static void note_removal(struct apiserver_collector *collector, const char *key,
 			 const json_t *object)
 {
@@ -198,7 +199,7 @@ static void forget_all(void *ctx)
 	apiserver_owner_index_init(&c->owners);
 }
 
-/* ---- acting ---- */
+/* ---- work ---- */
 
 static bool process_key(struct apiserver_collector *collector, const char *key)
 {
@@ -230,7 +231,7 @@ static void sweep_if_due(struct apiserver_collector *collector)
 					SWEEP_MAX_S * NS_PER_S);
 }
 
-/* True when something is left to be tried again. */
+/* True: something failed and must be tried again. */
 static bool process_due(void *ctx, const struct apiserver_follower *follower)
 {
 	struct apiserver_collector *c = ctx;

@@ -1,6 +1,6 @@
-/* What a cluster's controllers would do for the API itself: objects whose owners are gone go,
- * namespaces that end are emptied, Events that are old are forgotten. One thread; it works from
- *what is stored, so that a restart loses nothing.
+/* Garbage collection: deletes objects whose owners are gone, empties namespaces that are being
+ * deleted, and deletes expired Events. One thread; its state comes from the store, so that a restart
+ * loses nothing.
  *
  * Glossary
  *	owner, dependent	an object, and one that names it in its ownerReferences

@@ -1,5 +1,5 @@
-/* Events are kept for a while only. A real server leases them in its store, from their last write
- * on; here their own times tell. */
+/* Deletes expired Events. kube-apiserver stores them with a lease that each write renews; here the
+ * times in the Event decide. */
 #include "apiserver/controllers/collector_events.h"
 
 #include <string.h>
@@ -61,7 +61,7 @@ void collector_sweep_events(struct apiserver_collector *collector)
 	struct sweep s = { .old = json_array() };
 	s.before_ns = now - MIN(now, collector->api->conf.event_ttl_ns);
 	apiserver_key(&prefix, events->kind, NULL, NULL);
-	/* What fails now is tried with the next sweep. */
+	/* Errors are retried with the next sweep. */
 	IGNORE(apiserver_store_list(collector->api->store,
 				    &(struct apiserver_range){ .prefix = prefix.s },
 				    collect_expired, &s, &at, NULL));

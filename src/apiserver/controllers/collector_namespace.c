@@ -1,4 +1,5 @@
-/* Emptying a namespace that is being deleted, then letting it go. */
+/* Deletion of a namespace: deletes its objects kind by kind, writes the conditions that kubectl
+ * shows meanwhile, and removes the namespace when it is empty. */
 #include "apiserver/controllers/collector_namespace.h"
 
 #include <stdlib.h>
@@ -17,10 +18,10 @@ struct emptying {
 	struct apiserver_collector *collector;
 	const struct apiserver_resource *resource;
 	const char *ns;
-	json_t *found;	    /* [name, uid, ...] of those that are not being deleted yet */
-	size_t left;	    /* objects that are there */
-	json_t *finalizers; /* that keep some of them: name to number */
-	json_t *kinds;	    /* that are left: resource to number */
+	json_t *found;	    /* [name, uid, ...] of objects that are not being deleted yet */
+	size_t left;	    /* number of objects */
+	json_t *finalizers; /* finalizer to number of objects that have it */
+	json_t *kinds;	    /* resource to number of objects */
 	bool fine;
 };
 
@@ -37,7 +38,7 @@ static int collect_row(void *ctx, const struct apiserver_row *row)
 	CLEANUP(strbuf_done) struct strbuf kind = STRBUF_INIT;
 	size_t i;
 	m->left++;
-	/* With a dot also where there is no group, as the original tells it. */
+	/* With a dot even without a group, as kube-controller-manager writes it. */
 	strbuf_addf(&kind, "%s.%s", m->resource->kind->plural, m->resource->kind->group);
 	increment_count(m->kinds, kind.s);
 	json_array_foreach (api_get(o, "metadata.finalizers"), i, v)
@@ -50,7 +51,7 @@ static int collect_row(void *ctx, const struct apiserver_row *row)
 	return 0;
 }
 
-/* Everything of one kind. */
+/* Deletes all objects of one kind. */
 static void empty_kind(struct emptying *emptying)
 {
 	CLEANUP(strbuf_done) struct strbuf prefix = STRBUF_INIT;
@@ -89,7 +90,7 @@ static void empty_all(struct emptying *emptying)
 	}
 }
 
-/* ---- what kubectl shows of it ---- */
+/* ---- conditions ---- */
 
 static json_t *make_condition(const char *type, bool is, const char *reason, const char *message)
 {
@@ -104,7 +105,7 @@ static int compare_lines(const void *left, const void *right)
 	return strcmp(*(char *const *)left, *(char *const *)right);
 }
 
-/* Sorted, so that the same counts are the same text. */
+/* Sorted, so that equal counts give equal texts. */
 static void add_counts(struct strbuf *out, const json_t *counts, const char *behind)
 {
 	size_t n = 0;
@@ -153,7 +154,7 @@ static bool is_same_text(const json_t *left, const json_t *right, const char *ke
 	return strcmp(api_get_string(left, key), api_get_string(right, key)) == 0;
 }
 
-/* Those whose status has not changed keep their time. Is all as it is written there already? */
+/* Conditions with the same status keep their time. True: nothing has changed. */
 static bool keep_times(const json_t *old, json_t *now)
 {
 	bool all = json_array_size(old) == json_array_size(now);
@@ -183,7 +184,7 @@ static bool write_conditions(const struct emptying *emptying, struct collector_i
 	return fine;
 }
 
-/* ---- the end ---- */
+/* ---- finalization ---- */
 
 static bool finalize_namespace(struct apiserver_collector *collector, struct collector_item *item)
 {
@@ -217,7 +218,7 @@ bool collector_empty_namespace(struct apiserver_collector *collector, struct col
 {
 	struct emptying m = { .collector = collector, .ns = item->name, .fine = true };
 	empty_all(&m);
-	if (m.left != 0) /* what went at once is gone by now */
+	if (m.left != 0) /* objects without finalizers are gone now: count again */
 		empty_all(&m);
 	bool fine = m.fine && (m.left == 0 ? finalize_namespace(collector, item)
 					   : write_conditions(&m, item));

@@ -1,4 +1,5 @@
-/* Owners and dependents, by the rules of Kubernetes' garbage collector. */
+/* Owners and dependents, by the rules of Kubernetes' garbage collector: background, foreground and
+ * orphan deletion. */
 #include "apiserver/controllers/collector_owners.h"
 
 #include <string.h>
@@ -18,8 +19,8 @@ static bool waits_for_dependents(const json_t *object)
 	return api_is_deleting(object) && api_has_finalizer(object, "foregroundDeletion");
 }
 
-/* An owner of a kind that is not kept here, or where it cannot be looked for, is left alone: nobody
- * can know that it is gone. */
+/* An owner counts as present if that cannot be decided: its kind is not stored here, or it is
+ * namespaced and the object is not. */
 static enum owner state_of_owner(struct apiserver_collector *collector,
 				 const struct collector_item *item, const json_t *ref)
 {
@@ -62,7 +63,7 @@ static const char *policy_of(const json_t *object)
 	return api_has_finalizer(object, "foregroundDeletion") ? "Foreground" : "Background";
 }
 
-/* One reference less, or those of owners that are gone. */
+/* Writes the object with only the references in `left`. */
 static bool drop_references(struct apiserver_collector *collector, struct collector_item *item,
 			    const json_t *left)
 {
@@ -85,7 +86,8 @@ static bool is_waiting(struct apiserver_collector *collector, const char *key)
 	return waits;
 }
 
-/* Owner and dependent would wait for each other: then the object keeps no owner any more. */
+/* If a dependent of the object waits, too, both would wait for each other: then the object no longer
+ * blocks its owners. */
 static bool break_circle(struct apiserver_collector *collector, struct collector_item *item)
 {
 	json_t *ref;
@@ -163,7 +165,7 @@ static bool orphan_dependents(struct apiserver_collector *collector, struct coll
 	return fine && collector_drop_finalizer(collector, item, "orphan");
 }
 
-/* Dependents go first; those that block are waited for. */
+/* Queues the dependents for deletion, and waits for those that block. */
 static bool delete_dependents_first(struct apiserver_collector *collector,
 				    struct collector_item *item)
 {
@@ -173,7 +175,7 @@ static bool delete_dependents_first(struct apiserver_collector *collector,
 	if (!has_blocking(collector, api_uid(item->object)))
 		return collector_drop_finalizer(collector, item, "foregroundDeletion");
 	for (size_t k = 0; k < n; k++) {
-		/* One that waits itself is looked at when what it waits for changes. */
+		/* A dependent that waits itself is queued when what it waits for changes. */
 		if (!is_waiting(collector, d[k].key))
 			collector_push(collector, d[k].key);
 	}

@@ -1,10 +1,9 @@
-/* The endpoints controllers of the embedded API: they follow Services, Pods and Endpoints, and
- * write what should be behind each Service.
+/* The endpoints controllers of the embedded API: they follow Services, Pods and Endpoints, and write
+ * the endpoints of each Service.
  *
  * A Service with a selector gets EndpointSlices (owned by it) and an Endpoints object of its name.
- * Endpoints that somebody wrote for a Service without selector are mirrored into EndpointSlices
- * (owned by the Endpoints object). Labels, names and rules are those of kube-controller-manager, so
- * that a client cannot tell. */
+ * Endpoints that a user wrote for a Service without selector are mirrored into EndpointSlices (owned
+ * by the Endpoints object). Labels, names and rules are those of kube-controller-manager. */
 #include "apiserver/controllers/endpoints.h"
 
 #include <stdlib.h>
@@ -38,11 +37,11 @@ struct apiserver_endpoints {
 	struct map due; /* "namespace/name" of Services to work on → &removed or &changed */
 };
 
-static char changed, removed; /* their addresses are values in `due` */
+static char changed, removed; /* only their addresses are used, as values in `due` */
 
-/* ---- what changed ---- */
+/* ---- following changes ---- */
 
-/* That a Service was removed stays known until it was worked on. */
+/* Queues a Service. "Removed" is kept until the Service was processed. */
 static void push_key(struct apiserver_endpoints *endpoints, const char *key, const char *why)
 {
 	if (map_get(&endpoints->due, slice_of(key)) != &removed)
@@ -124,7 +123,7 @@ static void index_pod(struct apiserver_endpoints *endpoints, const struct noted 
 	}
 }
 
-/* The Pod as it was or as it is: Services that select it are due. */
+/* Indexes a Pod's old or new state, and queues the Services that select it. */
 static void note_pod(struct apiserver_endpoints *endpoints, const struct noted *noted,
 		     struct slice text, note_name_fn *note_name)
 {
@@ -143,7 +142,7 @@ static void note_pod(struct apiserver_endpoints *endpoints, const struct noted *
 	json_decref(pod);
 }
 
-/* Somebody changed or removed a slice: it may be one of ours. */
+/* Indexes a slice's old or new state, and queues its Service: the slice may be one of ours. */
 static void note_slice(struct apiserver_endpoints *endpoints, const struct noted *noted,
 		       struct slice text, note_name_fn *note_name)
 {
@@ -215,9 +214,9 @@ static void forget_all(void *ctx)
 	apiserver_endpoints_index_done(&endpoints->slices);
 }
 
-/* ---- gathering ---- */
+/* ---- reading Pods and nodes ---- */
 
-/* Names of Pods among which those are that the selector selects: with the rarest of its labels. */
+/* Names of the Pods with the rarest of the selector's labels: a superset of the selected Pods. */
 static const struct map *find_candidates(const struct apiserver_endpoints *endpoints,
 					 const char *ns, json_t *selector)
 {
@@ -235,7 +234,7 @@ static const struct map *find_candidates(const struct apiserver_endpoints *endpo
 	return rarest;
 }
 
-/* Pods in the order of their names, as a list has them. */
+/* Sorts Pods by name, as a list does. */
 static int compare_names(const void *left, const void *right)
 {
 	return strcmp(*(const char *const *)left, *(const char *const *)right);
@@ -254,7 +253,7 @@ static int read_pods(struct apiserver_api *api, const char *ns, const struct map
 	for (size_t i = 0; i < n && e == 0; i++) {
 		e = apiserver_endpoints_read(api, apiserver_resource_find("", "v1", "pods"), ns,
 					     sorted[i], pods);
-		/* Half of a Pod's memory, of no use here. */
+		/* Half of a Pod's memory, and not needed here. */
 		json_object_del(
 			api_get(json_array_get(pods, json_array_size(pods) - 1), "metadata"),
 			"managedFields");
@@ -338,16 +337,16 @@ static bool sync_selected(struct apiserver_endpoints *endpoints, const json_t *s
 	return fine;
 }
 
-/* A Service on its way. */
+/* A Service that is being processed. */
 struct work {
 	const char *ns, *name;
-	const json_t *service;	  /* NULL: there is none */
+	const json_t *service;	  /* NULL: it does not exist */
 	const struct map *slices; /* names of slices with its label; NULL: none */
-	bool removed;		  /* it was there before */
+	bool removed;		  /* it existed before */
 };
 
-/* What somebody wrote as Endpoints is mirrored for a Service without selector, and for no other:
- * mirrors that were made before go. With a Service its Endpoints go, whoever wrote them. */
+/* Mirrors Endpoints that a user wrote if the Service has no selector, and removes mirrors otherwise.
+ * Removes the Endpoints of a removed Service, whoever wrote them. */
 static bool sync_mirror(struct apiserver_endpoints *endpoints, const struct work *work)
 {
 	json_t *written = NULL;
@@ -376,7 +375,7 @@ static bool sync_mirror(struct apiserver_endpoints *endpoints, const struct work
 	return fine;
 }
 
-/* False: it is to be tried again. */
+/* False: try again. */
 static bool sync_service(struct apiserver_endpoints *endpoints, const char *key, bool was_removed)
 {
 	struct slice rest = slice_of(key), ns = slice_cut(&rest, '/');

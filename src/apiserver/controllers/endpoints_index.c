@@ -1,4 +1,4 @@
-/* Sets of names in a map. */
+/* An index from a property (a label, a Service) to the names of the objects that have it. */
 #include "apiserver/controllers/endpoints_index.h"
 
 #include <stdlib.h>

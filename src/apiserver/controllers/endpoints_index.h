@@ -1,7 +1,7 @@
-/* Names of objects by a property of theirs: Pods by label, EndpointSlices by Service. Without it
- * every Service would be worked on by reading all Pods and slices of its namespace.
+/* Names of objects by a property: Pods by label, EndpointSlices by Service. Without it, each Service
+ * would need reading all Pods and slices of its namespace.
  *
- * It says where to look, not what is there: what is found is read and checked. */
+ * It is only a hint: callers read the named objects and check them. */
 #pragma once
 
 #include <jansson.h>
@@ -9,7 +9,7 @@
 #include "base/map.h"
 
 struct apiserver_endpoints_index {
-	struct map sets; /* property → struct map of names; values mean nothing */
+	struct map sets; /* property → struct map of names, whose values are unused */
 };
 
 void apiserver_endpoints_index_init(struct apiserver_endpoints_index *names);
@@ -18,6 +18,6 @@ void apiserver_endpoints_index_add(struct apiserver_endpoints_index *names, cons
 				   const char *name);
 void apiserver_endpoints_index_remove(struct apiserver_endpoints_index *names, const char *property,
 				      const char *name);
-/* NULL: nobody has it. */
+/* The names with this property, borrowed; NULL: none. */
 const struct map *apiserver_endpoints_index_get(const struct apiserver_endpoints_index *names,
 						const char *property);

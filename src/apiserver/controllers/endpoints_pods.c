@@ -1,5 +1,5 @@
-/* From a Service and the Pods that it selects to endpoints: which Pods count, with which addresses,
- * ports and conditions. */
+/* Builds endpoints from a Service and the Pods that it selects: which Pods count, with which
+ * addresses, ports and conditions. */
 #include "apiserver/controllers/endpoints_pods.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@ enum { ENDPOINTS_ADDRESSES_MAX = 1000 }; /* of an Endpoints object, as in a clus
 
 /* ---- a Pod ---- */
 
-/* A Pod that has ended, or has no address yet, is no endpoint. */
+/* Not for a Pod that has ended or has no address yet. */
 static bool counts_as_endpoint(const json_t *pod)
 {
 	const json_t *status = json_object_get(pod, "status");
@@ -43,7 +43,7 @@ static bool publishes_not_ready(const json_t *service)
 	return json_is_true(api_get(service, "spec.publishNotReadyAddresses"));
 }
 
-/* Names of endpoints in DNS: only for Pods that say whose they are. */
+/* The endpoint's DNS name: only for Pods whose subdomain is the Service. */
 static const char *hostname_of(const json_t *pod, const json_t *service)
 {
 	const char *hostname = api_get_string(pod, "spec.hostname");
@@ -70,7 +70,7 @@ static bool may_be_endpoint(const char *address)
 	return fine;
 }
 
-/* Its addresses of one family; the ones that cannot be used go into `refused` (may be NULL). */
+/* The Pod's addresses of one family; invalid ones are appended to `refused` (may be NULL). */
 static json_t *addresses_of(const json_t *pod, int family, json_t *refused)
 {
 	const json_t *list = api_get(pod, "status.podIPs");
@@ -110,7 +110,7 @@ static long long container_port(const json_t *containers, const char *name, cons
 	return 0;
 }
 
-/* The number behind a Service's port in this Pod; 0: it has none of that name. */
+/* The number of a Service's target port in this Pod; 0: no container port has that name. */
 static long long target_port(const json_t *pod, const json_t *port)
 {
 	const json_t *target = json_object_get(port, "targetPort");
@@ -134,7 +134,7 @@ static void add_app_protocol(json_t *made, const json_t *port)
 		json_object_set(made, "appProtocol", app);
 }
 
-/* The Service's ports as they are in this Pod. `unnamed`: a port without name has an empty one. */
+/* The Service's ports with the numbers of this Pod. `unnamed`: a port without name gets name "". */
 static json_t *ports_of(const json_t *pod, const json_t *service, bool unnamed)
 {
 	json_t *ports = json_array();
@@ -231,7 +231,7 @@ static json_t *make_address(const json_t *pod, const json_t *service, const char
 	return address;
 }
 
-/* A Pod that ends is left out, unless the Service wants those that are not ready, too. */
+/* A terminating Pod is left out unless the Service publishes Pods that are not ready. */
 static bool stands_in_endpoints(const json_t *pod, const json_t *service)
 {
 	return counts_as_endpoint(pod) && (!api_is_deleting(pod) || publishes_not_ready(service));

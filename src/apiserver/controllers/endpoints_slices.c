@@ -1,4 +1,4 @@
-/* Which EndpointSlices to change, create and remove so that they hold the endpoints wanted. */
+/* Plans which EndpointSlices to change, create and remove so that they hold the wanted endpoints. */
 #include "apiserver/controllers/endpoints_slices.h"
 
 #include <assert.h>
@@ -11,10 +11,10 @@
 #include "base/map.h"
 #include "base/mem.h"
 
-/* One slice on its way to its new content. */
+/* The new content of one slice. */
 struct draft {
 	const json_t *present; /* NULL: a new slice */
-	const json_t *group;   /* what it is part of; NULL: of none, free for another */
+	const json_t *group;   /* the group it holds; NULL: none, free for another */
 	json_t *endpoints;     /* the new list */
 };
 
@@ -23,7 +23,7 @@ struct drafts {
 	size_t n, max;
 };
 
-/* The same endpoint before and after: the same object with the same addresses. */
+/* An endpoint is the same before and after if it has the same target and addresses. */
 static char *identity_of(const json_t *endpoint)
 {
 	CLEANUP(freep)
@@ -58,7 +58,7 @@ static void index_group(const json_t *group, struct map *ret)
 	}
 }
 
-/* Endpoints that stay in their slice; they leave `wanted`. */
+/* Keeps endpoints in their slice and removes them from `wanted`. */
 static void keep_endpoints(struct draft *draft, struct map *wanted)
 {
 	const json_t *endpoint;
@@ -79,7 +79,7 @@ static struct draft *add_draft(struct drafts *drafts, const json_t *present)
 	return draft;
 }
 
-/* A slice of the group with room, one that is free, or a new one. */
+/* A slice of the group with room, a free slice, or a new one. */
 static struct draft *find_room(struct drafts *drafts, const json_t *group)
 {
 	struct draft *unused = NULL;
@@ -129,7 +129,7 @@ static void assign_present(struct drafts *drafts, const json_t *groups)
 	}
 }
 
-/* An address type without endpoints keeps one empty slice, which says that there are none. */
+/* An address type without endpoints keeps one empty slice, as in a cluster. */
 static void keep_empty(struct drafts *drafts, const char *type, const json_t *empty)
 {
 	struct draft *unused = NULL;

@@ -1,4 +1,5 @@
-/* Subsets of Endpoints objects: one form for equal contents, and groups made from them. */
+/* Subsets of Endpoints objects: merging them into a canonical form, and converting them to groups of
+ * EndpointSlices. */
 #include "apiserver/controllers/endpoints_subsets.h"
 
 #include <string.h>
@@ -13,7 +14,7 @@ static const char *const lists[] = { "addresses", "notReadyAddresses" };
 
 /* ---- repacking ---- */
 
-/* An address as it stands in some subsets: with which ports, and whether it is ready there. */
+/* An address with the ports of all its subsets, and whether it is ready. */
 struct packed {
 	json_t *address;
 	json_t *ports; /* array, sorted, each once */
@@ -86,7 +87,7 @@ static void add_address(json_t *subset, const struct packed *packed)
 		list = json_array();
 		json_object_set_new(subset, name, list);
 	}
-	/* From the end: they usually come in order. */
+	/* From the end: addresses usually come in order. */
 	for (i = json_array_size(list); i > 0; i--) {
 		if (compare_addresses(json_array_get(list, i - 1), packed->address) <= 0)
 			break;

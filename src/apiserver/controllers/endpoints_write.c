@@ -1,5 +1,5 @@
-/* EndpointSlices, Endpoints and Events of the endpoints controllers: their labels and owners, and
- * the writes. Nothing is written that is there already. */
+/* Writes the EndpointSlices, Endpoints and Events of the endpoints controllers, with their labels and
+ * owners. Objects that have the right content already are not written. */
 #include "apiserver/controllers/endpoints_write.h"
 
 #include <string.h>
@@ -64,7 +64,7 @@ static bool create_object(struct apiserver_api *api, const struct apiserver_reso
 								 .manager = manager,
 								 .status = &status },
 				    object, &stored);
-	/* A namespace that ends, or is gone, takes nothing new; and what is not valid stays so. */
+	/* No retry helps in a namespace that is being deleted or gone, or for an invalid object. */
 	bool fine = e == 0 || status.code == 403 || status.code == 404 || status.code == 422;
 	json_decref(stored);
 	apiserver_status_done(&status);
@@ -108,7 +108,7 @@ static bool is_headless(const json_t *service)
 	return apiserver_service_is_headless(json_object_get(service, "spec"));
 }
 
-/* Labels of the owner, less those that say what a slice is. */
+/* The owner's labels without those that identify a slice. */
 static json_t *copy_labels(const json_t *from)
 {
 	static const char *const reserved[] = { service_label, slice_manager_label,
@@ -190,7 +190,7 @@ static bool has_name(const json_t *objects, const char *name)
 	return false;
 }
 
-/* Slices whose content is right but whose labels or owner are not. */
+/* Adds slices with the right content but wrong labels or owner to the plan. */
 static void add_relabelled(const json_t *present, const json_t *labels, const json_t *owners,
 			   struct apiserver_endpoints_slices_plan *plan)
 {
@@ -359,7 +359,7 @@ void apiserver_endpoints_report_refused(struct apiserver_api *api, const json_t 
 	json_array_foreach (refused, i, item) {
 		const char *pod = api_get_string(item, "pod");
 		char now[API_TIME_TEXT_MAX];
-		/* One name for one cause: the second write finds the first. */
+		/* A fixed name, so that the Event is written once. */
 		CLEANUP(freep) char *name = xasprintf("%s.refused.%s", api_name(service), pod);
 		CLEANUP(freep)
 		char *message = xasprintf(

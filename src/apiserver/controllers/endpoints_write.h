@@ -1,6 +1,6 @@
-/* Writing what the endpoints controllers worked out. All functions return false when somebody else
- * was faster or the store failed: the Service is to be worked on again. What the API refuses is not
- * tried again before something changes. */
+/* Writes of the endpoints controllers. All functions return false when a write lost against another
+ * one or the store failed: process the Service again. Writes that the API refuses are not retried
+ * until something changes. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,7 +12,7 @@
 struct apiserver_api;
 struct apiserver_resource;
 
-/* Appends the object to the list. One that is gone, or cannot be read for damage, is left out. */
+/* Reads an object and appends it to the list. A missing or damaged one is left out. */
 int apiserver_endpoints_read(struct apiserver_api *api, const struct apiserver_resource *resource,
 			     const char *ns, const char *name, json_t *list);
 
@@ -23,7 +23,7 @@ struct apiserver_endpoints_of {
 	const struct map *names; /* of all slices with the Service's label; NULL: none */
 };
 
-/* Makes the EndpointSlices of the Service hold the groups. Slices that others manage are left
+/* Makes the EndpointSlices of the Service hold the groups. Slices of other managers are left
  * alone. */
 bool apiserver_endpoints_write_slices(struct apiserver_api *api,
 				      const struct apiserver_endpoints_of *of,
@@ -36,13 +36,13 @@ bool apiserver_endpoints_remove(struct apiserver_api *api, const json_t *written
 bool apiserver_endpoints_remove_mirrored(struct apiserver_api *api, const char *ns,
 					 const char *name, const struct map *names);
 
-/* Was this Endpoints object made from Pods? */
+/* Whether the controllers made this Endpoints object from Pods. */
 bool apiserver_endpoints_is_own(const json_t *written);
-/* Is it an EndpointSlice or Endpoints object that the controllers made, and would make again? */
+/* Whether the controllers made this EndpointSlice or Endpoints object, and would make it again. */
 bool apiserver_endpoints_is_derived(const json_t *object);
-/* Is it to be mirrored for a Service without selector: not marked to be left alone? */
+/* Whether the Endpoints object is mirrored for a Service without selector. */
 bool apiserver_endpoints_is_mirrored(const json_t *written);
 
-/* A warning Event on the Service for each {"pod", "address"}, once. */
+/* Emits a Warning Event on the Service for each {"pod", "address"}, once. */
 void apiserver_endpoints_report_refused(struct apiserver_api *api, const json_t *service,
 					const json_t *refused);

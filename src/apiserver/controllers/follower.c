@@ -1,5 +1,5 @@
-/* The thread of a follower: list, watch, act, wait. When the watch falls behind what the store
- * keeps, everything is listed again. */
+/* The loop of a follower's thread: list all objects, take changes, act, wait. When the watch has
+ * fallen behind what the store keeps, it starts over with a list. */
 #include "apiserver/controllers/follower.h"
 
 #include <assert.h>
@@ -19,7 +19,7 @@ struct apiserver_follower {
 	struct apiserver_store *store;
 	const struct apiserver_follower_ops *ops;
 	void *ctx;
-	struct apiserver_watch *watch; /* NULL: the list failed and is to be tried again */
+	struct apiserver_watch *watch; /* NULL: the list failed and must be tried again */
 	pthread_t thread;
 	pthread_mutex_t lock; /* guards woken, and changes of stop */
 	pthread_cond_t changed;
@@ -48,7 +48,7 @@ static void start_over(struct apiserver_follower *follower)
 	uint64_t at;
 	apiserver_watch_free(TAKE_PTR(follower->watch));
 	follower->ops->reset(follower->ctx);
-	/* Callers read an object before they take it for gone: damaged rows may be left out. */
+	/* Callers read an object before they treat it as gone, so that damaged rows may be skipped. */
 	struct apiserver_range all = { .prefix = "", .skip_damaged = true };
 	int e = apiserver_store_list(follower->store, &all, see_row, follower, &at, NULL);
 	if (e == 0)
@@ -72,7 +72,7 @@ static void take_changes(struct apiserver_follower *follower)
 	}
 }
 
-/* Waits for a change, or for the time of the next work or retry. False: the end. */
+/* Waits for a change, or for the time of the next work or retry. False: the follower ends. */
 static bool wait_for_work(struct apiserver_follower *follower, bool again)
 {
 	uint64_t until = UINT64_MAX;

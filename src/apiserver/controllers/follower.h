@@ -1,5 +1,5 @@
-/* A thread that follows the store: it sees every object once, then every change, and works on what
- * it has noted from them. What the API does by itself (collector, endpoints) runs on one each.
+/* A thread that follows the store: it reads every object once, then every change, and then calls its
+ * user to act. The collector and the endpoints controllers have one each.
  *
  * All callbacks run on the follower's thread. */
 #pragma once
@@ -13,17 +13,17 @@
 struct apiserver_follower;
 
 struct apiserver_follower_ops {
-	/* Everything that was noted is to be forgotten: all objects come again. */
+	/* Drop all state that comes from objects: all of them follow again. */
 	void (*reset)(void *ctx);
-	/* An object as it is; its `row` is valid until the call returns. */
+	/* A present object; `row` is valid until the call returns. */
 	void (*see)(void *ctx, const struct apiserver_row *row);
-	/* A change behind what was seen. */
+	/* A change after the present state. */
 	void (*change)(void *ctx, const struct apiserver_event *event);
-	/* Works on what was noted, until that is done or the follower is ending. True: something
-	 * failed and is to be tried again soon. */
+	/* Do the work that is due, until it is done or the follower is ending. True: something
+	 * failed, call again soon. */
 	bool (*act)(void *ctx, const struct apiserver_follower *follower);
-	/* Monotonic time at which `act` is to be called though nothing changes; UINT64_MAX for
-	 * never. NULL: never. */
+	/* Monotonic time at which to call `act` without a change; UINT64_MAX, or NULL as the
+	 * callback: never. */
 	uint64_t (*next_ns)(void *ctx);
 };
 
@@ -31,7 +31,7 @@ struct apiserver_follower_ops {
 struct apiserver_follower *apiserver_follower_new(struct apiserver_store *store,
 						  const struct apiserver_follower_ops *ops,
 						  void *ctx);
-/* Somebody waits for its end: what is left is found again after the next start. */
+/* Whether apiserver_follower_free waits: stop early, the rest is found again after a restart. */
 bool apiserver_follower_is_ending(const struct apiserver_follower *follower);
 /* Waits for the thread to end. NULL is fine. */
 void apiserver_follower_free(struct apiserver_follower *follower);

@@ -1,4 +1,4 @@
-/* The index of owners. */
+/* The index of owners: dependents by the uid of each owner. */
 #include "apiserver/controllers/owner_index.h"
 
 #include <assert.h>

@@ -1,4 +1,4 @@
-/* Who depends on whom: an index of the objects that have owners. Objects without owners, which are
+/* An index of the objects that have ownerReferences, by owner. Objects without owners, which are
  * most, cost nothing. One thread. */
 #pragma once
 
@@ -14,7 +14,7 @@ struct apiserver_owner_index {
 	struct map by_owner; /* uid of an owner: struct dependents */
 };
 
-/* A dependent as one owner sees it. */
+/* A dependent of one owner. */
 struct apiserver_dependent {
 	const char *key;
 	bool blocking;
@@ -22,7 +22,7 @@ struct apiserver_dependent {
 
 void apiserver_owner_index_init(struct apiserver_owner_index *owners);
 void apiserver_owner_index_done(struct apiserver_owner_index *owners);
-/* The object at this key has these ownerReferences now (NULL or empty: none). */
+/* Sets the ownerReferences of the object at this key (NULL or empty: none). */
 void apiserver_owner_index_set(struct apiserver_owner_index *owners, const char *key,
 			       const json_t *references);
 /* The dependents of a uid; valid until the next change. */

@@ -1,4 +1,5 @@
-/* Rows into groups, groups into order. */
+/* Builds the catalogue of served groups and versions from the table of resources, in the order in
+ * which discovery lists them. */
 #include "apiserver/discovery/catalogue.h"
 
 #include <stdlib.h>
@@ -84,56 +85,54 @@ static int compare_rows(const void *left, const void *right)
 }
 
 static struct apiserver_group_version *find_group_version(
-	const struct apiserver_catalogue *apiserver_catalogue, const char *group,
-	const char *version)
+	const struct apiserver_catalogue *catalogue, const char *group, const char *version)
 {
-	for (size_t i = 0; i < apiserver_catalogue->n; i++) {
-		if (strcmp(apiserver_catalogue->v[i].group, group) == 0 &&
-		    strcmp(apiserver_catalogue->v[i].version, version) == 0)
-			return &apiserver_catalogue->v[i];
+	for (size_t i = 0; i < catalogue->n_versions; i++) {
+		if (strcmp(catalogue->versions[i].group, group) == 0 &&
+		    strcmp(catalogue->versions[i].version, version) == 0)
+			return &catalogue->versions[i];
 	}
 	return NULL;
 }
 
 const struct apiserver_group_version *apiserver_catalogue_find(
-	const struct apiserver_catalogue *apiserver_catalogue, const char *group,
-	const char *version)
+	const struct apiserver_catalogue *catalogue, const char *group, const char *version)
 {
-	return find_group_version(apiserver_catalogue, group, version);
+	return find_group_version(catalogue, group, version);
 }
 
-void apiserver_catalogue_init(struct apiserver_catalogue *apiserver_catalogue,
+void apiserver_catalogue_init(struct apiserver_catalogue *catalogue,
 			      const struct apiserver_resource *const *rows, size_t count)
 {
-	*apiserver_catalogue =
-		(struct apiserver_catalogue){ .v = xcalloc(count + 1,
-							   sizeof(*apiserver_catalogue->v)) };
+	*catalogue =
+		(struct apiserver_catalogue){ .versions = xcalloc(count + 1,
+								  sizeof(*catalogue->versions)) };
 	for (size_t i = 0; i < count; i++) {
 		const struct apiserver_resource *r = rows[i];
 		struct apiserver_group_version *gv =
-			find_group_version(apiserver_catalogue, r->kind->group, r->version);
+			find_group_version(catalogue, r->kind->group, r->version);
 		if (gv == NULL) {
-			gv = &apiserver_catalogue->v[apiserver_catalogue->n++];
+			gv = &catalogue->versions[catalogue->n_versions++];
 			gv->group = r->kind->group;
 			gv->version = r->version;
 			gv->rows = xcalloc(count, sizeof(struct apiserver_resource *));
 		}
 		gv->rows[gv->n_rows++] = r;
 	}
-	if (apiserver_catalogue->n > 0)
-		qsort(apiserver_catalogue->v, apiserver_catalogue->n,
-		      sizeof(*apiserver_catalogue->v), compare_gv);
-	for (size_t i = 0; i < apiserver_catalogue->n; i++) {
-		struct apiserver_group_version *gv = &apiserver_catalogue->v[i];
-		gv->first = i == 0 || strcmp(gv->group, apiserver_catalogue->v[i - 1].group) != 0;
+	if (catalogue->n_versions > 0)
+		qsort(catalogue->versions, catalogue->n_versions, sizeof(*catalogue->versions),
+		      compare_gv);
+	for (size_t i = 0; i < catalogue->n_versions; i++) {
+		struct apiserver_group_version *gv = &catalogue->versions[i];
+		gv->first = i == 0 || strcmp(gv->group, catalogue->versions[i - 1].group) != 0;
 		qsort(gv->rows, gv->n_rows, sizeof(struct apiserver_resource *), compare_rows);
 	}
 }
 
-void apiserver_catalogue_done(struct apiserver_catalogue *apiserver_catalogue)
+void apiserver_catalogue_done(struct apiserver_catalogue *catalogue)
 {
-	for (size_t i = 0; i < apiserver_catalogue->n; i++)
-		free(apiserver_catalogue->v[i].rows);
-	free(apiserver_catalogue->v);
-	*apiserver_catalogue = (struct apiserver_catalogue){ .v = NULL };
+	for (size_t i = 0; i < catalogue->n_versions; i++)
+		free(catalogue->versions[i].rows);
+	free(catalogue->versions);
+	*catalogue = (struct apiserver_catalogue){ .versions = NULL };
 }

@@ -1,5 +1,5 @@
-/* The groups and versions that are served, in the order in which clients are told of them: core,
- * the built-in groups, then those of custom resources by name; of each group the best version
+/* The groups and versions that are served, in the order in which discovery lists them: core, the
+ * built-in groups, then those of custom resources by name; of each group the preferred version
  * first. */
 #pragma once
 
@@ -13,21 +13,20 @@ struct apiserver_group_version {
 	const char *group, *version;
 	const struct apiserver_resource **rows; /* by plural */
 	size_t n_rows;
-	bool first; /* of its group, so the preferred one */
+	bool first; /* of its group: the preferred version */
 };
 
 struct apiserver_catalogue {
-	struct apiserver_group_version *v;
-	size_t n;
+	struct apiserver_group_version *versions;
+	size_t n_versions;
 };
 
-void apiserver_catalogue_init(struct apiserver_catalogue *apiserver_catalogue,
+void apiserver_catalogue_init(struct apiserver_catalogue *catalogue,
 			      const struct apiserver_resource *const *rows, size_t count);
-void apiserver_catalogue_done(struct apiserver_catalogue *apiserver_catalogue);
+void apiserver_catalogue_done(struct apiserver_catalogue *catalogue);
 /* NULL when it is not served. */
 const struct apiserver_group_version *apiserver_catalogue_find(
-	const struct apiserver_catalogue *apiserver_catalogue, const char *group,
-	const char *version);
+	const struct apiserver_catalogue *catalogue, const char *group, const char *version);
 
-/* Negative when a goes before b: v2, v1, v1beta2, v1beta1, v1alpha1, then others by letters. */
+/* Negative when `left` is preferred: v2, v1, v1beta2, v1beta1, v1alpha1, then others by alphabet. */
 int apiserver_version_cmp(const char *left, const char *right);

@@ -1,5 +1,5 @@
-/* Documents by path. They are made anew for each request, which is rare; only the hashes of the
- * large ones are kept. */
+/* Serves the discovery documents: /api, /apis, /version and /openapi. They are built for each
+ * request, since these are rare; only the hashes of the OpenAPI documents are cached. */
 #include "apiserver/discovery/discovery.h"
 
 #include <pthread.h>
@@ -55,7 +55,8 @@ static json_t *make_api_group(const struct apiserver_discovery *discovery,
 			      const struct apiserver_group_version *gv)
 {
 	json_t *versions = json_array();
-	const struct apiserver_group_version *end = discovery->catalogue.v + discovery->catalogue.n;
+	const struct apiserver_group_version *end =
+		discovery->catalogue.versions + discovery->catalogue.n_versions;
 	for (const struct apiserver_group_version *at = gv; at < end && (at == gv || !at->first);
 	     at++)
 		json_array_append_new(versions, make_version_entry(at));
@@ -66,8 +67,8 @@ static json_t *make_api_group(const struct apiserver_discovery *discovery,
 static json_t *make_api_group_list(const struct apiserver_discovery *discovery)
 {
 	json_t *groups = json_array();
-	for (size_t i = 0; i < discovery->catalogue.n; i++) {
-		const struct apiserver_group_version *gv = &discovery->catalogue.v[i];
+	for (size_t i = 0; i < discovery->catalogue.n_versions; i++) {
+		const struct apiserver_group_version *gv = &discovery->catalogue.versions[i];
 		if (gv->first && gv->group[0] != '\0')
 			json_array_append_new(groups, make_api_group(discovery, gv));
 	}
@@ -85,7 +86,7 @@ static const struct {
 	{ APISERVER_UPDATE, "update" }, { APISERVER_WATCH, "watch" },
 };
 
-/* In the server's order: of built-in kinds the alphabet's, of others the table's. */
+/* In the server's order: alphabetical for built-in kinds, that of the table for others. */
 static json_t *make_verb_list(bool built_in, unsigned set)
 {
 	json_t *list = json_array();
@@ -171,7 +172,7 @@ static void hash_text(const void *data, size_t len, char out[HASH_TEXT])
 		snprintf(out + 2 * i, 3, "%02X", digest[i]);
 }
 
-/* The body's entity tag; when the client has it already, the body goes. */
+/* Sets the entity tag; 304 without a body when the client has this document already. */
 static void set_etag(struct apiserver_answer *answer, const struct apiserver_call *call)
 {
 	char hash[HASH_TEXT];
@@ -194,7 +195,7 @@ static bool negotiate_form(const struct apiserver_call *call, struct apiserver_a
 	return false;
 }
 
-/* Takes the tree. */
+/* Frees the tree. */
 static void send_tree(const struct apiserver_call *call, struct apiserver_answer *ret,
 		      json_t *object)
 {
@@ -217,35 +218,36 @@ static void send_tree(const struct apiserver_call *call, struct apiserver_answer
 
 /* --- by path --- */
 
-struct ask {
+struct inquiry {
 	struct apiserver_discovery *discovery;
 	const struct apiserver_call *call;
 	struct apiserver_answer *ret;
 };
 
-static void serve_api(const struct ask *ask)
+static void serve_api(const struct inquiry *inquiry)
 {
-	send_tree(ask->call, ask->ret, make_api_versions(ask->discovery));
+	send_tree(inquiry->call, inquiry->ret, make_api_versions(inquiry->discovery));
 }
 
-static void serve_apis(const struct ask *ask)
+static void serve_apis(const struct inquiry *inquiry)
 {
-	send_tree(ask->call, ask->ret, make_api_group_list(ask->discovery));
+	send_tree(inquiry->call, inquiry->ret, make_api_group_list(inquiry->discovery));
 }
 
-static void serve_version(const struct ask *ask)
+static void serve_version(const struct inquiry *inquiry)
 {
-	send_tree(ask->call, ask->ret, make_version_info(ask->discovery));
-	ask->ret->etag[0] = '\0';
+	send_tree(inquiry->call, inquiry->ret, make_version_info(inquiry->discovery));
+	inquiry->ret->etag[0] = '\0';
 }
 
-static void serve_root(const struct ask *ask)
+static void serve_root(const struct inquiry *inquiry)
 {
 	static const char *const fixed[] = { "/healthz",    "/livez",  "/metrics", "/openapi/v2",
 					     "/openapi/v3", "/readyz", "/version" };
 	json_t *paths = json_pack("[s,s,s]", "/api", "/api/v1", "/apis");
-	for (size_t i = 0; i < ask->discovery->catalogue.n; i++) {
-		const struct apiserver_group_version *gv = &ask->discovery->catalogue.v[i];
+	for (size_t i = 0; i < inquiry->discovery->catalogue.n_versions; i++) {
+		const struct apiserver_group_version *gv =
+			&inquiry->discovery->catalogue.versions[i];
 		if (gv->group[0] == '\0')
 			continue;
 		if (gv->first)
@@ -254,43 +256,44 @@ static void serve_root(const struct ask *ask)
 	}
 	for (size_t i = 0; i < ARRAY_LEN(fixed); i++)
 		json_array_append_new(paths, json_string(fixed[i]));
-	send_tree(ask->call, ask->ret, json_pack("{so}", "paths", paths));
+	send_tree(inquiry->call, inquiry->ret, json_pack("{so}", "paths", paths));
 }
 
 static const struct apiserver_group_version *find_group(const struct apiserver_discovery *discovery,
 							const char *group)
 {
-	for (size_t i = 0; i < discovery->catalogue.n; i++) {
-		if (strcmp(discovery->catalogue.v[i].group, group) == 0)
-			return &discovery->catalogue.v[i];
+	for (size_t i = 0; i < discovery->catalogue.n_versions; i++) {
+		if (strcmp(discovery->catalogue.versions[i].group, group) == 0)
+			return &discovery->catalogue.versions[i];
 	}
 	return NULL;
 }
 
-static void serve_group(const struct ask *ask, const char *group)
+static void serve_group(const struct inquiry *inquiry, const char *group)
 {
-	const struct apiserver_group_version *gv = find_group(ask->discovery, group);
+	const struct apiserver_group_version *gv = find_group(inquiry->discovery, group);
 	if (gv == NULL) {
-		apiserver_answer_no_such_page(ask->ret);
+		apiserver_answer_no_such_page(inquiry->ret);
 		return;
 	}
 	json_t *o = json_pack("{ss,ss}", "kind", "APIGroup", "apiVersion", "v1");
-	json_t *rest = make_api_group(ask->discovery, gv);
+	json_t *rest = make_api_group(inquiry->discovery, gv);
 	json_object_update(o, rest);
 	json_decref(rest);
-	send_tree(ask->call, ask->ret, o);
+	send_tree(inquiry->call, inquiry->ret, o);
 }
 
-static void serve_group_version(const struct ask *ask, const char *group, const char *version)
+static void serve_group_version(const struct inquiry *inquiry, const char *group,
+				const char *version)
 {
 	const struct apiserver_group_version *gv =
-		apiserver_catalogue_find(&ask->discovery->catalogue, group, version);
+		apiserver_catalogue_find(&inquiry->discovery->catalogue, group, version);
 	if (gv != NULL)
-		send_tree(ask->call, ask->ret, make_api_resource_list(gv));
-	else if (find_group(ask->discovery, group) != NULL)
-		apiserver_answer_no_such_path(ask->ret);
+		send_tree(inquiry->call, inquiry->ret, make_api_resource_list(gv));
+	else if (find_group(inquiry->discovery, group) != NULL)
+		apiserver_answer_no_such_path(inquiry->ret);
 	else
-		apiserver_answer_no_such_page(ask->ret);
+		apiserver_answer_no_such_page(inquiry->ret);
 }
 
 /* --- OpenAPI --- */
@@ -312,63 +315,63 @@ static void group_version_path(const struct apiserver_group_version *gv, char *o
 		snprintf(out, len, "apis/%s/%s", gv->group, gv->version);
 }
 
-static void serve_v3_index(const struct ask *ask)
+static void serve_v3_index(const struct inquiry *inquiry)
 {
-	struct apiserver_discovery *d = ask->discovery;
+	struct apiserver_discovery *d = inquiry->discovery;
 	json_t *paths = json_object();
 	pthread_mutex_lock(&d->lock);
-	for (size_t i = 0; i < d->catalogue.n; i++) {
+	for (size_t i = 0; i < d->catalogue.n_versions; i++) {
 		char path[PATH_PART_MAX];
-		group_version_path(&d->catalogue.v[i], path, sizeof(path));
+		group_version_path(&d->catalogue.versions[i], path, sizeof(path));
 		if (d->hashes[i][0] == '\0') {
-			CLEANUP(freep) char *text = openapi_text(d, &d->catalogue.v[i]);
+			CLEANUP(freep) char *text = openapi_text(d, &d->catalogue.versions[i]);
 			hash_text(text, strlen(text), d->hashes[i]);
 		}
 		json_t *url = json_sprintf("/openapi/v3/%s?hash=%s", path, d->hashes[i]);
 		json_object_set_new(paths, path, json_pack("{so}", "serverRelativeURL", url));
 	}
 	pthread_mutex_unlock(&d->lock);
-	send_tree(ask->call, ask->ret, json_pack("{so}", "paths", paths));
+	send_tree(inquiry->call, inquiry->ret, json_pack("{so}", "paths", paths));
 }
 
-/* JSON whatever was asked for: clients that prefer protobuf take it too. */
-static void serve_v3(const struct ask *ask, const char *what)
+/* Always JSON: clients that prefer protobuf accept it, too. */
+static void serve_v3(const struct inquiry *inquiry, const char *what)
 {
-	const struct apiserver_discovery *d = ask->discovery;
-	for (size_t i = 0; i < d->catalogue.n; i++) {
+	const struct apiserver_discovery *d = inquiry->discovery;
+	for (size_t i = 0; i < d->catalogue.n_versions; i++) {
 		char path[PATH_PART_MAX];
-		group_version_path(&d->catalogue.v[i], path, sizeof(path));
+		group_version_path(&d->catalogue.versions[i], path, sizeof(path));
 		if (strcmp(path, what) != 0)
 			continue;
-		CLEANUP(freep) char *text = openapi_text(d, &d->catalogue.v[i]);
-		strbuf_adds(&ask->ret->body, text);
-		set_etag(ask->ret, ask->call);
+		CLEANUP(freep) char *text = openapi_text(d, &d->catalogue.versions[i]);
+		strbuf_adds(&inquiry->ret->body, text);
+		set_etag(inquiry->ret, inquiry->call);
 		return;
 	}
-	apiserver_answer_no_such_page(ask->ret);
+	apiserver_answer_no_such_page(inquiry->ret);
 }
 
-static void serve_v2(const struct ask *ask)
+static void serve_v2(const struct inquiry *inquiry)
 {
-	const char *accept = ask->call->accept != NULL ? ask->call->accept : "";
-	/* Only this form; both spellings of its name ask for it. */
+	const char *accept = inquiry->call->accept != NULL ? inquiry->call->accept : "";
+	/* Only this form; clients spell its name in two ways. */
 	if (*accept != '\0' && strstr(accept, "proto-openapi.spec.v2") == NULL &&
 	    strstr(accept, "*/*") == NULL) {
 		apiserver_answer_refuse_plain(
-			ask->ret, 406, "NotAcceptable",
+			inquiry->ret, 406, "NotAcceptable",
 			"only the following media types are accepted: "
 			"application/com.github.proto-openapi.spec.v2.v1.0+protobuf");
 		return;
 	}
-	apiserver_openapi_v2(&ask->discovery->catalogue, ask->discovery->git_version,
-			     &ask->ret->body);
-	ask->ret->content_type = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
-	set_etag(ask->ret, ask->call);
+	apiserver_openapi_v2(&inquiry->discovery->catalogue, inquiry->discovery->git_version,
+			     &inquiry->ret->body);
+	inquiry->ret->content_type = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+	set_etag(inquiry->ret, inquiry->call);
 }
 
 static const struct {
 	const char *path;
-	void (*serve)(const struct ask *a);
+	void (*serve)(const struct inquiry *a);
 } fixed_paths[] = {
 	{ "/", serve_root },
 	{ "/api", serve_api },
@@ -378,7 +381,7 @@ static const struct {
 	{ "/openapi/v2", serve_v2 },
 };
 
-/* Paths of several parts: "/apis/G/V" into at most two; false when there are more. */
+/* Splits "G/V" into at most two parts; false when there are more. */
 static bool split_two_parts(const char *text, char part[2][PATH_PART_MAX])
 {
 	struct slice rest = slice_of(text);
@@ -393,17 +396,17 @@ static bool split_two_parts(const char *text, char part[2][PATH_PART_MAX])
 	return true;
 }
 
-static bool serve_path(const struct ask *ask, const char *path)
+static bool serve_path(const struct inquiry *inquiry, const char *path)
 {
 	char part[2][PATH_PART_MAX];
 	for (size_t i = 0; i < ARRAY_LEN(fixed_paths); i++) {
 		if (strcmp(path, fixed_paths[i].path) == 0) {
-			fixed_paths[i].serve(ask);
+			fixed_paths[i].serve(inquiry);
 			return true;
 		}
 	}
 	if (strncmp(path, "/openapi/v3/", strlen("/openapi/v3/")) == 0) {
-		serve_v3(ask, path + strlen("/openapi/v3/"));
+		serve_v3(inquiry, path + strlen("/openapi/v3/"));
 		return true;
 	}
 	bool core = strncmp(path, "/api/", strlen("/api/")) == 0;
@@ -413,13 +416,13 @@ static bool serve_path(const struct ask *ask, const char *path)
 	if (core && part[1][0] != '\0')
 		return false;
 	if (core)
-		serve_group_version(ask, "", part[0]);
+		serve_group_version(inquiry, "", part[0]);
 	else if (part[0][0] == '\0')
-		apiserver_answer_no_such_page(ask->ret);
+		apiserver_answer_no_such_page(inquiry->ret);
 	else if (part[1][0] == '\0')
-		serve_group(ask, part[0]);
+		serve_group(inquiry, part[0]);
 	else
-		serve_group_version(ask, part[0], part[1]);
+		serve_group_version(inquiry, part[0], part[1]);
 	return true;
 }
 
@@ -427,12 +430,12 @@ bool apiserver_discovery_serve(struct apiserver_discovery *discovery,
 			       const struct apiserver_call *call, struct apiserver_answer *ret)
 {
 	struct apiserver_answer answer;
-	const struct ask ask = { .discovery = discovery, .call = call, .ret = &answer };
+	const struct inquiry inquiry = { .discovery = discovery, .call = call, .ret = &answer };
 	size_t n = strlen(call->path);
 	CLEANUP(freep)
 	char *path = xstrndup(call->path, n > 1 && call->path[n - 1] == '/' ? n - 1 : n);
 	apiserver_answer_init(&answer);
-	if (!serve_path(&ask, path)) {
+	if (!serve_path(&inquiry, path)) {
 		strbuf_done(&answer.body);
 		return false;
 	}
@@ -453,7 +456,7 @@ struct apiserver_discovery *apiserver_discovery_new(const struct apiserver_resou
 	d->git_version =
 		xasprintf("v" KUBERNETES_MAJOR "." KUBERNETES_MINOR ".0+fairlead.%s", version);
 	d->address = xstrdup(address);
-	d->hashes = xcalloc(d->catalogue.n + 1, sizeof(*d->hashes));
+	d->hashes = xcalloc(d->catalogue.n_versions + 1, sizeof(*d->hashes));
 	pthread_mutex_init(&d->lock, NULL);
 	return d;
 }

@@ -1,7 +1,5 @@
-/* What a client reads before it asks for objects: which groups, versions and kinds there are, what
- * their schemas are, and which version the server is. Made from the table of resources, without
- * I/O. The aggregated form of discovery is not spoken: clients that ask for it take the plain one.
- */
+/* Discovery: groups, versions, kinds, their schemas and the server's version, built from the table
+ * of resources without I/O. Aggregated discovery is not supported; clients fall back to this one. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,8 +10,8 @@
 
 struct apiserver_discovery;
 
-/* `version` is the program's ("0.1.0"), `address` what clients may call us by ("127.0.0.1:6443").
- * The rows must outlive it. */
+/* `version` is the program's ("0.1.0"), `address` the server's ("127.0.0.1:6443"). The rows must
+ * outlive it. */
 struct apiserver_discovery *apiserver_discovery_new(const struct apiserver_resource *const *rows,
 						    size_t count, const char *version,
 						    const char *address);

@@ -1,5 +1,5 @@
-/* Schemas with names. The descriptions of kinds nest; where the server's Go types have a name,
- * clients expect a schema of that name and a reference to it. */
+/* OpenAPI v3 documents. The schemas of kinds are nested; where the server's Go types have a name,
+ * clients expect a schema of that name in components and a reference to it. */
 #include "apiserver/discovery/openapi.h"
 
 #include <stdio.h>
@@ -53,8 +53,8 @@ json_t *apiserver_openapi_gvk(const struct apiserver_resource *resource)
 
 /* --- schemas --- */
 
-/* The name of the Go type an object's schema stands for, without its package; NULL for none.
- * `prefix` is that of the package where it is another than the kind's. */
+/* The name of the schema's Go type without its package; NULL: none. *prefix is changed if the type
+ * is not in the kind's own package. */
 static const char *type_name(const json_t *schema, const char **prefix)
 {
 	const char *type = api_text(json_object_get(json_object_get(schema, "x-go"), "type"));
@@ -92,10 +92,10 @@ static json_t *make_nested(const json_t *schema, const char *prefix, json_t *sch
 		return make_plain(schema, prefix, schemas);
 	CLEANUP(freep) char *name = xasprintf("%s.%s", prefix, type);
 	if (json_object_get(schemas, name) == NULL) {
-		/* Its place is taken first: a type may hold itself. */
+		/* Reserved first: a type may contain itself. */
 		json_object_set_new(schemas, name, json_object());
 		json_t *own = make_plain(schema, prefix, schemas);
-		/* What it says is said of the field that refers to it. */
+		/* The description belongs to the field that refers to the schema. */
 		json_object_del(own, "description");
 		json_object_set_new(schemas, name, own);
 	}
@@ -112,7 +112,7 @@ static json_t *make_properties(const json_t *list, const char *prefix, json_t *s
 	return out;
 }
 
-/* A copy without what is our own, names in place of what has one. */
+/* A copy without our own extensions, and with references in place of named types. */
 static json_t *make_plain(const json_t *schema, const char *prefix, json_t *schemas)
 {
 	const char *key;
@@ -143,7 +143,7 @@ static void add_schema(const struct apiserver_resource *resource, json_t *schema
 	json_t *props = json_object_get(own, "properties");
 	const json_t *old = json_object_get(props, "metadata");
 	json_t *ref = make_reference(meta, json_object_get(old, "description"));
-	/* Every kind's is the same. */
+	/* ObjectMeta is a reference for every kind. */
 	json_object_set_new(props, "metadata", json_object());
 	json_t *schema = make_plain(own, prefix, schemas);
 	json_object_set_new(json_object_get(schema, "properties"), "metadata", ref);

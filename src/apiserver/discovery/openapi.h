@@ -1,4 +1,4 @@
-/* OpenAPI documents of what is served, as small as kubectl lets them be (spec 3.3 and 6.3). */
+/* OpenAPI v3 documents of what is served, as small as kubectl accepts them. */
 #pragma once
 
 #include <jansson.h>
@@ -6,9 +6,8 @@
 #include "apiserver/discovery/catalogue.h"
 #include "base/strbuf.h"
 
-/* The OpenAPI v3 document of one group version: a patch operation for each kind, with the query
- * parameters that tell clients what the server can do, and schemas, which `kubectl explain` prints.
- * New. */
+/* The document of one group version, new: a patch operation for each kind with the query parameters
+ * by which clients detect features, and schemas for `kubectl explain`. */
 json_t *apiserver_openapi_v3(const struct apiserver_group_version *gv, const char *version);
 
 /* {"group":...,"kind":...,"version":...}, new. */

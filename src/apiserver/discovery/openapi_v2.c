@@ -1,5 +1,5 @@
-/* The few messages of gnostic's openapi_v2 that are needed, written by hand: every field is a text,
- * a message or a flag, so a field is a tag, a length and bytes. */
+/* The OpenAPI v2 document in protobuf. Only a few messages of gnostic's openapi_v2 are needed; every
+ * field is a string or a message, so that a field is a tag, a length and bytes. */
 #include "apiserver/discovery/openapi_v2.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "apiserver/discovery/openapi.h"
 #include "base/mem.h"
 
-/* Numbers of fields, by message. */
+/* Field numbers by message. */
 enum { DOCUMENT_SWAGGER = 1, DOCUMENT_INFO = 2, DOCUMENT_PATHS = 8 };
 enum { INFO_TITLE = 1, INFO_VERSION = 2 };
 enum { PATHS_PATH = 2 };
@@ -22,11 +22,11 @@ enum { ANY_YAML = 2 };
 
 static const char *const query_parameters[] = { "dryRun", "fieldManager", "fieldValidation" };
 
-static void add_varint(struct strbuf *out, size_t v)
+static void add_varint(struct strbuf *out, size_t value)
 {
-	for (; v >= 0x80; v >>= 7)
-		strbuf_addc(out, (char)(v | 0x80));
-	strbuf_addc(out, (char)v);
+	for (; value >= 0x80; value >>= 7)
+		strbuf_addc(out, (char)(value | 0x80));
+	strbuf_addc(out, (char)value);
 }
 
 static void add_field(struct strbuf *out, unsigned number, struct slice bytes)
@@ -92,17 +92,17 @@ static void add_path(struct strbuf *paths, const struct apiserver_resource *reso
 	add_field(paths, PATHS_PATH, strbuf_slice(&named));
 }
 
-void apiserver_openapi_v2(const struct apiserver_catalogue *apiserver_catalogue,
-			  const char *version, struct strbuf *out)
+void apiserver_openapi_v2(const struct apiserver_catalogue *catalogue, const char *version,
+			  struct strbuf *out)
 {
 	CLEANUP(strbuf_done) struct strbuf info = STRBUF_INIT;
 	CLEANUP(strbuf_done) struct strbuf paths = STRBUF_INIT;
 	add_text(&info, INFO_TITLE, "Fairlead");
 	add_text(&info, INFO_VERSION, version);
-	for (size_t i = 0; i < apiserver_catalogue->n; i++) {
-		for (size_t k = 0; k < apiserver_catalogue->v[i].n_rows; k++) {
-			if ((apiserver_catalogue->v[i].rows[k]->verbs & APISERVER_PATCH) != 0)
-				add_path(&paths, apiserver_catalogue->v[i].rows[k]);
+	for (size_t i = 0; i < catalogue->n_versions; i++) {
+		for (size_t k = 0; k < catalogue->versions[i].n_rows; k++) {
+			if ((catalogue->versions[i].rows[k]->verbs & APISERVER_PATCH) != 0)
+				add_path(&paths, catalogue->versions[i].rows[k]);
 		}
 	}
 	add_text(out, DOCUMENT_SWAGGER, "2.0");

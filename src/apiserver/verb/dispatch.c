@@ -124,7 +124,7 @@ enum shape { COLLECTION = 1, OBJECT = 2, STATUS = 4 };
 
 static const struct {
 	unsigned method, shapes, verb;
-	int (*fn)(struct apiserver_request *q);
+	int (*fn)(struct apiserver_request *req);
 } verbs[] = {
 	{ HTTP_GET | HTTP_HEAD, COLLECTION, APISERVER_LIST, get_collection },
 	{ HTTP_POST, COLLECTION, APISERVER_CREATE, apiserver_verb_create },

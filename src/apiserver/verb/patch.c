@@ -230,8 +230,9 @@ static int decode_applied(struct patching *patching, json_t *object)
 
 static const struct patch_type {
 	const char *media;
-	int (*make)(struct patching *p, const json_t *old, json_t **ret);
-	int (*decode)(struct patching *p, json_t *o); /* refuses values of wrong types */
+	int (*make)(struct patching *patching, const json_t *old, json_t **ret);
+	int (*decode)(struct patching *patching,
+		      json_t *object); /* refuses values of wrong types */
 	bool built_in_only;
 	bool applies; /* creates missing objects, and sets managedFields itself */
 } patch_types[] = {

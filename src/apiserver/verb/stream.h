@@ -25,10 +25,10 @@ struct apiserver_stream_ops {
 	/* Appends to `out`, or sets `ended`, or does neither when there is nothing now;
 	 * apiserver_stream_woken is called later. True: not finished because that would take too
 	 * long; the filler calls it again. `swift`: called on the HTTP thread, must not block. */
-	bool (*produce)(struct apiserver_stream *s, bool swift);
+	bool (*produce)(struct apiserver_stream *stream, bool swift);
 	/* Frees the stream; produce is not called any more. It first stops whoever calls
 	 * apiserver_stream_woken, then calls apiserver_stream_done. */
-	void (*free)(struct apiserver_stream *s);
+	void (*free)(struct apiserver_stream *stream);
 };
 
 /* To be embedded as the first member. */
