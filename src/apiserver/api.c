@@ -33,21 +33,21 @@ static void copy_conf(struct apiserver_api *api, const struct apiserver_api_conf
 int apiserver_api_new(const struct apiserver_api_conf *conf, struct apiserver_api **ret, char *err,
 		      size_t err_n)
 {
-	struct apiserver_api *a = xcalloc(1, sizeof(*a));
-	copy_conf(a, conf);
-	a->may = apiserver_authorize_user;
-	a->ticker = apiserver_ticker_new();
-	a->filler = apiserver_filler_new();
-	int e = apiserver_allocator_new(a->conf.service_cidrs, &a->allocator, err, err_n);
+	struct apiserver_api *api = xcalloc(1, sizeof(*api));
+	copy_conf(api, conf);
+	api->may = apiserver_authorize_user;
+	api->ticker = apiserver_ticker_new();
+	api->filler = apiserver_filler_new();
+	int e = apiserver_allocator_new(api->conf.service_cidrs, &api->allocator, err, err_n);
 	if (e == 0)
-		e = apiserver_bootstrap(a, err, err_n);
+		e = apiserver_bootstrap(api, err, err_n);
 	if (e < 0) {
-		apiserver_api_free(a);
+		apiserver_api_free(api);
 		return e;
 	}
-	a->collector = apiserver_collector_new(a);
-	a->endpoints = apiserver_endpoints_new(a);
-	*ret = a;
+	api->collector = apiserver_collector_new(api);
+	api->endpoints = apiserver_endpoints_new(api);
+	*ret = api;
 	return 0;
 }
 

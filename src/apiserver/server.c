@@ -69,17 +69,17 @@ static void serve_call(void *ctx, const struct apiserver_call *call, struct apis
 
 static bool is_sound(void *ctx, struct strbuf *why)
 {
-	struct apiserver_server *s = ctx;
-	return apiserver_store_is_sound(s->store, why);
+	struct apiserver_server *server = ctx;
+	return apiserver_store_is_sound(server->store, why);
 }
 
 static bool is_open(void *ctx, struct strbuf *why)
 {
-	struct apiserver_server *s = ctx;
+	struct apiserver_server *server = ctx;
 	(void)why;
-	pthread_mutex_lock(&s->lock);
-	bool ok = !s->stopping;
-	pthread_mutex_unlock(&s->lock);
+	pthread_mutex_lock(&server->lock);
+	bool ok = !server->stopping;
+	pthread_mutex_unlock(&server->lock);
 	return ok;
 }
 
@@ -220,20 +220,22 @@ static bool is_due(struct clock_watch *watch)
 
 static void *run_renewal(void *ctx)
 {
-	struct apiserver_server *s = ctx;
-	struct clock_watch w = { clock_mono_ns() + RENEW_EVERY_S * NS_PER_S, s->clock_offset_s };
-	pthread_mutex_lock(&s->lock);
-	while (!s->stopping) {
+	struct apiserver_server *server = ctx;
+	struct clock_watch w = { clock_mono_ns() + RENEW_EVERY_S * NS_PER_S,
+				 server->clock_offset_s };
+	pthread_mutex_lock(&server->lock);
+	while (!server->stopping) {
 		uint64_t until_ns = clock_mono_ns() + CLOCK_EVERY_S * NS_PER_S;
 		struct timespec until = { .tv_sec = (time_t)(until_ns / NS_PER_S) };
-		if (pthread_cond_clockwait(&s->change, &s->lock, CLOCK_MONOTONIC, &until) == 0 ||
+		if (pthread_cond_clockwait(&server->change, &server->lock, CLOCK_MONOTONIC,
+					   &until) == 0 ||
 		    !is_due(&w))
 			continue;
-		pthread_mutex_unlock(&s->lock);
-		renew_and_report(s);
-		pthread_mutex_lock(&s->lock);
+		pthread_mutex_unlock(&server->lock);
+		renew_and_report(server);
+		pthread_mutex_lock(&server->lock);
 	}
-	pthread_mutex_unlock(&s->lock);
+	pthread_mutex_unlock(&server->lock);
 	return NULL;
 }
 
@@ -342,26 +344,26 @@ static int open_http(struct apiserver_server *server, char *err, size_t err_n)
 int apiserver_server_start(const struct apiserver_server_conf *conf, struct apiserver_server **ret,
 			   char *err, size_t err_n)
 {
-	static int (*const steps[])(struct apiserver_server * s, char *err, size_t err_n) = {
+	static int (*const steps[])(struct apiserver_server * server, char *err, size_t err_n) = {
 		set_names, open_store, restrict_files, open_access,
 		open_api,  open_http,  start_renewal,
 	};
-	struct apiserver_server *s = xcalloc(1, sizeof(*s));
-	s->conf = *conf;
-	s->dir = xstrdup(conf->dir);
-	s->kubeconfig = xasprintf("%s/kubeconfig", conf->dir);
-	s->system_kubeconfig = xasprintf("%s/system.kubeconfig", conf->dir);
-	apiserver_ca_init(&s->ca);
-	pthread_mutex_init(&s->lock, NULL);
-	pthread_cond_init(&s->change, NULL);
+	struct apiserver_server *server = xcalloc(1, sizeof(*server));
+	server->conf = *conf;
+	server->dir = xstrdup(conf->dir);
+	server->kubeconfig = xasprintf("%s/kubeconfig", conf->dir);
+	server->system_kubeconfig = xasprintf("%s/system.kubeconfig", conf->dir);
+	apiserver_ca_init(&server->ca);
+	pthread_mutex_init(&server->lock, NULL);
+	pthread_cond_init(&server->change, NULL);
 	for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
-		int r = steps[i](s, err, err_n);
+		int r = steps[i](server, err, err_n);
 		if (r < 0) {
-			apiserver_server_stop(s);
+			apiserver_server_stop(server);
 			return r;
 		}
 	}
-	*ret = s;
+	*ret = server;
 	return 0;
 }
 

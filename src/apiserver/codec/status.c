@@ -73,10 +73,10 @@ json_t *apiserver_status_details(const char *name, const char *group, const char
 json_t *apiserver_status_success(const struct apiserver_resource *resource, const json_t *object)
 {
 	json_t *s = new_status("Success"),
-	       *d = apiserver_status_details(api_name(object), resource->kind->group,
-					     resource->kind->plural);
-	json_object_set_new(d, "uid", json_string(api_uid(object)));
-	json_object_set_new(s, "details", d);
+	       *details = apiserver_status_details(api_name(object), resource->kind->group,
+						   resource->kind->plural);
+	json_object_set_new(details, "uid", json_string(api_uid(object)));
+	json_object_set_new(s, "details", details);
 	return s;
 }
 

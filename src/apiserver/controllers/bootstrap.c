@@ -68,7 +68,7 @@ static void take_port(struct boot *boot, const json_t *object, const char *key)
 
 static int take_addresses(void *ctx, const struct apiserver_row *row)
 {
-	struct boot *b = ctx;
+	struct boot *boot = ctx;
 	json_t *o = json_loadb(row->value.p, row->value.n, 0, NULL), *v;
 	char got[64];
 	size_t i;
@@ -77,12 +77,12 @@ static int take_addresses(void *ctx, const struct apiserver_row *row)
 		int family = apiserver_address_family(s);
 		/* Addresses outside the present ranges stay with their Services. */
 		if (family != 0)
-			IGNORE(apiserver_allocator_take_address(b->api->allocator, family, s, got,
-								sizeof(got)));
+			IGNORE(apiserver_allocator_take_address(boot->api->allocator, family, s,
+								got, sizeof(got)));
 	}
 	json_array_foreach (api_get(o, "spec.ports"), i, v)
-		take_port(b, v, "nodePort");
-	take_port(b, json_object_get(o, "spec"), "healthCheckNodePort");
+		take_port(boot, v, "nodePort");
+	take_port(boot, json_object_get(o, "spec"), "healthCheckNodePort");
 	json_decref(o);
 	return 0;
 }
@@ -256,23 +256,23 @@ static int put_definitions(struct boot *boot)
 
 int apiserver_bootstrap(struct apiserver_api *api, char *err, size_t err_n)
 {
-	static int (*const steps[])(struct boot * b) = {
+	static int (*const steps[])(struct boot * boot) = {
 		load_addresses, ensure_namespaces, ensure_service,
 		put_endpoints,	put_ranges,	   put_definitions,
 	};
 	/* The first steps must succeed. On a full disk the others can wait: objects can still be
 	 * read and deleted. */
 	enum { NEEDED = 3, STATUS_FULL = 507 };
-	struct boot b = { .api = api, .status = APISERVER_STATUS_INIT };
+	struct boot boot = { .api = api, .status = APISERVER_STATUS_INIT };
 	int e = 0;
 	for (size_t i = 0; e == 0 && i < ARRAY_LEN(steps); i++) {
-		e = steps[i](&b);
-		if (e < 0 && i >= NEEDED && b.status.code == STATUS_FULL)
+		e = steps[i](&boot);
+		if (e < 0 && i >= NEEDED && boot.status.code == STATUS_FULL)
 			e = 0;
 	}
 	if (e < 0)
-		snprintf(err, err_n, "%s", b.status.message.s);
-	apiserver_status_done(&b.status);
+		snprintf(err, err_n, "%s", boot.status.message.s);
+	apiserver_status_done(&boot.status);
 	return e;
 }
 
@@ -285,10 +285,10 @@ bool apiserver_bootstrap_owns(const char *key)
 
 int apiserver_bootstrap_remake(struct apiserver_api *api)
 {
-	struct boot b = { .api = api, .status = APISERVER_STATUS_INIT };
-	int e = ensure_service(&b);
+	struct boot boot = { .api = api, .status = APISERVER_STATUS_INIT };
+	int e = ensure_service(&boot);
 	if (e == 0)
-		e = put_endpoints(&b);
-	apiserver_status_done(&b.status);
+		e = put_endpoints(&boot);
+	apiserver_status_done(&boot.status);
 	return e;
 }

@@ -194,30 +194,30 @@ static void see_change(void *ctx, const struct apiserver_event *event)
 
 static void forget_all(void *ctx)
 {
-	struct apiserver_collector *c = ctx;
-	apiserver_owner_index_done(&c->owners);
-	apiserver_owner_index_init(&c->owners);
+	struct apiserver_collector *collector = ctx;
+	apiserver_owner_index_done(&collector->owners);
+	apiserver_owner_index_init(&collector->owners);
 }
 
 /* ---- work ---- */
 
 static bool process_key(struct apiserver_collector *collector, const char *key)
 {
-	struct collector_item i = { 0 };
-	int e = collector_read(collector, key, &i);
+	struct collector_item item = { 0 };
+	int e = collector_read(collector, key, &item);
 	if (e == ERR_NOTFOUND && apiserver_bootstrap_owns(key))
 		return apiserver_bootstrap_remake(collector->api) == 0;
 	if (e < 0)
 		return e == ERR_NOTFOUND;
 	bool fine;
-	if (api_is_deleting(i.object) && strcmp(i.resource->kind->kind, "Namespace") == 0 &&
-	    i.resource->kind->group[0] == '\0')
-		fine = collector_empty_namespace(collector, &i);
-	else if (api_is_deleting(i.object))
-		fine = collector_finish_deletion(collector, &i);
+	if (api_is_deleting(item.object) && strcmp(item.resource->kind->kind, "Namespace") == 0 &&
+	    item.resource->kind->group[0] == '\0')
+		fine = collector_empty_namespace(collector, &item);
+	else if (api_is_deleting(item.object))
+		fine = collector_finish_deletion(collector, &item);
 	else
-		fine = collector_check_owners(collector, &i);
-	collector_item_done(&i);
+		fine = collector_check_owners(collector, &item);
+	collector_item_done(&item);
 	return fine;
 }
 
@@ -234,25 +234,25 @@ static void sweep_if_due(struct apiserver_collector *collector)
 /* True: something failed and must be tried again. */
 static bool process_due(void *ctx, const struct apiserver_follower *follower)
 {
-	struct apiserver_collector *c = ctx;
-	struct map todo = c->due;
+	struct apiserver_collector *collector = ctx;
+	struct map todo = collector->due;
 	const struct map_entry *e;
 	size_t pos = 0;
-	map_init(&c->due);
-	c->running = follower;
+	map_init(&collector->due);
+	collector->running = follower;
 	while (!apiserver_follower_is_ending(follower) && (e = map_next(&todo, &pos)) != NULL) {
-		if (!process_key(c, e->key))
-			collector_push(c, e->key);
+		if (!process_key(collector, e->key))
+			collector_push(collector, e->key);
 	}
 	map_done(&todo);
-	sweep_if_due(c);
-	return c->due.n != 0;
+	sweep_if_due(collector);
+	return collector->due.n != 0;
 }
 
 static uint64_t next_sweep_ns(void *ctx)
 {
-	const struct apiserver_collector *c = ctx;
-	return c->sweep_ns;
+	const struct apiserver_collector *collector = ctx;
+	return collector->sweep_ns;
 }
 
 static const struct apiserver_follower_ops collector_ops = {
@@ -265,12 +265,12 @@ static const struct apiserver_follower_ops collector_ops = {
 
 struct apiserver_collector *apiserver_collector_new(struct apiserver_api *api)
 {
-	struct apiserver_collector *c = xcalloc(1, sizeof(*c));
-	c->api = api;
-	apiserver_owner_index_init(&c->owners);
-	map_init(&c->due);
-	c->follower = apiserver_follower_new(api->store, &collector_ops, c);
-	return c;
+	struct apiserver_collector *collector = xcalloc(1, sizeof(*collector));
+	collector->api = api;
+	apiserver_owner_index_init(&collector->owners);
+	map_init(&collector->due);
+	collector->follower = apiserver_follower_new(api->store, &collector_ops, collector);
+	return collector;
 }
 
 void apiserver_collector_free(struct apiserver_collector *collector)

@@ -33,19 +33,20 @@ static void increment_count(json_t *counts, const char *key)
 
 static int collect_row(void *ctx, const struct apiserver_row *row)
 {
-	struct emptying *m = ctx;
+	struct emptying *emptying = ctx;
 	json_t *o = json_loadb(row->value.p, row->value.n, 0, NULL), *v;
 	CLEANUP(strbuf_done) struct strbuf kind = STRBUF_INIT;
 	size_t i;
-	m->left++;
+	emptying->left++;
 	/* With a dot even without a group, as kube-controller-manager writes it. */
-	strbuf_addf(&kind, "%s.%s", m->resource->kind->plural, m->resource->kind->group);
-	increment_count(m->kinds, kind.s);
+	strbuf_addf(&kind, "%s.%s", emptying->resource->kind->plural,
+		    emptying->resource->kind->group);
+	increment_count(emptying->kinds, kind.s);
 	json_array_foreach (api_get(o, "metadata.finalizers"), i, v)
-		increment_count(m->finalizers, api_text(v));
+		increment_count(emptying->finalizers, api_text(v));
 	if (!api_is_deleting(o)) {
-		json_array_append_new(m->found, json_string(api_name(o)));
-		json_array_append_new(m->found, json_string(api_uid(o)));
+		json_array_append_new(emptying->found, json_string(api_name(o)));
+		json_array_append_new(emptying->found, json_string(api_uid(o)));
 	}
 	json_decref(o);
 	return 0;
@@ -216,13 +217,13 @@ static bool finalize_namespace(struct apiserver_collector *collector, struct col
 
 bool collector_empty_namespace(struct apiserver_collector *collector, struct collector_item *item)
 {
-	struct emptying m = { .collector = collector, .ns = item->name, .fine = true };
-	empty_all(&m);
-	if (m.left != 0) /* objects without finalizers are gone now: count again */
-		empty_all(&m);
-	bool fine = m.fine && (m.left == 0 ? finalize_namespace(collector, item)
-					   : write_conditions(&m, item));
-	json_decref(m.finalizers);
-	json_decref(m.kinds);
+	struct emptying emptying = { .collector = collector, .ns = item->name, .fine = true };
+	empty_all(&emptying);
+	if (emptying.left != 0) /* objects without finalizers are gone now: count again */
+		empty_all(&emptying);
+	bool fine = emptying.fine && (emptying.left == 0 ? finalize_namespace(collector, item)
+							 : write_conditions(&emptying, item));
+	json_decref(emptying.finalizers);
+	json_decref(emptying.kinds);
 	return fine;
 }

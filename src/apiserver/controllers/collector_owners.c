@@ -80,9 +80,10 @@ static bool drop_references(struct apiserver_collector *collector, struct collec
 
 static bool is_waiting(struct apiserver_collector *collector, const char *key)
 {
-	struct collector_item i = { 0 };
-	bool waits = collector_read(collector, key, &i) == 0 && waits_for_dependents(i.object);
-	collector_item_done(&i);
+	struct collector_item item = { 0 };
+	bool waits =
+		collector_read(collector, key, &item) == 0 && waits_for_dependents(item.object);
+	collector_item_done(&item);
 	return waits;
 }
 
@@ -137,20 +138,20 @@ bool collector_check_owners(struct apiserver_collector *collector, struct collec
 static bool release_dependent(struct apiserver_collector *collector, const char *key,
 			      const char *uid)
 {
-	struct collector_item i = { 0 };
+	struct collector_item item = { 0 };
 	json_t *left, *ref;
 	size_t k;
-	int e = collector_read(collector, key, &i);
+	int e = collector_read(collector, key, &item);
 	if (e < 0)
 		return e == ERR_NOTFOUND;
 	left = json_array();
-	json_array_foreach (api_get(i.object, "metadata.ownerReferences"), k, ref) {
+	json_array_foreach (api_get(item.object, "metadata.ownerReferences"), k, ref) {
 		if (strcmp(api_get_string(ref, "uid"), uid) != 0)
 			json_array_append(left, ref);
 	}
-	bool fine = drop_references(collector, &i, left);
+	bool fine = drop_references(collector, &item, left);
 	json_decref(left);
-	collector_item_done(&i);
+	collector_item_done(&item);
 	return fine;
 }
 

@@ -317,33 +317,35 @@ static void group_version_path(const struct apiserver_group_version *gv, char *o
 
 static void serve_v3_index(const struct inquiry *inquiry)
 {
-	struct apiserver_discovery *d = inquiry->discovery;
+	struct apiserver_discovery *discovery = inquiry->discovery;
 	json_t *paths = json_object();
-	pthread_mutex_lock(&d->lock);
-	for (size_t i = 0; i < d->catalogue.n_versions; i++) {
+	pthread_mutex_lock(&discovery->lock);
+	for (size_t i = 0; i < discovery->catalogue.n_versions; i++) {
 		char path[PATH_PART_MAX];
-		group_version_path(&d->catalogue.versions[i], path, sizeof(path));
-		if (d->hashes[i][0] == '\0') {
-			CLEANUP(freep) char *text = openapi_text(d, &d->catalogue.versions[i]);
-			hash_text(text, strlen(text), d->hashes[i]);
+		group_version_path(&discovery->catalogue.versions[i], path, sizeof(path));
+		if (discovery->hashes[i][0] == '\0') {
+			CLEANUP(freep)
+			char *text = openapi_text(discovery, &discovery->catalogue.versions[i]);
+			hash_text(text, strlen(text), discovery->hashes[i]);
 		}
-		json_t *url = json_sprintf("/openapi/v3/%s?hash=%s", path, d->hashes[i]);
+		json_t *url = json_sprintf("/openapi/v3/%s?hash=%s", path, discovery->hashes[i]);
 		json_object_set_new(paths, path, json_pack("{so}", "serverRelativeURL", url));
 	}
-	pthread_mutex_unlock(&d->lock);
+	pthread_mutex_unlock(&discovery->lock);
 	send_tree(inquiry->call, inquiry->ret, json_pack("{so}", "paths", paths));
 }
 
 /* Always JSON: clients that prefer protobuf accept it, too. */
 static void serve_v3(const struct inquiry *inquiry, const char *what)
 {
-	const struct apiserver_discovery *d = inquiry->discovery;
-	for (size_t i = 0; i < d->catalogue.n_versions; i++) {
+	const struct apiserver_discovery *discovery = inquiry->discovery;
+	for (size_t i = 0; i < discovery->catalogue.n_versions; i++) {
 		char path[PATH_PART_MAX];
-		group_version_path(&d->catalogue.versions[i], path, sizeof(path));
+		group_version_path(&discovery->catalogue.versions[i], path, sizeof(path));
 		if (strcmp(path, what) != 0)
 			continue;
-		CLEANUP(freep) char *text = openapi_text(d, &d->catalogue.versions[i]);
+		CLEANUP(freep)
+		char *text = openapi_text(discovery, &discovery->catalogue.versions[i]);
 		strbuf_adds(&inquiry->ret->body, text);
 		set_etag(inquiry->ret, inquiry->call);
 		return;
@@ -451,14 +453,15 @@ struct apiserver_discovery *apiserver_discovery_new(const struct apiserver_resou
 						    size_t count, const char *version,
 						    const char *address)
 {
-	struct apiserver_discovery *d = xcalloc(1, sizeof(*d));
-	apiserver_catalogue_init(&d->catalogue, rows, count);
-	d->git_version =
+	struct apiserver_discovery *discovery = xcalloc(1, sizeof(*discovery));
+	apiserver_catalogue_init(&discovery->catalogue, rows, count);
+	discovery->git_version =
 		xasprintf("v" KUBERNETES_MAJOR "." KUBERNETES_MINOR ".0+fairlead.%s", version);
-	d->address = xstrdup(address);
-	d->hashes = xcalloc(d->catalogue.n_versions + 1, sizeof(*d->hashes));
-	pthread_mutex_init(&d->lock, NULL);
-	return d;
+	discovery->address = xstrdup(address);
+	discovery->hashes =
+		xcalloc(discovery->catalogue.n_versions + 1, sizeof(*discovery->hashes));
+	pthread_mutex_init(&discovery->lock, NULL);
+	return discovery;
 }
 
 void apiserver_discovery_free(struct apiserver_discovery *discovery)

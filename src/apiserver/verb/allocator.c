@@ -89,28 +89,28 @@ static void set_taken(struct range *range, uint32_t index, bool taken)
 static int add_range(struct apiserver_allocator *allocator, const char *text, char *err,
 		     size_t err_n)
 {
-	struct range *r = &allocator->range[allocator->n];
+	struct range *range = &allocator->range[allocator->n];
 	if (allocator->n == APISERVER_CIDRS_MAX) {
 		snprintf(err, err_n, "more than %d service networks", APISERVER_CIDRS_MAX);
 		return ERR_LIMIT;
 	}
-	if (net_cidr_parse(slice_of(text), &r->cidr) < 0) {
+	if (net_cidr_parse(slice_of(text), &range->cidr) < 0) {
 		snprintf(err, err_n, "'%s' is not a network", text);
 		return ERR_PARSE;
 	}
-	unsigned host_bits = (unsigned)(bytes_of(r) * 8 - r->cidr.bits);
+	unsigned host_bits = (unsigned)(bytes_of(range) * 8 - range->cidr.bits);
 	if (host_bits < 2) {
 		snprintf(err, err_n, "'%s' is too small for Services", text);
 		return ERR_PARSE;
 	}
 	uint32_t size = host_bits >= 20 ? APISERVER_ADDRESSES_MAX : 1U << host_bits;
-	r->first = 1;
+	range->first = 1;
 	/* The last address of an IPv4 network is its broadcast. */
-	r->end = r->cidr.family == AF_INET && host_bits <= 20 ? size - 1 : size;
-	r->band = MIN(MAX((uint32_t)BAND_MIN, size / BAND_SHARE), (uint32_t)BAND_MAX);
-	if (r->band >= r->end - 1)
-		r->band = r->first;
-	r->taken = xcalloc(size / 8 + 1, 1);
+	range->end = range->cidr.family == AF_INET && host_bits <= 20 ? size - 1 : size;
+	range->band = MIN(MAX((uint32_t)BAND_MIN, size / BAND_SHARE), (uint32_t)BAND_MAX);
+	if (range->band >= range->end - 1)
+		range->band = range->first;
+	range->taken = xcalloc(size / 8 + 1, 1);
 	allocator->n++;
 	return 0;
 }
@@ -118,20 +118,20 @@ static int add_range(struct apiserver_allocator *allocator, const char *text, ch
 int apiserver_allocator_new(const char *const *cidrs, struct apiserver_allocator **ret, char *err,
 			    size_t err_n)
 {
-	struct apiserver_allocator *a = xcalloc(1, sizeof(*a));
+	struct apiserver_allocator *allocator = xcalloc(1, sizeof(*allocator));
 	int e = 0;
-	pthread_mutex_init(&a->lock, NULL);
-	rng_init(&a->rng);
-	a->ports = (struct range){ .end = PORTS, .band = PORT_BAND };
-	a->ports.taken = xcalloc(PORTS / 8 + 1, 1);
+	pthread_mutex_init(&allocator->lock, NULL);
+	rng_init(&allocator->rng);
+	allocator->ports = (struct range){ .end = PORTS, .band = PORT_BAND };
+	allocator->ports.taken = xcalloc(PORTS / 8 + 1, 1);
 	for (size_t i = 0; e == 0 && cidrs[i] != NULL; i++)
-		e = add_range(a, cidrs[i], err, err_n);
+		e = add_range(allocator, cidrs[i], err, err_n);
 	if (e < 0) {
-		apiserver_allocator_free(a);
+		apiserver_allocator_free(allocator);
 		return e;
 	}
-	format_address(&a->range[0], 1, a->first);
-	*ret = a;
+	format_address(&allocator->range[0], 1, allocator->first);
+	*ret = allocator;
 	return 0;
 }
 
@@ -205,34 +205,34 @@ static int take_any_address(struct apiserver_allocator *allocator, struct range 
 int apiserver_allocator_take_address(void *ctx, int family, const char *want, char *ret,
 				     size_t ret_n)
 {
-	struct apiserver_allocator *a = ctx;
+	struct apiserver_allocator *allocator = ctx;
 	int e = ERR_RANGE;
-	pthread_mutex_lock(&a->lock);
-	for (size_t i = 0; i < a->n; i++) {
-		struct range *r = &a->range[i];
-		if (r->cidr.family != (family == 6 ? AF_INET6 : AF_INET))
+	pthread_mutex_lock(&allocator->lock);
+	for (size_t i = 0; i < allocator->n; i++) {
+		struct range *range = &allocator->range[i];
+		if (range->cidr.family != (family == 6 ? AF_INET6 : AF_INET))
 			continue;
-		e = want[0] != '\0' ? take_wanted_address(r, want, ret, ret_n)
-				    : take_any_address(a, r, ret, ret_n);
+		e = want[0] != '\0' ? take_wanted_address(range, want, ret, ret_n)
+				    : take_any_address(allocator, range, ret, ret_n);
 		break;
 	}
-	pthread_mutex_unlock(&a->lock);
+	pthread_mutex_unlock(&allocator->lock);
 	return e;
 }
 
 void apiserver_allocator_release_address(void *ctx, const char *address)
 {
-	struct apiserver_allocator *a = ctx;
+	struct apiserver_allocator *allocator = ctx;
 	union net_addr addr;
 	if (net_addr_parse_ip(slice_of(address), &addr) < 0)
 		return;
-	pthread_mutex_lock(&a->lock);
-	for (size_t i = 0; i < a->n; i++) {
-		int64_t number = number_of_address(&a->range[i], &addr);
+	pthread_mutex_lock(&allocator->lock);
+	for (size_t i = 0; i < allocator->n; i++) {
+		int64_t number = number_of_address(&allocator->range[i], &addr);
 		if (number >= 0)
-			set_taken(&a->range[i], (uint32_t)number, false);
+			set_taken(&allocator->range[i], (uint32_t)number, false);
 	}
-	pthread_mutex_unlock(&a->lock);
+	pthread_mutex_unlock(&allocator->lock);
 }
 
 /* ---- node ports ---- */
@@ -255,19 +255,19 @@ static int take_port_locked(struct apiserver_allocator *allocator, unsigned want
 
 int apiserver_allocator_take_port(void *ctx, unsigned want, unsigned *ret)
 {
-	struct apiserver_allocator *a = ctx;
-	pthread_mutex_lock(&a->lock);
-	int e = take_port_locked(a, want, ret);
-	pthread_mutex_unlock(&a->lock);
+	struct apiserver_allocator *allocator = ctx;
+	pthread_mutex_lock(&allocator->lock);
+	int e = take_port_locked(allocator, want, ret);
+	pthread_mutex_unlock(&allocator->lock);
 	return e;
 }
 
 void apiserver_allocator_release_port(void *ctx, unsigned port)
 {
-	struct apiserver_allocator *a = ctx;
+	struct apiserver_allocator *allocator = ctx;
 	if (port < APISERVER_NODE_PORT_MIN || port > APISERVER_NODE_PORT_MAX)
 		return;
-	pthread_mutex_lock(&a->lock);
-	set_taken(&a->ports, port - APISERVER_NODE_PORT_MIN, false);
-	pthread_mutex_unlock(&a->lock);
+	pthread_mutex_lock(&allocator->lock);
+	set_taken(&allocator->ports, port - APISERVER_NODE_PORT_MIN, false);
+	pthread_mutex_unlock(&allocator->lock);
 }

@@ -57,7 +57,7 @@ static int answer_review(struct apiserver_request *req, json_t *object)
 static int create_object(struct apiserver_request *req,
 			 const struct apiserver_write_options *options, json_t *body)
 {
-	struct apiserver_writing w = {
+	struct apiserver_writing writing = {
 		.api = req->api,
 		.resource = req->resource,
 		.ns = req->route.ns,
@@ -72,24 +72,25 @@ static int create_object(struct apiserver_request *req,
 	if (e == 0)
 		e = apiserver_route_check_object(&req->route, body, false, req->status);
 	if (e == 0)
-		e = apiserver_write_new(&w, body, &made);
+		e = apiserver_write_new(&writing, body, &made);
 	return e < 0 ? e : apiserver_respond_object(req, 201, made);
 }
 
 int apiserver_verb_create(struct apiserver_request *req)
 {
-	struct apiserver_write_options o = { 0 };
+	struct apiserver_write_options options = { 0 };
 	json_t *body = NULL;
 	int e = apiserver_respond_begin(req, APISERVER_ACCEPT_REPLY);
 	if (e == 0)
-		e = apiserver_write_options(req->call, APISERVER_WRITE_CREATE, &o, req->status);
+		e = apiserver_write_options(req->call, APISERVER_WRITE_CREATE, &options,
+					    req->status);
 	if (e == 0)
-		e = apiserver_body_object(req->call, req->resource, o.strictness, &body,
+		e = apiserver_body_object(req->call, req->resource, options.strictness, &body,
 					  &req->answer->warnings, req->status);
 	if (e < 0)
 		return e;
 	e = req->resource->strategy->review != NULL ? answer_review(req, body)
-						    : create_object(req, &o, body);
+						    : create_object(req, &options, body);
 	json_decref(body);
 	return e;
 }

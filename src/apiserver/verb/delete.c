@@ -14,6 +14,7 @@
 #include "apiserver/verb/selection.h"
 #include "apiserver/verb/stream.h"
 #include "apiserver/verb/write.h"
+#include "apiserver/verb/list_body.h"
 #include "apiserver/verb/object.h"
 #include "base/clock.h"
 
@@ -238,7 +239,7 @@ struct collection {
 	struct apiserver_request *req;
 	const struct apiserver_selection *selection;
 	struct apiserver_range range;
-	struct apiserver_listing out;
+	struct apiserver_list_body out;
 	struct strbuf last; /* key of the page's last row */
 	json_t *found;	    /* of the page */
 	size_t rows, bytes;
@@ -247,17 +248,18 @@ struct collection {
 
 static int collect_row(void *ctx, const struct apiserver_row *row)
 {
-	struct collection *c = ctx;
-	json_t *o = apiserver_object_parse(c->req->resource, row->value);
-	if (o != NULL && apiserver_selection_match(c->selection, o))
-		json_array_append(c->found, o);
+	struct collection *collection = ctx;
+	json_t *o = apiserver_object_parse(collection->req->resource, row->value);
+	if (o != NULL && apiserver_selection_match(collection->selection, o))
+		json_array_append(collection->found, o);
 	json_decref(o);
-	strbuf_reset(&c->last);
-	strbuf_adds(&c->last, row->key);
-	c->rows++;
-	c->bytes += row->value.n;
-	c->cut = c->rows == APISERVER_PIECE_ROWS || c->bytes >= APISERVER_PIECE_BYTES;
-	return c->cut;
+	strbuf_reset(&collection->last);
+	strbuf_adds(&collection->last, row->key);
+	collection->rows++;
+	collection->bytes += row->value.n;
+	collection->cut = collection->rows == APISERVER_PIECE_ROWS ||
+			  collection->bytes >= APISERVER_PIECE_BYTES;
+	return collection->cut;
 }
 
 /* Another client may delete the same objects: one that is gone already is no error. */
@@ -275,7 +277,7 @@ static int remove_found(struct collection *collection,
 			json_decref(done.was);
 		else if (collection->req->status->code != 404)
 			return e;
-		apiserver_listing_tree(&collection->out, v);
+		apiserver_list_body_add_object(&collection->out, v);
 	}
 	return 0;
 }
@@ -311,41 +313,43 @@ static int remove_pages(struct collection *collection,
 	collection->range.at = first;
 	while (e == 0 && collection->cut)
 		e = remove_page(collection, options, &at);
-	return e < 0 ? e : apiserver_listing_end(collection->req, &collection->out, first, "", -1);
+	return e < 0 ? e
+		     : apiserver_list_body_end(collection->req, &collection->out, first, "", -1);
 }
 
 static int remove_all(struct apiserver_request *req, const struct apiserver_selection *sel,
 		      const struct apiserver_delete_options *options)
 {
 	CLEANUP(strbuf_done) struct strbuf prefix = STRBUF_INIT;
-	struct collection c = { .req = req, .selection = sel, .last = STRBUF_INIT };
-	int e = apiserver_listing_begin(req, &c.out);
+	struct collection collection = { .req = req, .selection = sel, .last = STRBUF_INIT };
+	int e = apiserver_list_body_begin(req, &collection.out);
 	if (e < 0)
 		return e;
 	apiserver_key(&prefix, req->resource->stored->kind, req->route.ns, NULL);
-	c.range.prefix = prefix.s;
-	e = remove_pages(&c, options);
-	apiserver_listing_done(&c.out);
-	strbuf_done(&c.last);
+	collection.range.prefix = prefix.s;
+	e = remove_pages(&collection, options);
+	apiserver_list_body_done(&collection.out);
+	strbuf_done(&collection.last);
 	return e;
 }
 
 int apiserver_verb_delete_collection(struct apiserver_request *req)
 {
-	struct apiserver_list_options lo = { 0 };
+	struct apiserver_list_options list_options = { 0 };
 	struct apiserver_delete_options o = { .policy = "", .orphan = -1 };
 	struct apiserver_selection sel;
 	uint64_t at;
 	int e = apiserver_respond_begin(req, APISERVER_ACCEPT_REPLY);
 	if (e == 0)
-		e = apiserver_list_options(req->call, &lo, req->status);
-	if (e == 0 && !apiserver_resource_version_parse(lo.resource_version, &at))
-		e = apiserver_resource_version_refuse(req->status, lo.resource_version);
+		e = apiserver_list_options(req->call, &list_options, req->status);
+	if (e == 0 && !apiserver_resource_version_parse(list_options.resource_version, &at))
+		e = apiserver_resource_version_refuse(req->status, list_options.resource_version);
 	if (e == 0)
 		e = apiserver_delete_options(req->call, &o, req->status);
 	if (e < 0)
 		return e;
-	e = apiserver_selection_parse(req->resource, lo.label, lo.field, &sel, req->status);
+	e = apiserver_selection_parse(req->resource, list_options.label, list_options.field, &sel,
+				      req->status);
 	if (e == 0)
 		e = remove_all(req, &sel, &o);
 	apiserver_selection_done(&sel);

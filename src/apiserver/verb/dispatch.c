@@ -139,10 +139,10 @@ static const struct {
  * namespaces (*ret_all) have none. 1: the answer is filled in. */
 static int check_scope(struct apiserver_request *req, bool *ret_all)
 {
-	const struct apiserver_route *t = &req->route;
-	bool collection = t->name == NULL;
-	*ret_all = req->resource->kind->namespaced && t->ns == NULL && collection;
-	if (req->resource->kind->namespaced ? t->ns == NULL && !collection : t->ns != NULL)
+	const struct apiserver_route *route = &req->route;
+	bool collection = route->name == NULL;
+	*ret_all = req->resource->kind->namespaced && route->ns == NULL && collection;
+	if (req->resource->kind->namespaced ? route->ns == NULL && !collection : route->ns != NULL)
 		return answer_no_path(req) == 0 ? 1 : ERR_DENIED;
 	if (!*ret_all || (req->call->method & (HTTP_GET | HTTP_HEAD)) != 0)
 		return 0;
@@ -153,25 +153,26 @@ static int check_scope(struct apiserver_request *req, bool *ret_all)
 
 static int dispatch_resource(struct apiserver_request *req)
 {
-	const struct apiserver_route *t = &req->route;
+	const struct apiserver_route *route = &req->route;
 	bool all;
 	int e = check_scope(req, &all);
 	if (e != 0)
 		return e < 0 ? e : 0;
-	if (t->name != NULL && (strcmp(t->name, ".") == 0 || strcmp(t->name, "..") == 0))
-		return t->subresource[0] != '\0'
+	if (route->name != NULL &&
+	    (strcmp(route->name, ".") == 0 || strcmp(route->name, "..") == 0))
+		return route->subresource[0] != '\0'
 			       ? apiserver_status_no_such_path(req->status)
 			       : apiserver_status_bad_request(req->status,
 							      "Name parameter invalid: \"%s\": "
 							      "may not be '%s'",
-							      t->name, t->name);
+							      route->name, route->name);
 	if (req->call->method == HTTP_HEAD && req->resource->built_in)
 		return apiserver_status_no_such_method(req->status);
-	enum shape shape = t->name == NULL	       ? COLLECTION
-			   : t->subresource[0] == '\0' ? OBJECT
-						       : STATUS;
-	if (shape == STATUS && (strcmp(t->subresource, "status") != 0 || t->below[0] != '\0' ||
-				!req->resource->status))
+	enum shape shape = route->name == NULL		   ? COLLECTION
+			   : route->subresource[0] == '\0' ? OBJECT
+							   : STATUS;
+	if (shape == STATUS && (strcmp(route->subresource, "status") != 0 ||
+				route->below[0] != '\0' || !req->resource->status))
 		return refuse_subresource(req);
 	if (req->resource->never_kept && req->call->method != HTTP_GET)
 		return refuse_never_kept(req);
@@ -212,13 +213,15 @@ void apiserver_dispatch(struct apiserver_api *api, const struct apiserver_call *
 			struct apiserver_answer *ret)
 {
 	struct apiserver_status status = APISERVER_STATUS_INIT;
-	struct apiserver_request q = { .api = api, .call = call, .answer = ret, .status = &status };
+	struct apiserver_request req = {
+		.api = api, .call = call, .answer = ret, .status = &status
+	};
 	CLEANUP(strbuf_done) struct strbuf ignored = STRBUF_INIT;
 	apiserver_answer_init(ret);
 	/* Refusals before the verb parses the header are in the form that the client accepts, too. */
-	IGNORE(apiserver_accept_parse(call->accept, APISERVER_ACCEPT_REPLY, &q.accept, &ignored));
-	if (serve_request(&q) < 0)
-		apiserver_respond_refusal(&q);
-	prepend_deprecation(&q);
+	IGNORE(apiserver_accept_parse(call->accept, APISERVER_ACCEPT_REPLY, &req.accept, &ignored));
+	if (serve_request(&req) < 0)
+		apiserver_respond_refusal(&req);
+	prepend_deprecation(&req);
 	apiserver_status_done(&status);
 }

@@ -152,22 +152,24 @@ static int refuse_error(const struct apiserver_writing *writing, int code, const
 int apiserver_field_managers_update(const struct apiserver_writing *writing, unsigned unset,
 				    const json_t *old, const json_t *object, json_t **ret)
 {
-	struct managing g;
+	struct managing managing;
 	char err[1024] = "";
-	begin_write(&g, writing, unset, old);
-	int e = api_managed_update(&g.write, object, ret, err, sizeof(err));
-	end_write(&g);
+	begin_write(&managing, writing, unset, old);
+	int e = api_managed_update(&managing.write, object, ret, err, sizeof(err));
+	end_write(&managing);
 	return e < 0 ? refuse_error(writing, e, err) : 0;
 }
 
 int apiserver_field_managers_apply(const struct apiserver_writing *writing, const json_t *old,
 				   const json_t *config, bool force, json_t **ret)
 {
-	struct managing g;
+	struct managing managing;
 	struct api_conflicts conflicts = { 0 };
 	char err[1024] = "";
-	begin_write(&g, writing, apiserver_field_managers_unset(writing->resource, config), old);
-	int e = api_managed_apply(&g.write, config, force, ret, &conflicts, err, sizeof(err));
+	begin_write(&managing, writing, apiserver_field_managers_unset(writing->resource, config),
+		    old);
+	int e = api_managed_apply(&managing.write, config, force, ret, &conflicts, err,
+				  sizeof(err));
 	if (e == ERR_CONFLICT)
 		e = apiserver_status_apply_conflict(writing->status, &conflicts);
 	else if (e == ERR_CONFIG)
@@ -175,6 +177,6 @@ int apiserver_field_managers_apply(const struct apiserver_writing *writing, cons
 	else if (e < 0)
 		e = refuse_error(writing, e, err);
 	api_conflicts_done(&conflicts);
-	end_write(&g);
+	end_write(&managing);
 	return e;
 }

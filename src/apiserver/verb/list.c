@@ -16,6 +16,7 @@
 #include "apiserver/verb/respond.h"
 #include "apiserver/verb/selection.h"
 #include "apiserver/verb/stream.h"
+#include "apiserver/verb/list_body.h"
 #include "apiserver/verb/object.h"
 #include "base/mem.h"
 
@@ -46,7 +47,7 @@ struct listing {
 	struct apiserver_api *api;
 	struct apiserver_request *req; /* NULL: the request has ended, a stream goes on */
 	char *label, *field;	       /* what `selection` was made from */
-	struct apiserver_listing out;
+	struct apiserver_list_body out;
 	struct apiserver_selection selection;
 	struct strbuf prefix; /* of keys; continue tokens are relative to it */
 	struct strbuf from;   /* the prefix, and the name if the selectors allow only one */
@@ -65,7 +66,7 @@ static int add_if_selected(struct listing *listing, const struct apiserver_row *
 	    strcmp(strrchr(row->key, '/') + 1, listing->selection.name) != 0)
 		return 0;
 	if (listing->out.raw && (listing->selection.all || listing->selection.by_name)) {
-		apiserver_listing_raw(&listing->out, row->value);
+		apiserver_list_body_add_text(&listing->out, row->value);
 		return 1;
 	}
 	json_t *o = apiserver_object_parse(listing->out.resource, row->value);
@@ -73,25 +74,26 @@ static int add_if_selected(struct listing *listing, const struct apiserver_row *
 		return apiserver_store_damaged(listing->api->store, row->key);
 	bool wanted = apiserver_selection_match(&listing->selection, o);
 	if (wanted && listing->out.raw)
-		apiserver_listing_raw(&listing->out, row->value);
+		apiserver_list_body_add_text(&listing->out, row->value);
 	else if (wanted)
-		apiserver_listing_tree(&listing->out, o);
+		apiserver_list_body_add_object(&listing->out, o);
 	json_decref(o);
 	return wanted;
 }
 
 static int add_row(void *ctx, const struct apiserver_row *row)
 {
-	struct listing *l = ctx;
-	strbuf_reset(&l->last);
-	strbuf_adds(&l->last, row->key);
-	int added = add_if_selected(l, row);
+	struct listing *listing = ctx;
+	strbuf_reset(&listing->last);
+	strbuf_adds(&listing->last, row->key);
+	int added = add_if_selected(listing, row);
 	if (added < 0)
 		return added;
-	l->n += (size_t)added;
-	l->rows++;
-	l->cut = l->out.items.n >= l->max_bytes || l->rows == l->max_rows;
-	return l->cut || (l->limit != 0 && l->n == l->limit);
+	listing->n += (size_t)added;
+	listing->rows++;
+	listing->cut =
+		listing->out.items.n >= listing->max_bytes || listing->rows == listing->max_rows;
+	return listing->cut || (listing->limit != 0 && listing->n == listing->limit);
 }
 
 /* ---- the revision to read ---- */
@@ -146,7 +148,7 @@ static int refuse_compacted(struct listing *listing, const struct apiserver_list
 static void listing_free(struct listing *listing)
 {
 	apiserver_selection_done(&listing->selection);
-	apiserver_listing_done(&listing->out);
+	apiserver_list_body_done(&listing->out);
 	strbuf_done(&listing->prefix);
 	strbuf_done(&listing->from);
 	strbuf_done(&listing->after);
@@ -162,22 +164,23 @@ static void listing_free(struct listing *listing)
  * must notice that the list is incomplete. */
 static bool produce_piece(struct apiserver_stream *stream, bool swift)
 {
-	struct listing *l = CONTAINER_OF(stream, struct listing, stream);
-	assert(l->req == NULL); /* the request has ended: its memory is gone */
+	struct listing *listing = CONTAINER_OF(stream, struct listing, stream);
+	assert(listing->req == NULL); /* the request has ended: its memory is gone */
 	if (swift)
 		return true;
-	strbuf_reset(&l->after);
-	strbuf_adds(&l->after, l->last.s);
-	l->range.after = l->after.s;
-	l->rows = 0;
-	l->cut = false;
-	int e = apiserver_store_list(l->api->store, &l->range, add_row, l, &l->range.at, NULL);
-	apiserver_listing_more(&l->out, &stream->out);
+	strbuf_reset(&listing->after);
+	strbuf_adds(&listing->after, listing->last.s);
+	listing->range.after = listing->after.s;
+	listing->rows = 0;
+	listing->cut = false;
+	int e = apiserver_store_list(listing->api->store, &listing->range, add_row, listing,
+				     &listing->range.at, NULL);
+	apiserver_list_body_take_items(&listing->out, &stream->out);
 	stream->broken = e < 0;
-	stream->ended = e < 0 || !l->cut;
-	if (e == 0 && !l->cut)
-		strbuf_adds(&stream->out, apiserver_listing_close);
-	return l->cut;
+	stream->ended = e < 0 || !listing->cut;
+	if (e == 0 && !listing->cut)
+		strbuf_adds(&stream->out, apiserver_list_body_close);
+	return listing->cut;
 }
 
 static void free_stream(struct apiserver_stream *stream)
@@ -194,7 +197,7 @@ static int start_stream(struct listing *listing, uint64_t at)
 	listing->range.at = at;
 	listing->max_bytes = APISERVER_PIECE_BYTES;
 	listing->max_rows = APISERVER_PIECE_ROWS;
-	apiserver_listing_open(listing->req, &listing->out, at);
+	apiserver_list_body_open(listing->req, &listing->out, at);
 	apiserver_stream_init(&listing->stream, listing->api->filler, &list_ops);
 	listing->req->answer->stream = &listing->stream;
 	listing->req->answer->stream_whole = true;
@@ -208,7 +211,7 @@ static int read_and_answer(struct listing *listing, const struct apiserver_list_
 {
 	uint64_t at, left = 0;
 	CLEANUP(strbuf_done) struct strbuf token = STRBUF_INIT;
-	bool flows = listing->limit == 0 && apiserver_listing_flows(listing->req);
+	bool flows = listing->limit == 0 && apiserver_list_body_can_stream(listing->req);
 	listing->max_bytes = flows ? WHOLE_MAX_BYTES : PAGE_MAX_BYTES;
 	listing->max_rows = flows ? WHOLE_MAX_ROWS : listing->limit != 0 ? PAGE_MAX_ROWS : SIZE_MAX;
 	int e = apiserver_store_list(listing->api->store, &listing->range, add_row, listing, &at,
@@ -229,8 +232,8 @@ static int read_and_answer(struct listing *listing, const struct apiserver_list_
 	if (left != 0)
 		apiserver_continue_token_make(&token, listing->last.s, listing->prefix.s,
 					      (int64_t)at);
-	return apiserver_listing_end(listing->req, &listing->out, at, token.s,
-				     token.n != 0 && listing->selection.all ? (int64_t)left : -1);
+	return apiserver_list_body_end(listing->req, &listing->out, at, token.s,
+				       token.n != 0 && listing->selection.all ? (int64_t)left : -1);
 }
 
 static int prepare_listing(struct listing *listing, const struct apiserver_list_options *options)
@@ -248,26 +251,26 @@ static int prepare_listing(struct listing *listing, const struct apiserver_list_
 
 int apiserver_verb_list(struct apiserver_request *req, const struct apiserver_list_options *options)
 {
-	struct apiserver_listing out;
+	struct apiserver_list_body out;
 	int e = apiserver_respond_begin(req, APISERVER_ACCEPT_REPLY);
 	if (e == 0)
-		e = apiserver_listing_begin(req, &out);
+		e = apiserver_list_body_begin(req, &out);
 	if (e < 0)
 		return e;
-	struct listing *l = xcalloc(1, sizeof(*l));
-	l->api = req->api;
-	l->req = req;
-	l->out = out;
-	l->label = xstrdup(options->label);
-	l->field = xstrdup(options->field);
-	strbuf_init(&l->prefix);
-	strbuf_init(&l->from);
-	strbuf_init(&l->after);
-	strbuf_init(&l->last);
-	e = prepare_listing(l, options);
+	struct listing *listing = xcalloc(1, sizeof(*listing));
+	listing->api = req->api;
+	listing->req = req;
+	listing->out = out;
+	listing->label = xstrdup(options->label);
+	listing->field = xstrdup(options->field);
+	strbuf_init(&listing->prefix);
+	strbuf_init(&listing->from);
+	strbuf_init(&listing->after);
+	strbuf_init(&listing->last);
+	e = prepare_listing(listing, options);
 	if (e == 0)
-		e = read_and_answer(l, options);
-	if (l->req != NULL)
-		listing_free(l);
+		e = read_and_answer(listing, options);
+	if (listing->req != NULL)
+		listing_free(listing);
 	return e;
 }

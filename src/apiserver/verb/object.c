@@ -19,7 +19,7 @@ static int append_chunk(const char *pos, size_t len, void *ctx)
 	return 0;
 }
 
-static void add_value(struct strbuf *out, const json_t *value)
+void apiserver_object_add_json(struct strbuf *out, const json_t *value)
 {
 	if (json_dump_callback(value, append_chunk, out, JSON_COMPACT | JSON_ENCODE_ANY) != 0)
 		strbuf_adds(out, "null");
@@ -30,7 +30,7 @@ static void add_member(struct strbuf *out, const char *key, const json_t *value)
 	strbuf_addc(out, ',');
 	strbuf_add_json(out, slice_of(key));
 	strbuf_addc(out, ':');
-	add_value(out, value);
+	apiserver_object_add_json(out, value);
 }
 
 static void add_identity(struct strbuf *out, const struct apiserver_resource *resource)

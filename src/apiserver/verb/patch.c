@@ -438,20 +438,20 @@ static const struct patch_type *find_patch_type(const struct apiserver_request *
 
 int apiserver_verb_patch(struct apiserver_request *req)
 {
-	struct patching p = { .req = req, .type = find_patch_type(req) };
-	if (p.type == NULL)
+	struct patching patching = { .req = req, .type = find_patch_type(req) };
+	if (patching.type == NULL)
 		return refuse_media_type(req);
-	const bool applies = p.type->applies;
+	const bool applies = patching.type->applies;
 	int e = apiserver_respond_begin(req, APISERVER_ACCEPT_REPLY);
 	if (e == 0)
 		e = apiserver_write_options(req->call,
 					    applies ? APISERVER_WRITE_APPLY : APISERVER_WRITE_PATCH,
-					    &p.options, req->status);
+					    &patching.options, req->status);
 	if (e == 0)
-		e = (applies ? apiserver_body_apply : apiserver_body_patch)(req->call, &p.patch,
-									    req->status);
+		e = (applies ? apiserver_body_apply
+			     : apiserver_body_patch)(req->call, &patching.patch, req->status);
 	if (e == 0)
-		e = patch_object(&p);
-	json_decref(p.patch);
+		e = patch_object(&patching);
+	json_decref(patching.patch);
 	return e;
 }

@@ -186,27 +186,27 @@ static bool term_error(struct words *words)
 bool apiserver_selector_error(const char *text, struct strbuf *out)
 {
 	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
-	struct words w = { .rest = slice_of(text), .out = &why };
+	struct words words = { .rest = slice_of(text), .out = &why };
 	bool bad = false;
-	next_token(&w);
-	while (!bad && w.token != T_END) {
-		if (w.token != T_WORD && w.token != T_NOT) {
-			bad = report_found(&w, ", expected: !, identifier, or 'end of string'");
+	next_token(&words);
+	while (!bad && words.token != T_END) {
+		if (words.token != T_WORD && words.token != T_NOT) {
+			bad = report_found(&words, ", expected: !, identifier, or 'end of string'");
 			break;
 		}
 		strbuf_reset(&why);
 		strbuf_adds(&why, "unable to parse requirement: ");
-		bad = term_error(&w);
-		if (bad || w.token == T_END)
+		bad = term_error(&words);
+		if (bad || words.token == T_END)
 			break;
 		strbuf_reset(&why);
-		if (w.token != T_COMMA) {
-			bad = report_found(&w, ", expected: ',' or 'end of string'");
+		if (words.token != T_COMMA) {
+			bad = report_found(&words, ", expected: ',' or 'end of string'");
 			break;
 		}
-		next_token(&w);
-		if (w.token != T_WORD && w.token != T_NOT)
-			bad = report_found(&w, ", expected: identifier after ','");
+		next_token(&words);
+		if (words.token != T_WORD && words.token != T_NOT)
+			bad = report_found(&words, ", expected: identifier after ','");
 	}
 	if (bad)
 		strbuf_add(out, why.s, why.n);

@@ -53,49 +53,49 @@ static bool fill_stream(struct apiserver_stream *stream)
 
 static void *run_filler(void *ctx)
 {
-	struct apiserver_filler *f = ctx;
-	pthread_mutex_lock(&f->lock);
+	struct apiserver_filler *filler = ctx;
+	pthread_mutex_lock(&filler->lock);
 	for (;;) {
-		while (f->first == NULL && !f->stop)
-			pthread_cond_wait(&f->work, &f->lock);
-		struct apiserver_stream *s = f->first;
-		if (s == NULL)
+		while (filler->first == NULL && !filler->stop)
+			pthread_cond_wait(&filler->work, &filler->lock);
+		struct apiserver_stream *stream = filler->first;
+		if (stream == NULL)
 			break;
-		f->first = s->next;
-		if (f->first == NULL)
-			f->end = &f->first;
-		assert(f->running == NULL);
-		f->running = s;
-		pthread_mutex_unlock(&f->lock);
-		bool again = fill_stream(s);
-		pthread_mutex_lock(&f->lock);
+		filler->first = stream->next;
+		if (filler->first == NULL)
+			filler->end = &filler->first;
+		assert(filler->running == NULL);
+		filler->running = stream;
+		pthread_mutex_unlock(&filler->lock);
+		bool again = fill_stream(stream);
+		pthread_mutex_lock(&filler->lock);
 		if (again)
-			enqueue_stream(f, s);
-		f->running = NULL;
-		pthread_cond_broadcast(&f->changed);
+			enqueue_stream(filler, stream);
+		filler->running = NULL;
+		pthread_cond_broadcast(&filler->changed);
 	}
-	pthread_mutex_unlock(&f->lock);
+	pthread_mutex_unlock(&filler->lock);
 	return NULL;
 }
 
 struct apiserver_filler *apiserver_filler_new(void)
 {
-	struct apiserver_filler *f = xcalloc(1, sizeof(*f));
+	struct apiserver_filler *filler = xcalloc(1, sizeof(*filler));
 	pthread_attr_t attr;
 	sigset_t all, old;
-	f->end = &f->first;
-	pthread_mutex_init(&f->lock, NULL);
-	pthread_cond_init(&f->work, NULL);
-	pthread_cond_init(&f->changed, NULL);
+	filler->end = &filler->first;
+	pthread_mutex_init(&filler->lock, NULL);
+	pthread_cond_init(&filler->work, NULL);
+	pthread_cond_init(&filler->changed, NULL);
 	sigfillset(&all);
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, FILLER_STACK_BYTES);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	int r = pthread_create(&f->thread, &attr, run_filler, f);
+	int r = pthread_create(&filler->thread, &attr, run_filler, filler);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	pthread_attr_destroy(&attr);
 	assert(r == 0);
-	return f;
+	return filler;
 }
 
 void apiserver_filler_free(struct apiserver_filler *filler)
@@ -126,19 +126,19 @@ static void hand_to_filler(struct apiserver_stream *stream)
 /* When it has returned, the filler has no reference to the stream. */
 static void remove_from_filler(struct apiserver_stream *stream)
 {
-	struct apiserver_filler *f = stream->filler;
-	pthread_mutex_lock(&f->lock);
-	while (f->running == stream)
-		pthread_cond_wait(&f->changed, &f->lock);
-	struct apiserver_stream **at = &f->first;
+	struct apiserver_filler *filler = stream->filler;
+	pthread_mutex_lock(&filler->lock);
+	while (filler->running == stream)
+		pthread_cond_wait(&filler->changed, &filler->lock);
+	struct apiserver_stream **at = &filler->first;
 	while (*at != NULL && *at != stream)
 		at = &(*at)->next;
 	if (*at == stream) {
 		*at = stream->next;
-		if (f->end == &stream->next)
-			f->end = at;
+		if (filler->end == &stream->next)
+			filler->end = at;
 	}
-	pthread_mutex_unlock(&f->lock);
+	pthread_mutex_unlock(&filler->lock);
 }
 
 /* ---- pulling ---- */

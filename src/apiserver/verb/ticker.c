@@ -30,8 +30,8 @@ struct apiserver_ticker {
 static uint64_t earliest_due(const struct apiserver_ticker *ticker)
 {
 	uint64_t at = UINT64_MAX;
-	for (const struct apiserver_tick *k = ticker->ticks; k != NULL; k = k->next)
-		at = MIN(at, k->at_ns);
+	for (const struct apiserver_tick *tick = ticker->ticks; tick != NULL; tick = tick->next)
+		at = MIN(at, tick->at_ns);
 	return at;
 }
 
@@ -50,47 +50,47 @@ static void call_tick(struct apiserver_ticker *ticker, struct apiserver_tick *ti
 /* A tick that is due, or NULL. */
 static struct apiserver_tick *find_due(const struct apiserver_ticker *ticker, uint64_t now)
 {
-	for (struct apiserver_tick *k = ticker->ticks; k != NULL; k = k->next) {
-		if (k->at_ns <= now)
-			return k;
+	for (struct apiserver_tick *tick = ticker->ticks; tick != NULL; tick = tick->next) {
+		if (tick->at_ns <= now)
+			return tick;
 	}
 	return NULL;
 }
 
 static void *run_ticker(void *ctx)
 {
-	struct apiserver_ticker *t = ctx;
-	pthread_mutex_lock(&t->lock);
-	while (!t->stop) {
-		struct apiserver_tick *k = find_due(t, clock_mono_ns());
-		uint64_t at = earliest_due(t);
-		if (k != NULL) {
-			call_tick(t, k);
+	struct apiserver_ticker *ticker = ctx;
+	pthread_mutex_lock(&ticker->lock);
+	while (!ticker->stop) {
+		struct apiserver_tick *tick = find_due(ticker, clock_mono_ns());
+		uint64_t at = earliest_due(ticker);
+		if (tick != NULL) {
+			call_tick(ticker, tick);
 		} else if (at == UINT64_MAX) {
-			pthread_cond_wait(&t->changed, &t->lock);
+			pthread_cond_wait(&ticker->changed, &ticker->lock);
 		} else {
 			struct timespec ts = { .tv_sec = (time_t)(at / NS_PER_S),
 					       .tv_nsec = (long)(at % NS_PER_S) };
-			pthread_cond_timedwait(&t->changed, &t->lock, &ts);
+			pthread_cond_timedwait(&ticker->changed, &ticker->lock, &ts);
 		}
 	}
-	pthread_mutex_unlock(&t->lock);
+	pthread_mutex_unlock(&ticker->lock);
 	return NULL;
 }
 
 struct apiserver_ticker *apiserver_ticker_new(void)
 {
-	struct apiserver_ticker *t = xcalloc(1, sizeof(*t));
+	struct apiserver_ticker *ticker = xcalloc(1, sizeof(*ticker));
 	pthread_condattr_t attr;
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_mutex_init(&t->lock, NULL);
-	pthread_cond_init(&t->changed, &attr);
-	pthread_cond_init(&t->called, NULL);
+	pthread_mutex_init(&ticker->lock, NULL);
+	pthread_cond_init(&ticker->changed, &attr);
+	pthread_cond_init(&ticker->called, NULL);
 	pthread_condattr_destroy(&attr);
-	int r = pthread_create(&t->thread, NULL, run_ticker, t);
+	int r = pthread_create(&ticker->thread, NULL, run_ticker, ticker);
 	assert(r == 0);
-	return t;
+	return ticker;
 }
 
 void apiserver_ticker_free(struct apiserver_ticker *ticker)
@@ -112,39 +112,41 @@ void apiserver_ticker_free(struct apiserver_ticker *ticker)
 struct apiserver_tick *apiserver_tick_new(struct apiserver_ticker *ticker, void (*fn)(void *ctx),
 					  void *ctx)
 {
-	struct apiserver_tick *k = xcalloc(1, sizeof(*k));
-	*k = (struct apiserver_tick){ .ticker = ticker, .fn = fn, .ctx = ctx, .at_ns = UINT64_MAX };
+	struct apiserver_tick *tick = xcalloc(1, sizeof(*tick));
+	*tick = (struct apiserver_tick){
+		.ticker = ticker, .fn = fn, .ctx = ctx, .at_ns = UINT64_MAX
+	};
 	pthread_mutex_lock(&ticker->lock);
-	k->next = ticker->ticks;
-	k->link = &ticker->ticks;
-	if (k->next != NULL)
-		k->next->link = &k->next;
-	ticker->ticks = k;
+	tick->next = ticker->ticks;
+	tick->link = &ticker->ticks;
+	if (tick->next != NULL)
+		tick->next->link = &tick->next;
+	ticker->ticks = tick;
 	pthread_mutex_unlock(&ticker->lock);
-	return k;
+	return tick;
 }
 
 void apiserver_tick_set(struct apiserver_tick *tick, uint64_t at_ns)
 {
-	struct apiserver_ticker *t = tick->ticker;
-	pthread_mutex_lock(&t->lock);
+	struct apiserver_ticker *ticker = tick->ticker;
+	pthread_mutex_lock(&ticker->lock);
 	tick->at_ns = at_ns;
-	pthread_cond_signal(&t->changed);
-	pthread_mutex_unlock(&t->lock);
+	pthread_cond_signal(&ticker->changed);
+	pthread_mutex_unlock(&ticker->lock);
 }
 
 void apiserver_tick_free(struct apiserver_tick *tick)
 {
 	if (tick == NULL)
 		return;
-	struct apiserver_ticker *t = tick->ticker;
-	pthread_mutex_lock(&t->lock);
-	while (t->calling == tick)
-		pthread_cond_wait(&t->called, &t->lock);
+	struct apiserver_ticker *ticker = tick->ticker;
+	pthread_mutex_lock(&ticker->lock);
+	while (ticker->calling == tick)
+		pthread_cond_wait(&ticker->called, &ticker->lock);
 	assert(*tick->link == tick);
 	*tick->link = tick->next;
 	if (tick->next != NULL)
 		tick->next->link = tick->link;
-	pthread_mutex_unlock(&t->lock);
+	pthread_mutex_unlock(&ticker->lock);
 	free(tick);
 }

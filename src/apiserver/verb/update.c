@@ -110,7 +110,7 @@ static int try_update(const struct apiserver_writing *writing, const char *name,
 static int update_object(struct apiserver_request *req,
 			 const struct apiserver_write_options *options, const json_t *body)
 {
-	const struct apiserver_writing w = {
+	const struct apiserver_writing writing = {
 		.api = req->api,
 		.resource = req->resource,
 		.ns = req->route.ns,
@@ -132,7 +132,7 @@ static int update_object(struct apiserver_request *req,
 					       apiserver_resource_version_error(rv));
 	}
 	for (int i = 0; e == ERR_CONFLICT && i < UPDATE_TRIES; i++)
-		e = try_update(&w, req->route.name, body, want, &made);
+		e = try_update(&writing, req->route.name, body, want, &made);
 	if (e == ERR_CONFLICT)
 		return apiserver_status_modified(req->status, req->resource, req->route.name);
 	return e < 0 ? e : apiserver_respond_object(req, e == 1 ? 201 : 200, made);

@@ -147,46 +147,47 @@ static bool has_other_name(const struct watching *watch, const char *key)
  * watcher: it gets the last state that matched, with the revision of the change. */
 static void add_change(struct watching *watch, const struct apiserver_event *event)
 {
-	json_t *now, *was = NULL;
+	json_t *object, *before = NULL;
 	watch->at = event->revision;
 	if (has_other_name(watch, event->key))
 		return;
 	if (event->removed) {
-		if (is_selected(watch, event->value, &now))
-			add_object(watch, "DELETED", event->value, now);
-		json_decref(now);
+		if (is_selected(watch, event->value, &object))
+			add_object(watch, "DELETED", event->value, object);
+		json_decref(object);
 		return;
 	}
-	bool is = is_selected(watch, event->value, &now);
-	bool had = event->replaced != 0 &&
-		   (is_selected_by_key(watch) || is_selected(watch, event->before, &was));
-	if (is)
-		add_object(watch, had ? "MODIFIED" : "ADDED", event->value, now);
-	else if (had) {
-		apiserver_object_set_revision(was, event->revision);
-		add_event(watch, "DELETED", was);
+	bool matches = is_selected(watch, event->value, &object);
+	bool matched = event->replaced != 0 &&
+		       (is_selected_by_key(watch) || is_selected(watch, event->before, &before));
+	if (matches)
+		add_object(watch, matched ? "MODIFIED" : "ADDED", event->value, object);
+	else if (matched) {
+		apiserver_object_set_revision(before, event->revision);
+		add_event(watch, "DELETED", before);
 	}
-	json_decref(now);
-	json_decref(was);
+	json_decref(object);
+	json_decref(before);
 }
 
 /* ---- the state ---- */
 
 static int add_row(void *ctx, const struct apiserver_row *row)
 {
-	struct watching *s = ctx;
+	struct watching *watch = ctx;
 	json_t *o = NULL;
-	strbuf_reset(&s->after);
-	strbuf_adds(&s->after, row->key);
-	bool named = !has_other_name(s, row->key);
-	if (named && is_selected(s, row->value, &o))
-		add_object(s, "ADDED", row->value, o);
+	strbuf_reset(&watch->after);
+	strbuf_adds(&watch->after, row->key);
+	bool named = !has_other_name(watch, row->key);
+	if (named && is_selected(watch, row->value, &o))
+		add_object(watch, "ADDED", row->value, o);
 	else if (named && o == NULL)
-		return apiserver_store_damaged(s->api->store, row->key);
+		return apiserver_store_damaged(watch->api->store, row->key);
 	json_decref(o);
-	s->rows++;
-	s->cut = s->stream.out.n >= APISERVER_PIECE_BYTES || s->rows == APISERVER_PIECE_ROWS;
-	return s->cut;
+	watch->rows++;
+	watch->cut =
+		watch->stream.out.n >= APISERVER_PIECE_BYTES || watch->rows == APISERVER_PIECE_ROWS;
+	return watch->cut;
 }
 
 static void end_with_error(struct watching *watch, int error)
@@ -300,40 +301,40 @@ static bool add_next_change(struct watching *watch, bool swift)
 
 static bool produce_events(struct apiserver_stream *stream, bool swift)
 {
-	struct watching *s = CONTAINER_OF(stream, struct watching, stream);
-	if (s->initial) {
+	struct watching *watch = CONTAINER_OF(stream, struct watching, stream);
+	if (watch->initial) {
 		if (!swift)
-			add_state_page(s);
-		return swift || s->initial;
+			add_state_page(watch);
+		return swift || watch->initial;
 	}
 	/* Also when there are always changes to send. */
-	if (clock_mono_ns() >= s->end_ns)
+	if (clock_mono_ns() >= watch->end_ns)
 		stream->ended = true;
-	if (add_next_change(s, swift))
+	if (add_next_change(watch, swift))
 		return true;
 	if (stream->out.n == 0 && !stream->ended)
-		check_clock(s);
+		check_clock(watch);
 	return false;
 }
 
 static void watch_woken(void *ctx)
 {
-	struct watching *s = ctx;
-	apiserver_stream_woken(&s->stream);
+	struct watching *watch = ctx;
+	apiserver_stream_woken(&watch->stream);
 }
 
 static void free_watching(struct apiserver_stream *stream)
 {
-	struct watching *s = CONTAINER_OF(stream, struct watching, stream);
-	apiserver_tick_free(s->tick);
-	apiserver_watch_free(s->watch);
+	struct watching *watch = CONTAINER_OF(stream, struct watching, stream);
+	apiserver_tick_free(watch->tick);
+	apiserver_watch_free(watch->watch);
 	apiserver_stream_done(stream);
-	apiserver_selection_done(&s->selection);
-	strbuf_done(&s->prefix);
-	strbuf_done(&s->after);
-	free(s->label);
-	free(s->field);
-	free(s);
+	apiserver_selection_done(&watch->selection);
+	strbuf_done(&watch->prefix);
+	strbuf_done(&watch->after);
+	free(watch->label);
+	free(watch->field);
+	free(watch);
 }
 
 static const struct apiserver_stream_ops watch_ops = { produce_events, free_watching };
@@ -354,25 +355,23 @@ static uint64_t timeout_ns(int64_t asked_s)
 static struct watching *watching_new(struct apiserver_request *req,
 				     const struct apiserver_list_options *options)
 {
-	struct watching *s = xcalloc(1, sizeof(*s));
+	struct watching *watch = xcalloc(1, sizeof(*watch));
 	uint64_t now = clock_mono_ns();
-	s->api = req->api;
-	s->resource = req->resource;
-	s->accept = req->accept;
-	s->table = (struct apiserver_table){ .resource = req->resource,
-					     .meta_version = req->accept.meta_version,
-					     .include = req->include };
-	strbuf_init(&s->prefix);
-	apiserver_stream_init(&s->stream, req->api->filler, &watch_ops);
-	strbuf_init(&s->after);
-	s->label = xstrdup(options->label);
-	s->field = xstrdup(options->field);
-	s->first = true;
-	s->bookmarks = options->bookmarks;
-	s->end_ns = now + timeout_ns(options->timeout_s);
-	s->bookmark_ns = bookmark_after(s, now);
-	s->tick = apiserver_tick_new(req->api->ticker, watch_woken, s);
-	return s;
+	watch->api = req->api;
+	watch->resource = req->resource;
+	watch->accept = req->accept;
+	apiserver_respond_init_table(req, &watch->table);
+	strbuf_init(&watch->prefix);
+	apiserver_stream_init(&watch->stream, req->api->filler, &watch_ops);
+	strbuf_init(&watch->after);
+	watch->label = xstrdup(options->label);
+	watch->field = xstrdup(options->field);
+	watch->first = true;
+	watch->bookmarks = options->bookmarks;
+	watch->end_ns = now + timeout_ns(options->timeout_s);
+	watch->bookmark_ns = bookmark_after(watch, now);
+	watch->tick = apiserver_tick_new(req->api->ticker, watch_woken, watch);
+	return watch;
 }
 
 /* Sets the first revision, and whether the state comes first. */
@@ -409,22 +408,22 @@ int apiserver_verb_watch(struct apiserver_request *req,
 	int e = apiserver_respond_begin(req, APISERVER_ACCEPT_WATCH);
 	if (e < 0)
 		return e;
-	struct watching *s = watching_new(req, options);
-	e = apiserver_selection_parse(req->resource, s->label, s->field, &s->selection,
+	struct watching *watch = watching_new(req, options);
+	e = apiserver_selection_parse(req->resource, watch->label, watch->field, &watch->selection,
 				      req->status);
-	apiserver_selection_prefix(&s->selection, req->resource, req->route.ns, &s->prefix);
+	apiserver_selection_prefix(&watch->selection, req->resource, req->route.ns, &watch->prefix);
 	if (e == 0)
-		e = set_start(req, s, options);
+		e = set_start(req, watch, options);
 	if (e < 0) {
-		apiserver_stream_free(&s->stream);
+		apiserver_stream_free(&watch->stream);
 		return e;
 	}
 	/* A small state is complete after the first page, without the filler. */
-	if (s->initial)
-		add_state_page(s);
-	set_tick(s);
+	if (watch->initial)
+		add_state_page(watch);
+	set_tick(watch);
 	req->answer->status = 200;
 	req->answer->content_type = apiserver_accept_type(&req->accept);
-	req->answer->stream = &s->stream;
+	req->answer->stream = &watch->stream;
 	return 0;
 }

@@ -288,7 +288,7 @@ static int set_managers(const struct apiserver_writing *writing, unsigned unset,
 static int make_new(const struct apiserver_writing *writing, const struct apiserver_env *env,
 		    json_t *object, json_t **ret)
 {
-	json_t *with = NULL;
+	json_t *managed = NULL;
 	const bool has_version = api_resource_version(object)[0] != '\0';
 	set_system_fields(writing, object);
 	if (!writing->resource->built_in && writing->resource->status)
@@ -297,19 +297,19 @@ static int make_new(const struct apiserver_writing *writing, const struct apiser
 		json_object_set_new(apiserver_object_meta(object), "generation", json_integer(1));
 	const unsigned unset = apiserver_field_managers_unset(writing->resource, object);
 	apiserver_prepare(writing->resource, env, object, NULL);
-	int e = set_managers(writing, unset, NULL, object, &with);
+	int e = set_managers(writing, unset, NULL, object, &managed);
 	if (e == 0)
-		e = check_object(writing, env, with, NULL);
+		e = check_object(writing, env, managed, NULL);
 	if (e == 0 && has_version)
 		e = apiserver_status_refuse(
 			writing->status, 500, "",
 			"resourceVersion should not be set on objects to be created");
 	if (e == 0)
-		e = store_new(writing, env, with);
+		e = store_new(writing, env, managed);
 	if (e == 0)
-		*ret = with;
+		*ret = managed;
 	else
-		json_decref(with);
+		json_decref(managed);
 	return e;
 }
 
@@ -366,13 +366,13 @@ static void keep_metadata(json_t *object, const json_t *old)
 		copy_member(meta, was, "deletionGracePeriodSeconds");
 }
 
-static bool is_same_except(const json_t *left, const json_t *right, const char *const *but)
+static bool is_same_except(const json_t *left, const json_t *right, const char *const *except)
 {
 	json_t *x = json_copy((json_t *)(uintptr_t)left),
 	       *y = json_copy((json_t *)(uintptr_t)right);
-	for (; *but != NULL; but++) {
-		json_object_del(x, *but);
-		json_object_del(y, *but);
+	for (; *except != NULL; except++) {
+		json_object_del(x, *except);
+		json_object_del(y, *except);
 	}
 	bool same = json_equal(x, y) != 0;
 	json_decref(x);
@@ -411,11 +411,11 @@ static int store_change(const struct apiserver_writing *writing, const json_t *o
 {
 	if (json_equal(object, old))
 		return 0;
-	bool goes =
+	bool removes =
 		api_is_deleting(object) && apiserver_write_is_finalized(writing->resource, object);
 	if (writing->dry_run)
 		return 0;
-	if (!goes)
+	if (!removes)
 		return store_object(writing, object, revision);
 	json_t *was = apiserver_object_to_stored(writing->resource, old);
 	int e = apiserver_write_removal(writing->api, writing->resource, was, revision, NULL);
@@ -426,7 +426,7 @@ static int store_change(const struct apiserver_writing *writing, const json_t *o
 static int make_change(const struct apiserver_writing *writing, const struct apiserver_env *env,
 		       const json_t *old, json_t *object, json_t **ret)
 {
-	json_t *with = NULL;
+	json_t *managed = NULL;
 	keep_metadata(object, old);
 	if (writing->subresource[0] == '\0' && !writing->resource->built_in &&
 	    writing->resource->status)
@@ -436,15 +436,15 @@ static int make_change(const struct apiserver_writing *writing, const struct api
 		apiserver_prepare(writing->resource, env, object, old);
 	else
 		apiserver_prepare_status(writing->resource, object, old);
-	int e = set_managers(writing, unset, old, object, &with);
+	int e = set_managers(writing, unset, old, object, &managed);
 	if (e == 0) {
-		count_generation(writing, with, old);
-		e = check_object(writing, env, with, old);
+		count_generation(writing, managed, old);
+		e = check_object(writing, env, managed, old);
 	}
 	if (e == 0)
-		*ret = with;
+		*ret = managed;
 	else
-		json_decref(with);
+		json_decref(managed);
 	return e;
 }
 
@@ -452,26 +452,26 @@ int apiserver_write_change(const struct apiserver_writing *writing, const json_t
 			   uint64_t revision, json_t *object, json_t **ret)
 {
 	const struct apiserver_env env = env_of_writing(writing);
-	json_t *with = NULL;
-	int e = make_change(writing, &env, old, object, &with);
+	json_t *managed = NULL;
+	int e = make_change(writing, &env, old, object, &managed);
 	if (e == 0) {
-		e = admit_object(writing, &env, with, old);
+		e = admit_object(writing, &env, managed, old);
 		if (e < 0)
-			json_decref(with);
+			json_decref(managed);
 	}
 	if (e < 0)
 		return e;
-	api_managed_keep_times(old, with);
-	e = store_change(writing, old, revision, with);
+	api_managed_keep_times(old, managed);
+	e = store_change(writing, old, revision, managed);
 	if (e < 0 || writing->dry_run)
-		undo_admission(writing, &env, with, old);
+		undo_admission(writing, &env, managed, old);
 	else
-		undo_admission(writing, &env, old, with); /* releases what only `old` had */
+		undo_admission(writing, &env, old, managed); /* releases what only `old` had */
 	if (e < 0) {
-		json_decref(with);
+		json_decref(managed);
 		return e == ERR_CONFLICT ? e : apiserver_status_store_failed(writing->status, e);
 	}
-	add_warnings(writing, with);
-	*ret = with;
+	add_warnings(writing, managed);
+	*ret = managed;
 	return 0;
 }

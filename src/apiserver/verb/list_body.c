@@ -1,0 +1,148 @@
+/* The body of a list: its head with metadata, its items (stored texts, objects, Table rows or
+ * metadata only) and its end, either as a whole or for a stream. */
+#include "apiserver/verb/list_body.h"
+
+#include <stdio.h>
+
+#include "apiserver/verb/object.h"
+#include "apiserver/verb/respond.h"
+
+int apiserver_list_body_begin(struct apiserver_request *req, struct apiserver_list_body *list)
+{
+	CLEANUP(strbuf_done) struct strbuf err = STRBUF_INIT;
+	if (apiserver_accept_check(&req->accept, true, req->resource->list_kind, &err) < 0)
+		return apiserver_status_refuse(req->status, 406, "NotAcceptable", "%s", err.s);
+	*list = (struct apiserver_list_body){ .resource = req->resource,
+					      .accept = req->accept,
+					      .items = STRBUF_INIT };
+	apiserver_respond_init_table(req, &list->table);
+	list->raw = req->accept.as == APISERVER_AS_OBJECT &&
+		    apiserver_object_is_stored_form(req->resource);
+	return 0;
+}
+
+static void add_separator(struct apiserver_list_body *list)
+{
+	if (list->items.n != 0)
+		strbuf_addc(&list->items, ',');
+}
+
+void apiserver_list_body_add_text(struct apiserver_list_body *list, struct slice text)
+{
+	add_separator(list);
+	strbuf_addc(&list->items, '{');
+	strbuf_add_slice(&list->items, apiserver_object_text_inner(list->resource, text));
+}
+
+/* Items of lists of built-in kinds have no kind and apiVersion. */
+static void add_item(struct apiserver_list_body *list, const json_t *object)
+{
+	json_t *copy = json_copy((json_t *)(uintptr_t)object);
+	if (list->resource->built_in) {
+		json_object_del(copy, "kind");
+		json_object_del(copy, "apiVersion");
+	}
+	apiserver_object_add_json(&list->items, copy);
+	json_decref(copy);
+}
+
+void apiserver_list_body_add_object(struct apiserver_list_body *list, const json_t *object)
+{
+	if (list->accept.as == APISERVER_AS_TABLE) {
+		apiserver_table_row(&list->items, &list->table, object);
+		return;
+	}
+	add_separator(list);
+	if (list->accept.as == APISERVER_AS_OBJECT)
+		add_item(list, object);
+	else
+		apiserver_table_partial(&list->items, list->accept.meta_version, object);
+}
+
+static json_t *make_list_meta(const struct apiserver_list_body *list, uint64_t revision,
+			      const char *token, int64_t left)
+{
+	char text[24];
+	json_t *meta = json_object();
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)revision);
+	json_object_set_new(meta, "resourceVersion", json_string(text));
+	if (token[0] != '\0' ||
+	    (!list->resource->built_in && list->accept.as == APISERVER_AS_OBJECT))
+		json_object_set_new(meta, "continue", json_string(token));
+	if (left >= 0)
+		json_object_set_new(meta, "remainingItemCount", json_integer(left));
+	return meta;
+}
+
+static void add_head(const struct apiserver_list_body *list, const json_t *meta, struct strbuf *out)
+{
+	const struct apiserver_resource *r = list->resource;
+	CLEANUP(strbuf_done) struct strbuf version = STRBUF_INIT;
+	if (list->accept.as == APISERVER_AS_TABLE) {
+		apiserver_table_begin(out, &list->table, meta, true);
+		return;
+	}
+	bool whole = list->accept.as == APISERVER_AS_OBJECT;
+	if (whole)
+		strbuf_addf(&version, "%s%s%s", r->kind->group,
+			    r->kind->group[0] != '\0' ? "/" : "", r->version);
+	else
+		strbuf_addf(&version, "meta.k8s.io/%s", list->accept.meta_version);
+	strbuf_addf(out, "{\"kind\":\"%s\",\"apiVersion\":\"%s\",\"metadata\":",
+		    whole ? r->list_kind : "PartialObjectMetadataList", version.s);
+	apiserver_object_add_json(out, meta);
+	strbuf_adds(out, ",\"items\":[");
+}
+
+const char apiserver_list_body_close[] = "]}\n";
+
+/* Other forms need the whole tree. */
+bool apiserver_list_body_can_stream(const struct apiserver_request *req)
+{
+	return req->call->method == HTTP_GET && req->accept.form == APISERVER_FORM_JSON &&
+	       !req->accept.pretty;
+}
+
+static void begin_body(struct apiserver_request *req, struct apiserver_list_body *list,
+		       json_t *meta)
+{
+	struct strbuf *out = &req->answer->body;
+	add_head(list, meta, out);
+	json_decref(meta);
+	strbuf_add(out, list->items.s, list->items.n);
+	list->any = list->items.n != 0;
+	strbuf_reset(&list->items);
+}
+
+int apiserver_list_body_end(struct apiserver_request *req, struct apiserver_list_body *list,
+			    uint64_t revision, const char *token, int64_t left)
+{
+	begin_body(req, list, make_list_meta(list, revision, token, left));
+	strbuf_adds(&req->answer->body, "]}");
+	apiserver_respond_text(req);
+	return 0;
+}
+
+void apiserver_list_body_open(struct apiserver_request *req, struct apiserver_list_body *list,
+			      uint64_t revision)
+{
+	begin_body(req, list, make_list_meta(list, revision, "", -1));
+	req->answer->status = 200;
+	req->answer->content_type = "application/json";
+}
+
+void apiserver_list_body_take_items(struct apiserver_list_body *list, struct strbuf *out)
+{
+	if (list->items.n == 0)
+		return;
+	if (list->any)
+		strbuf_addc(out, ',');
+	list->any = true;
+	strbuf_add(out, list->items.s, list->items.n);
+	strbuf_reset(&list->items);
+}
+
+void apiserver_list_body_done(struct apiserver_list_body *list)
+{
+	strbuf_done(&list->items);
+}
