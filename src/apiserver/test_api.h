@@ -13,9 +13,9 @@
 
 #include <cmocka.h>
 
+#include "apiserver/api.h"
 #include "api/meta.h"
 #include "apiserver/store/store.h"
-#include "apiserver/api.h"
 #include "apiserver/verb/dispatch.h"
 #include "apiserver/verb/stream.h"
 #include "base/clock.h"

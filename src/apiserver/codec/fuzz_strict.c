@@ -2,8 +2,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "api/yaml/yaml.h"
 #include "apiserver/codec/strict.h"
+#include "api/yaml/yaml.h"
 #include "apiserver/codec/strict_convert.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

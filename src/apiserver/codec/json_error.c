@@ -248,3 +248,14 @@ bool apiserver_json_error(struct slice text, struct strbuf *out)
 	skip_blanks(&s);
 	return peek_char(&s) >= 0 && report_invalid(&s, "after top-level value");
 }
+
+const char *apiserver_json_error_type(const json_t *value)
+{
+	if (json_is_object(value))
+		return "object";
+	if (json_is_array(value))
+		return "array";
+	if (json_is_string(value))
+		return "string";
+	return json_is_boolean(value) ? "bool" : "number";
+}

@@ -3,6 +3,8 @@
 
 #include <stdbool.h>
 
+#include <jansson.h>
+
 #include "base/slice.h"
 #include "base/strbuf.h"
 
@@ -11,3 +13,5 @@ enum { APISERVER_JSON_DEPTH_MAX = 2047 }; /* and a value, as jansson; Go has 100
 /* Appends "unexpected end of JSON input", "invalid character 'x' after top-level value", ...; false,
  * and nothing appended, when the text is JSON. */
 bool apiserver_json_error(struct slice text, struct strbuf *out);
+/* The type of a value other than null as Go's decoder names it: "object", "bool", ... */
+const char *apiserver_json_error_type(const json_t *value);

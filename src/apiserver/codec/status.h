@@ -10,8 +10,8 @@
 
 #include <jansson.h>
 
-#include "api/fielderr.h"
 #include "api/apply/managed.h"
+#include "api/fielderr.h"
 #include "apiserver/kind/resource.h"
 #include "apiserver/store/store.h"
 #include "base/compiler.h"

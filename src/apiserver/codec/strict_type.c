@@ -8,6 +8,7 @@
 
 #include "api/meta.h"
 #include "api/tree.h"
+#include "apiserver/codec/json_error.h"
 #include "apiserver/codec/strict_value.h"
 #include "base/err.h"
 #include "base/strbuf.h"
@@ -43,17 +44,6 @@ static void add_type(struct strbuf *out, const json_t *schema)
 		strbuf_adds(out, strcmp(type, "boolean") == 0 ? "bool" : "string");
 }
 
-static const char *json_type_name(const json_t *value)
-{
-	if (json_is_boolean(value))
-		return "bool";
-	if (json_is_number(value))
-		return "number";
-	if (json_is_string(value))
-		return "string";
-	return json_is_array(value) ? "array" : "object";
-}
-
 /* `number`: a number that is out of range, for the message; else "". */
 static int fail_value(struct walk *walk, const json_t *value, const char *number, const char *type)
 {
@@ -63,7 +53,8 @@ static int fail_value(struct walk *walk, const json_t *value, const char *number
 	else
 		snprintf(place, sizeof(place), "Go value");
 	snprintf(walk->err, walk->err_n, "json: cannot unmarshal %s%s%s into %s of type %s",
-		 json_type_name(value), number[0] != '\0' ? " " : "", number, place, type);
+		 apiserver_json_error_type(value), number[0] != '\0' ? " " : "", number, place,
+		 type);
 	return ERR_TYPE;
 }
 

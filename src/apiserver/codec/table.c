@@ -8,8 +8,8 @@
 #include "api/fielderr.h"
 #include "api/meta.h"
 #include "api/tree.h"
-#include "apiserver/kind/age.h"
 #include "apiserver/codec/jsonpath.h"
+#include "apiserver/kind/age.h"
 #include "base/err.h"
 
 static const struct {

@@ -8,9 +8,9 @@
 
 #include <cmocka.h>
 
+#include "apiserver/codec/protobuf.h"
 #include "api/meta.h"
 #include "api/tree.h"
-#include "apiserver/codec/protobuf.h"
 #include "apiserver/kind/resource.h"
 #include "apiserver/kind/go_normalize.h"
 #include "base/text/base64.h"

@@ -16,8 +16,8 @@
 #include "apiserver/store/read.h"
 #include "apiserver/store/watch.h"
 #include "apiserver/verb/delete.h"
-#include "apiserver/verb/write.h"
 #include "apiserver/verb/object.h"
+#include "apiserver/verb/write.h"
 #include "base/clock.h"
 #include "base/mem.h"
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "api/meta.h"
-#include "apiserver/verb/write.h"
 #include "apiserver/verb/object.h"
+#include "apiserver/verb/write.h"
 
 enum owner {
 	OWNER_THERE,

@@ -21,6 +21,7 @@
 #include "apiserver/store/read.h"
 #include "apiserver/store/watch.h"
 #include "apiserver/verb/request.h"
+#include "apiserver/kind/strategy.h"
 #include "apiserver/verb/object.h"
 #include "base/map.h"
 #include "base/mem.h"

@@ -14,9 +14,9 @@
 #include "apiserver/verb/delete.h"
 #include "apiserver/controllers/endpoints_slices.h"
 #include "apiserver/kind/strategy.h"
+#include "apiserver/verb/object.h"
 #include "apiserver/verb/request.h"
 #include "apiserver/verb/write.h"
-#include "apiserver/verb/object.h"
 #include "base/clock.h"
 #include "base/mem.h"
 

@@ -11,9 +11,9 @@
 #include "api/yaml/yaml.h"
 #include "apiserver/codec/accept.h"
 #include "apiserver/discovery/catalogue.h"
-#include "apiserver/verb/answer.h"
 #include "apiserver/discovery/openapi.h"
 #include "apiserver/discovery/openapi_v2.h"
+#include "apiserver/verb/answer.h"
 #include "base/mem.h"
 #include "net/digest.h"
 

@@ -13,6 +13,7 @@
 #include "apiserver/codec/strict.h"
 #include "apiserver/kind/objectmeta.h"
 #include "apiserver/kind/go_normalize.h"
+#include "apiserver/verb/object.h"
 #include "base/mem.h"
 
 enum { SUMMARY_BYTES = 30 };
@@ -21,15 +22,6 @@ static const char scheme[] = "in scheme \"pkg/runtime/scheme.go:111\"";
 static const char type_meta[] =
 	"struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string "
 	"\"json:\\\"kind,omitempty\\\"\" }";
-
-static const char *json_word(const json_t *value)
-{
-	return json_is_object(value)	? "object"
-	       : json_is_array(value)	? "array"
-	       : json_is_string(value)	? "string"
-	       : json_is_boolean(value) ? "bool"
-					: "number";
-}
 
 static struct slice media_type(const char *text)
 {
@@ -146,13 +138,6 @@ static int refuse_other_kind(const struct apiserver_resource *resource, const ch
 		resource->kind->kind);
 }
 
-void apiserver_body_add_version(struct strbuf *out, const struct apiserver_resource *resource)
-{
-	if (resource->kind->group[0] != '\0')
-		strbuf_addf(out, "%s/", resource->kind->group);
-	strbuf_adds(out, resource->version);
-}
-
 /* Whether apiVersion or kind is no string. */
 static bool has_wrong_type(const json_t *object, struct strbuf *why)
 {
@@ -164,7 +149,7 @@ static bool has_wrong_type(const json_t *object, struct strbuf *why)
 		strbuf_addf(why,
 			    "couldn't get version/kind; json parse error: json: cannot unmarshal "
 			    "%s into Go struct field .%s of type string",
-			    json_word(v), texts[i]);
+			    apiserver_json_error_type(v), texts[i]);
 		return true;
 	}
 	return false;
@@ -179,7 +164,7 @@ static int check_kind(const struct apiserver_call *call, const struct apiserver_
 	const char *slash = strchr(version, '/');
 	if (has_wrong_type(object, &why))
 		return refuse_unrecognized(call, resource, why.s, status);
-	apiserver_body_add_version(&want, resource);
+	apiserver_object_add_version(&want, resource);
 	if (slash != NULL && strchr(slash + 1, '/') != NULL) {
 		strbuf_addf(&why, "unexpected GroupVersion string: %s", version);
 		return refuse_unrecognized(call, resource, why.s, status);
@@ -299,7 +284,7 @@ int apiserver_body_object(const struct apiserver_call *call,
 			&why,
 			"couldn't get version/kind; json parse error: json: cannot unmarshal %s "
 			"into Go value of type %s",
-			json_word(o), type_meta);
+			apiserver_json_error_type(o), type_meta);
 		e = refuse_unrecognized(call, resource, why.s, status);
 	}
 	if (e == 0)
@@ -335,7 +320,7 @@ int apiserver_body_options(const struct apiserver_call *call, json_t **ret,
 			status,
 			"couldn't get version/kind; json parse error: json: cannot "
 			"unmarshal %s into Go value of type %s",
-			json_word(o), type_meta);
+			apiserver_json_error_type(o), type_meta);
 	else if (kind[0] != '\0' && strcmp(kind, "DeleteOptions") != 0)
 		e = apiserver_status_bad_request(
 			status, "no kind \"%s\" is registered for version \"%s\" %s", kind,

@@ -4,10 +4,10 @@
 
 #include <jansson.h>
 
-#include "apiserver/verb/options.h"
+#include "apiserver/codec/status.h"
 #include "apiserver/kind/resource.h"
 #include "apiserver/verb/call.h"
-#include "apiserver/codec/status.h"
+#include "apiserver/verb/options.h"
 #include "base/compiler.h"
 
 /* Whether the content type, without its parameters, is this one. */
@@ -19,8 +19,6 @@ MUST_CHECK int apiserver_body_object(const struct apiserver_call *call,
 				     const struct apiserver_resource *resource,
 				     enum apiserver_strictness strictness, json_t **ret,
 				     struct strbuf *warnings, struct apiserver_status *status);
-/* Appends the apiVersion of a resource: "v1", "k8s.ovn.org/v1". */
-void apiserver_body_add_version(struct strbuf *out, const struct apiserver_resource *resource);
 /* The DeleteOptions of a DELETE. */
 MUST_CHECK int apiserver_body_options(const struct apiserver_call *call, json_t **ret,
 				      struct apiserver_status *status);

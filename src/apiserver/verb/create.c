@@ -10,6 +10,7 @@
 #include "apiserver/verb/respond.h"
 #include "apiserver/kind/go_normalize.h"
 #include "apiserver/verb/write.h"
+#include "apiserver/rules/name_rules.h"
 #include "apiserver/verb/options.h"
 
 /* A custom resource whose apiVersion fits and whose kind does not is invalid, not malformed. */

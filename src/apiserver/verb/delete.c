@@ -9,13 +9,13 @@
 #include "api/tree.h"
 #include "apiserver/store/key.h"
 #include "apiserver/store/read.h"
+#include "apiserver/verb/list_body.h"
+#include "apiserver/verb/object.h"
 #include "apiserver/verb/resource_version.h"
 #include "apiserver/verb/respond.h"
 #include "apiserver/verb/selection.h"
 #include "apiserver/verb/stream.h"
 #include "apiserver/verb/write.h"
-#include "apiserver/verb/list_body.h"
-#include "apiserver/verb/object.h"
 #include "base/clock.h"
 
 enum { REMOVE_TRIES = 20 };

@@ -8,6 +8,7 @@
 #include "api/meta.h"
 #include "api/time.h"
 #include "apiserver/kind/go_normalize.h"
+#include "apiserver/verb/object.h"
 #include "base/clock.h"
 
 enum { RESET_MAX = 16, VERSIONS_MAX = 8 };
@@ -114,9 +115,7 @@ static void begin_write(struct managing *managing, const struct apiserver_writin
 	memset(managing, 0, sizeof(*managing));
 	strbuf_init(&managing->version);
 	strbuf_init(&managing->others);
-	strbuf_addf(&managing->version, "%s%s%s", writing->resource->kind->group,
-		    writing->resource->kind->group[0] != '\0' ? "/" : "",
-		    writing->resource->version);
+	apiserver_object_add_version(&managing->version, writing->resource);
 	set_reset_paths(managing, writing, unset);
 	set_other_versions(managing, writing->resource);
 	if (old == NULL && writing->resource->built_in)

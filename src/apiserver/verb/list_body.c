@@ -84,8 +84,7 @@ static void add_head(const struct apiserver_list_body *list, const json_t *meta,
 	}
 	bool whole = list->accept.as == APISERVER_AS_OBJECT;
 	if (whole)
-		strbuf_addf(&version, "%s%s%s", r->kind->group,
-			    r->kind->group[0] != '\0' ? "/" : "", r->version);
+		apiserver_object_add_version(&version, r);
 	else
 		strbuf_addf(&version, "meta.k8s.io/%s", list->accept.meta_version);
 	strbuf_addf(out, "{\"kind\":\"%s\",\"apiVersion\":\"%s\",\"metadata\":",

@@ -33,12 +33,17 @@ static void add_member(struct strbuf *out, const char *key, const json_t *value)
 	apiserver_object_add_json(out, value);
 }
 
+void apiserver_object_add_version(struct strbuf *out, const struct apiserver_resource *resource)
+{
+	if (resource->kind->group[0] != '\0')
+		strbuf_addf(out, "%s/", resource->kind->group);
+	strbuf_adds(out, resource->version);
+}
+
 static void add_identity(struct strbuf *out, const struct apiserver_resource *resource)
 {
 	CLEANUP(strbuf_done) struct strbuf version = STRBUF_INIT;
-	if (resource->kind->group[0] != '\0')
-		strbuf_addf(&version, "%s/", resource->kind->group);
-	strbuf_adds(&version, resource->version);
+	apiserver_object_add_version(&version, resource);
 	if (resource->built_in)
 		strbuf_addf(out, "{\"kind\":\"%s\",\"apiVersion\":\"%s\",", resource->kind->kind,
 			    version.s);
@@ -104,9 +109,7 @@ bool apiserver_object_is_stored_form(const struct apiserver_resource *resource)
 static void set_identity(json_t *object, const struct apiserver_resource *resource)
 {
 	CLEANUP(strbuf_done) struct strbuf version = STRBUF_INIT;
-	if (resource->kind->group[0] != '\0')
-		strbuf_addf(&version, "%s/", resource->kind->group);
-	strbuf_adds(&version, resource->version);
+	apiserver_object_add_version(&version, resource);
 	json_object_set_new(object, "kind", json_string(resource->kind->kind));
 	json_object_set_new(object, "apiVersion", json_string(version.s));
 }

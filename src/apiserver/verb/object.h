@@ -37,6 +37,8 @@ json_t *apiserver_object_to_stored(const struct apiserver_resource *resource, co
 /* Whether the resource's version is the stored one, so that stored texts can be sent as they are. */
 bool apiserver_object_is_stored_form(const struct apiserver_resource *resource);
 
+/* Appends the apiVersion of a resource: "v1", "k8s.ovn.org/v1". */
+void apiserver_object_add_version(struct strbuf *out, const struct apiserver_resource *resource);
 /* Appends any value as compact JSON. */
 void apiserver_object_add_json(struct strbuf *out, const json_t *value);
 void apiserver_object_set_revision(json_t *object, uint64_t revision);

@@ -10,6 +10,7 @@
 
 #include "api/meta.h"
 #include "api/tree.h"
+#include "apiserver/codec/json_error.h"
 #include "apiserver/verb/body.h"
 #include "base/text/utf8.h"
 
@@ -268,17 +269,6 @@ int apiserver_write_options(const struct apiserver_call *call, enum apiserver_wr
 
 /* ---- deletes ---- */
 
-static const char *json_type_name(const json_t *value)
-{
-	if (json_is_object(value))
-		return "object";
-	if (json_is_array(value))
-		return "array";
-	if (json_is_string(value))
-		return "string";
-	return json_is_boolean(value) ? "bool" : "number";
-}
-
 /* The members of DeleteOptions, with the names of their Go types. */
 static int check_types(const json_t *object, struct apiserver_status *status)
 {
@@ -304,7 +294,8 @@ static int check_types(const json_t *object, struct apiserver_status *status)
 			status,
 			"json: cannot unmarshal %s into Go struct field "
 			"%s.%s of type %s",
-			json_type_name(v), members[i].owner, members[i].key, members[i].words);
+			apiserver_json_error_type(v), members[i].owner, members[i].key,
+			members[i].words);
 	}
 	return 0;
 }

@@ -8,8 +8,8 @@
 
 #include <jansson.h>
 
-#include "apiserver/verb/call.h"
 #include "apiserver/codec/status.h"
+#include "apiserver/verb/call.h"
 #include "base/compiler.h"
 
 enum { APISERVER_MANAGER_MAX_BYTES = 128 };

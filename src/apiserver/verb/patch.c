@@ -18,6 +18,8 @@
 #include "apiserver/kind/go_normalize.h"
 #include "apiserver/verb/write.h"
 #include "apiserver/verb/options.h"
+#include "apiserver/codec/json_error.h"
+#include "apiserver/rules/name_rules.h"
 #include "apiserver/verb/object.h"
 #include "base/mem.h"
 
@@ -33,20 +35,11 @@ struct patching {
 
 /* ---- kinds of patches ---- */
 
-static const char *json_type_name(const json_t *value)
-{
-	return json_is_object(value)	? "object"
-	       : json_is_array(value)	? "array"
-	       : json_is_string(value)	? "string"
-	       : json_is_boolean(value) ? "bool"
-					: "number";
-}
-
 static int refuse_patch_type(struct patching *patching, const char *before, const char *into)
 {
-	return apiserver_status_bad_request(patching->req->status,
-					    "%sjson: cannot unmarshal %s into Go value of type %s",
-					    before, json_type_name(patching->patch), into);
+	return apiserver_status_bad_request(
+		patching->req->status, "%sjson: cannot unmarshal %s into Go value of type %s",
+		before, apiserver_json_error_type(patching->patch), into);
 }
 
 static const char into_map[] = "map[string]interface {}";
@@ -92,7 +85,7 @@ static int check_operation(struct patching *patching, const json_t *op)
 			patching->req->status,
 			"error decoding patch: json: cannot unmarshal %s into "
 			"Go value of type handlers.jsonPatchOp",
-			json_type_name(op));
+			apiserver_json_error_type(op));
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
 		const json_t *v = json_object_get(op, texts[i]);
 		if (v != NULL && !json_is_null(v) && !json_is_string(v))
@@ -100,7 +93,7 @@ static int check_operation(struct patching *patching, const json_t *op)
 				patching->req->status,
 				"error decoding patch: json: cannot unmarshal %s into Go struct "
 				"field jsonPatchOp.%s of type string",
-				json_type_name(v), texts[i]);
+				apiserver_json_error_type(v), texts[i]);
 	}
 	return 0;
 }
@@ -172,7 +165,7 @@ static int check_result(struct patching *patching, json_t *object)
 {
 	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT, version = STRBUF_INIT;
 	CLEANUP(freep) char *text = json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS);
-	apiserver_body_add_version(&version, patching->writing.resource);
+	apiserver_object_add_version(&version, patching->writing.resource);
 	strbuf_reset(&patching->req->answer->warnings);
 	const char *kind = api_kind(object);
 	int e;
@@ -361,8 +354,7 @@ static int check_config(struct patching *patching)
 	const struct api_kind *k = patching->writing.resource->kind;
 	const char *version = api_version(patching->patch), *kind = api_kind(patching->patch);
 	CLEANUP(strbuf_done) struct strbuf want = STRBUF_INIT;
-	strbuf_addf(&want, "%s%s%s", k->group, k->group[0] != '\0' ? "/" : "",
-		    patching->writing.resource->version);
+	apiserver_object_add_version(&want, patching->writing.resource);
 	if (strcmp(version, want.s) != 0 || strcmp(kind, k->kind) != 0)
 		return apiserver_status_bad_request(
 			patching->req->status, "invalid object type: %s%s, Kind=%s",

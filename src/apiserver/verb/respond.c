@@ -6,10 +6,10 @@
 #include <string.h>
 #include <strings.h>
 
-#include "apiserver/verb/options.h"
-#include "apiserver/verb/object.h"
 #include "api/meta.h"
 #include "api/yaml/yaml.h"
+#include "apiserver/verb/object.h"
+#include "apiserver/verb/options.h"
 #include "base/clock.h"
 #include "base/mem.h"
 

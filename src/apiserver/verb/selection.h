@@ -6,8 +6,8 @@
 #include <jansson.h>
 
 #include "api/selector.h"
-#include "apiserver/kind/resource.h"
 #include "apiserver/codec/status.h"
+#include "apiserver/kind/resource.h"
 #include "base/arena.h"
 #include "base/compiler.h"
 

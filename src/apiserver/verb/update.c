@@ -4,13 +4,13 @@
 #include <string.h>
 
 #include "api/meta.h"
-#include "apiserver/verb/body.h"
 #include "apiserver/store/key.h"
+#include "apiserver/verb/body.h"
+#include "apiserver/verb/object.h"
+#include "apiserver/verb/options.h"
 #include "apiserver/verb/resource_version.h"
 #include "apiserver/verb/respond.h"
 #include "apiserver/verb/write.h"
-#include "apiserver/verb/options.h"
-#include "apiserver/verb/object.h"
 
 enum { UPDATE_TRIES = 20 };
 

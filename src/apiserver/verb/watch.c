@@ -12,12 +12,12 @@
 #include "apiserver/store/read.h"
 #include "apiserver/store/store.h"
 #include "apiserver/store/watch.h"
+#include "apiserver/verb/object.h"
 #include "apiserver/verb/resource_version.h"
 #include "apiserver/verb/respond.h"
 #include "apiserver/verb/selection.h"
 #include "apiserver/verb/stream.h"
 #include "apiserver/verb/ticker.h"
-#include "apiserver/verb/object.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -86,8 +86,7 @@ static void add_error(struct watching *watch, const struct apiserver_status *sta
 static void add_bookmark(struct watching *watch, bool end_of_state)
 {
 	CLEANUP(strbuf_done) struct strbuf version = STRBUF_INIT;
-	strbuf_addf(&version, "%s%s%s", watch->resource->kind->group,
-		    watch->resource->kind->group[0] != '\0' ? "/" : "", watch->resource->version);
+	apiserver_object_add_version(&version, watch->resource);
 	json_t *o = json_pack("{ss,ss,s{}}", "kind", watch->resource->kind->kind, "apiVersion",
 			      version.s, "metadata");
 	apiserver_object_set_revision(o, watch->at);

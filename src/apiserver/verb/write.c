@@ -9,12 +9,12 @@
 #include "api/meta.h"
 #include "api/time.h"
 #include "apiserver/kind/write_steps.h"
+#include "apiserver/kind/warnings.h"
 #include "apiserver/store/key.h"
 #include "apiserver/store/writer.h"
 #include "apiserver/verb/allocator.h"
 #include "apiserver/verb/field_managers.h"
 #include "apiserver/verb/object.h"
-#include "apiserver/kind/warnings.h"
 #include "base/clock.h"
 #include "base/rng.h"
 
