@@ -1,4 +1,4 @@
-/* For tests of the API: one on a real store in a new directory, asked without HTTP. */
+/* For tests of the API: an API on a real store in a new directory, called without HTTP. */
 #pragma once
 
 #include <setjmp.h>

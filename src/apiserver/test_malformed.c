@@ -1,5 +1,5 @@
-/* Requests that are not as they should be: code and words. Most of them are compared with a real
- * server by tests/kube/conformance; here are those whose answer was wrong once. */
+/* Malformed requests: code and message. Most of them are compared with kube-apiserver by
+ * tests/kube/conformance; here are those whose answer was wrong once. */
 #include "apiserver/test_api.h"
 
 #define CMS	   "/api/v1/namespaces/default/configmaps"

@@ -1,4 +1,4 @@
-/* server: started whole on a data directory, refused with a sentence when it cannot be. */
+/* The server as a whole: starting on a data directory, and the message when it cannot start. */
 #include "apiserver/server.h"
 
 #include <dirent.h>

@@ -1,4 +1,4 @@
-/* Tokens that last over restarts, and who is who. */
+/* Tokens survive restarts and identify their users. */
 #include "apiserver/access/authenticate.h"
 
 #include <setjmp.h>

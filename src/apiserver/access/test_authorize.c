@@ -1,6 +1,5 @@
-/* Requests as actions, and which of them are allowed: a path has one meaning, however it is
- * spelled.
- */
+/* Authorization: the action that a request asks for, who may do it, and that no spelling of a path
+ * gets around a rule. */
 #include "apiserver/access/authorize.h"
 
 #include <setjmp.h>

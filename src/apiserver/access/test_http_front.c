@@ -1,4 +1,4 @@
-/* front: what comes before the API, over real HTTP; the API itself is a stand-in. */
+/* The HTTP front over real HTTP, with a fake API behind it. */
 #include "apiserver/access/http_front.h"
 
 #include <pthread.h>

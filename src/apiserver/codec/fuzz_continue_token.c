@@ -1,4 +1,4 @@
-/* Any text as a continue token: what comes out stays below the list's own prefix. */
+/* Any text as a continue token: the decoded key must begin with the list's prefix. */
 #include "apiserver/codec/continue_token.h"
 
 #include <assert.h>

@@ -1,4 +1,4 @@
-/* Any text: what is said to be JSON must be, and the other way round. */
+/* Any text: an error is reported if, and only if, jansson refuses the text. */
 #include "apiserver/codec/json_error.h"
 
 #include <assert.h>

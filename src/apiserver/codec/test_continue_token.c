@@ -1,4 +1,4 @@
-/* Continue tokens. */
+/* Continue tokens: round trips, and the server's messages for invalid ones. */
 #include "apiserver/codec/continue_token.h"
 
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* Go's words for what is no JSON. */
+/* Go's messages for texts that are not JSON. */
 #include "apiserver/codec/json_error.h"
 
 #include <setjmp.h>

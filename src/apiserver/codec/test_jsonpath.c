@@ -1,4 +1,4 @@
-/* jsonpath: what printer columns use, and what is refused. */
+/* JSONPath: the paths that printer columns use, and invalid ones. */
 #include "apiserver/codec/jsonpath.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
-/* Protobuf bodies of kubectl and of the server, beside the same objects as JSON
- * (test_protobuf.json, which tests/kube/test_protobuf.py records), and bodies that are wrong. */
+/* Protobuf bodies of kubectl and kube-apiserver with the same objects as JSON (test_protobuf.json,
+ * recorded by tests/kube/test_protobuf.py), and malformed bodies. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

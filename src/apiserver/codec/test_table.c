@@ -1,4 +1,4 @@
-/* table: the same texts kube-apiserver 1.37 wrote for such objects, less its prose (spec 3.2). */
+/* Tables: the texts that kube-apiserver 1.37 wrote for such objects, without column descriptions. */
 #include "apiserver/codec/table.h"
 
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* What the collector does: owners, namespaces, old Events; also after a restart. */
+/* The collector: owners, namespaces and expired Events, also after a restart. */
 #include "apiserver/test_api.h"
 
 #define CMS "/api/v1/namespaces/default/configmaps"

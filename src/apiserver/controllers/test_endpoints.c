@@ -1,4 +1,4 @@
-/* Endpoints of Services: what Pods make of them, how slices change, and the controllers on a real
+/* Endpoints of Services: from Pods to endpoints, changes of slices, and the controllers on a real
  * store. tests/kube/test_endpoints.py compares whole scenarios with kube-controller-manager. */
 #include "api/tree.h"
 #include "apiserver/controllers/endpoints.h"

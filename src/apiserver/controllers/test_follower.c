@@ -1,4 +1,4 @@
-/* A follower ends though there is much left to do. */
+/* A follower ends quickly even if much work is left. */
 #include "apiserver/controllers/follower.h"
 #include "apiserver/store/read.h"
 #include "apiserver/store/test_store.h"

@@ -1,5 +1,4 @@
-/* discovery: documents in the form of kube-apiserver 1.37's (spec 3.1, 3.3, 6.3), of the real table
- * of resources. */
+/* Discovery documents of the real table of resources, in the form of kube-apiserver 1.37's. */
 #include "apiserver/discovery/discovery.h"
 
 #include <setjmp.h>

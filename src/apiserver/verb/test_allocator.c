@@ -1,4 +1,4 @@
-/* Service addresses. */
+/* The allocator: wanted and random Service addresses and node ports, limits of ranges. */
 #include "apiserver/verb/allocator.h"
 
 #include <setjmp.h>

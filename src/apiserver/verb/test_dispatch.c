@@ -1,5 +1,6 @@
-/* The verbs on a real store, without HTTP. What they say and refuse is compared with a real server
- * by tests/kube/test_conformance.py; here is what needs threads, time or history. */
+/* The verbs on a real store, without HTTP. Their answers and refusals are compared with
+ * kube-apiserver's by tests/kube/test_conformance.py; here are cases that need threads, time or
+ * history. */
 #include <pthread.h>
 #include <stdatomic.h>
 

@@ -1,4 +1,4 @@
-/* Options of lists, writes and deletes; the words are in tests/kube/conformance too. */
+/* Options of lists, writes and deletes. tests/kube/conformance compares the messages, too. */
 #include "apiserver/verb/options.h"
 #include "apiserver/verb/resource_version.h"
 

@@ -1,4 +1,4 @@
-/* Paths into parts. */
+/* Parsing of request paths. */
 #include "apiserver/verb/route.h"
 
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* Selectors: what matches, and what is said of those that are none (spec 6.3). */
+/* Selectors: matching, and the server's messages for invalid ones. */
 #include "apiserver/verb/selection.h"
 #include "apiserver/verb/selector_error.h"
 

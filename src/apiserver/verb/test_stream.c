@@ -1,5 +1,5 @@
-/* Streams that the filler makes: long lists, states of many objects, watches that start far back or
- * look at much in vain. Each holds a piece, and the thread that pulls never makes it. */
+/* Streams that the filler produces: long lists, watches with a large state, watches that start far
+ * back or skip many changes. A stream buffers one piece, and the pulling thread never produces it. */
 #include "apiserver/store/compact.h"
 #include "apiserver/store/store.h"
 #include "apiserver/verb/stream.h"

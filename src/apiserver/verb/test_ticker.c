@@ -1,4 +1,4 @@
-/* The ticker. */
+/* The ticker: calls at the right time, and none after apiserver_tick_free. */
 #include "apiserver/verb/ticker.h"
 
 #include <pthread.h>

@@ -1,4 +1,4 @@
-/* Every way to write an object, and what each does when a step of it fails. */
+/* All ways to write an object, with a failure at each step. */
 #include "apiserver/verb/write.h"
 
 #include "api/apply/managed.h"
