@@ -8,10 +8,10 @@
 #include "apiserver/controllers/collector.h"
 #include "apiserver/controllers/endpoints.h"
 #include "apiserver/store/store.h"
-#include "apiserver/verb/request.h"
+#include "apiserver/request/request.h"
 #include "apiserver/verb/allocator.h"
-#include "apiserver/verb/stream.h"
-#include "apiserver/verb/ticker.h"
+#include "apiserver/request/stream.h"
+#include "apiserver/request/ticker.h"
 #include "base/clock.h"
 #include "base/mem.h"
 

@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-#include "apiserver/verb/api_state.h"
+#include "apiserver/request/api_state.h"
 #include "base/compiler.h"
 
 /* Creates the objects that must exist (namespaces default, kube-system, ...; Service

@@ -10,7 +10,7 @@
 #include "apiserver/controllers/endpoints_write.h"
 #include "apiserver/store/key.h"
 #include "apiserver/store/read.h"
-#include "apiserver/verb/object.h"
+#include "apiserver/request/object.h"
 #include "base/err.h"
 
 struct export

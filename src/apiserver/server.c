@@ -18,7 +18,7 @@
 #include "apiserver/access/kubeconfig.h"
 #include "apiserver/api.h"
 #include "apiserver/verb/dispatch.h"
-#include "apiserver/verb/stream.h"
+#include "apiserver/request/stream.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "apiserver/verb/api_state.h"
+#include "apiserver/request/api_state.h"
 #include "base/compiler.h"
 
 struct apiserver_server;

@@ -17,7 +17,7 @@
 #include "api/meta.h"
 #include "apiserver/store/store.h"
 #include "apiserver/verb/dispatch.h"
-#include "apiserver/verb/stream.h"
+#include "apiserver/request/stream.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "apiserver/verb/call.h"
+#include "apiserver/request/call.h"
 #include "base/compiler.h"
 
 struct apiserver_authenticator;

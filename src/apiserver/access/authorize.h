@@ -1,14 +1,14 @@
 /* Authorization, before anything else is done with a request: what it wants to do, read from its
  * method and path alone, and whether its user may. The path is parsed by the code that routes the
- * request (apiserver/verb/route.h): a second parser could allow one thing and do another. */
+ * request (apiserver/request/route.h): a second parser could allow one thing and do another. */
 #pragma once
 
 #include <stdbool.h>
 
 #include "apiserver/kind/resource.h"
-#include "apiserver/verb/answer.h"
-#include "apiserver/verb/call.h"
-#include "apiserver/verb/route.h"
+#include "apiserver/request/answer.h"
+#include "apiserver/request/call.h"
+#include "apiserver/request/route.h"
 #include "base/strbuf.h"
 
 struct apiserver_attributes {

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "apiserver/access/authorize.h"
-#include "apiserver/verb/answer.h"
+#include "apiserver/request/answer.h"
 #include "base/mem.h"
 #include "base/metrics/metrics.h"
 #include "base/rng.h"

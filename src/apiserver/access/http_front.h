@@ -7,8 +7,8 @@
 
 #include "apiserver/access/authenticate.h"
 #include "apiserver/discovery/discovery.h"
-#include "apiserver/verb/answer.h"
-#include "apiserver/verb/call.h"
+#include "apiserver/request/answer.h"
+#include "apiserver/request/call.h"
 #include "http/service.h"
 
 enum {

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "apiserver/verb/answer.h"
+#include "apiserver/request/answer.h"
 #include "base/mem.h"
 #include "net/addr.h"
 

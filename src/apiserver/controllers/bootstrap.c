@@ -14,9 +14,9 @@
 #include "apiserver/rules/ip_rules.h"
 #include "apiserver/store/key.h"
 #include "apiserver/store/read.h"
-#include "apiserver/verb/write.h"
-#include "apiserver/verb/object.h"
 #include "apiserver/verb/allocator.h"
+#include "apiserver/request/object.h"
+#include "apiserver/verb/write.h"
 #include "base/clock.h"
 
 static const char manager[] = "fairlead";

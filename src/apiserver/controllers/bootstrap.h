@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "apiserver/verb/request.h"
+#include "apiserver/request/request.h"
 #include "base/compiler.h"
 
 MUST_CHECK int apiserver_bootstrap(struct apiserver_api *api, char *err, size_t err_n);

@@ -16,7 +16,7 @@
 #include "apiserver/store/read.h"
 #include "apiserver/store/watch.h"
 #include "apiserver/verb/delete.h"
-#include "apiserver/verb/object.h"
+#include "apiserver/request/object.h"
 #include "apiserver/verb/write.h"
 #include "base/clock.h"
 #include "base/mem.h"

@@ -7,7 +7,7 @@
  *	blocking		a dependent that its owner's foreground deletion waits for */
 #pragma once
 
-#include "apiserver/verb/request.h"
+#include "apiserver/request/request.h"
 
 struct apiserver_collector;
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "api/meta.h"
-#include "apiserver/verb/object.h"
+#include "apiserver/request/object.h"
 #include "apiserver/verb/write.h"
 
 enum owner {

@@ -8,7 +8,7 @@
 
 #include "apiserver/controllers/follower.h"
 #include "apiserver/controllers/owner_index.h"
-#include "apiserver/verb/request.h"
+#include "apiserver/request/request.h"
 #include "base/map.h"
 
 struct apiserver_collector {

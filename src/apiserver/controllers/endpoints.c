@@ -20,9 +20,9 @@
 #include "apiserver/store/key.h"
 #include "apiserver/store/read.h"
 #include "apiserver/store/watch.h"
-#include "apiserver/verb/request.h"
+#include "apiserver/request/request.h"
 #include "apiserver/kind/strategy.h"
-#include "apiserver/verb/object.h"
+#include "apiserver/request/object.h"
 #include "base/map.h"
 #include "base/mem.h"
 

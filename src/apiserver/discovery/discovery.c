@@ -13,7 +13,7 @@
 #include "apiserver/discovery/catalogue.h"
 #include "apiserver/discovery/openapi.h"
 #include "apiserver/discovery/openapi_v2.h"
-#include "apiserver/verb/answer.h"
+#include "apiserver/request/answer.h"
 #include "base/mem.h"
 #include "net/digest.h"
 

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 
 #include "apiserver/kind/resource.h"
-#include "apiserver/verb/answer.h"
-#include "apiserver/verb/call.h"
+#include "apiserver/request/answer.h"
+#include "apiserver/request/call.h"
 
 struct apiserver_discovery;
 

@@ -12,7 +12,7 @@
 
 #include "api/tree.h"
 #include "apiserver/discovery/catalogue.h"
-#include "apiserver/verb/answer.h"
+#include "apiserver/request/answer.h"
 #include "base/mem.h"
 
 static struct apiserver_discovery *d;

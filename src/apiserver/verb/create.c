@@ -6,12 +6,12 @@
 
 #include "api/meta.h"
 #include "apiserver/rules/field_errors.h"
-#include "apiserver/verb/body.h"
-#include "apiserver/verb/respond.h"
+#include "apiserver/request/body.h"
+#include "apiserver/request/respond.h"
 #include "apiserver/kind/go_normalize.h"
-#include "apiserver/verb/write.h"
 #include "apiserver/rules/name_rules.h"
-#include "apiserver/verb/options.h"
+#include "apiserver/request/options.h"
+#include "apiserver/verb/write.h"
 
 /* A custom resource whose apiVersion fits and whose kind does not is invalid, not malformed. */
 static int check_custom_kind(struct apiserver_request *req, const json_t *object)

@@ -5,8 +5,8 @@
 
 #include <jansson.h>
 
-#include "apiserver/verb/options.h"
-#include "apiserver/verb/request.h"
+#include "apiserver/request/options.h"
+#include "apiserver/request/request.h"
 
 struct apiserver_deletion {
 	bool gone;   /* false: the object waits for its finalizers */

@@ -6,13 +6,13 @@
 #include <string.h>
 
 #include "api/meta.h"
-#include "apiserver/verb/body.h"
+#include "apiserver/request/body.h"
 #include "apiserver/verb/create.h"
 #include "apiserver/verb/delete.h"
 #include "apiserver/verb/get.h"
 #include "apiserver/verb/list.h"
 #include "apiserver/verb/patch.h"
-#include "apiserver/verb/respond.h"
+#include "apiserver/request/respond.h"
 #include "apiserver/verb/update.h"
 #include "apiserver/verb/watch.h"
 

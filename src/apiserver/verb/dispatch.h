@@ -1,8 +1,8 @@
 /* The entry of the API: one request in, one answer out. */
 #pragma once
 
-#include "apiserver/verb/answer.h"
-#include "apiserver/verb/call.h"
+#include "apiserver/request/answer.h"
+#include "apiserver/request/call.h"
 
 struct apiserver_api;
 

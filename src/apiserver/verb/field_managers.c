@@ -8,7 +8,7 @@
 #include "api/meta.h"
 #include "api/time.h"
 #include "apiserver/kind/go_normalize.h"
-#include "apiserver/verb/object.h"
+#include "apiserver/request/object.h"
 #include "base/clock.h"
 
 enum { RESET_MAX = 16, VERSIONS_MAX = 8 };

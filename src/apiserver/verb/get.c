@@ -1,10 +1,10 @@
 /* GET of one object, at the newest revision or a later one that the client names. */
 #include "apiserver/verb/get.h"
 
-#include "apiserver/verb/object.h"
-#include "apiserver/verb/options.h"
-#include "apiserver/verb/resource_version.h"
-#include "apiserver/verb/respond.h"
+#include "apiserver/request/object.h"
+#include "apiserver/request/options.h"
+#include "apiserver/request/resource_version.h"
+#include "apiserver/request/respond.h"
 
 int apiserver_verb_get(struct apiserver_request *req)
 {

@@ -1,7 +1,7 @@
 /* GET of one object. */
 #pragma once
 
-#include "apiserver/verb/request.h"
+#include "apiserver/request/request.h"
 
 /* 0: the answer is filled in; ERR_DENIED: the request's status is. */
 int apiserver_verb_get(struct apiserver_request *req);

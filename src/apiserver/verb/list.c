@@ -12,12 +12,12 @@
 #include "apiserver/store/key.h"
 #include "apiserver/store/read.h"
 #include "apiserver/store/store.h"
-#include "apiserver/verb/list_body.h"
-#include "apiserver/verb/object.h"
-#include "apiserver/verb/resource_version.h"
-#include "apiserver/verb/respond.h"
-#include "apiserver/verb/selection.h"
-#include "apiserver/verb/stream.h"
+#include "apiserver/request/list_body.h"
+#include "apiserver/request/object.h"
+#include "apiserver/request/resource_version.h"
+#include "apiserver/request/respond.h"
+#include "apiserver/request/selection.h"
+#include "apiserver/request/stream.h"
 #include "base/mem.h"
 
 enum {

@@ -1,8 +1,8 @@
 /* GET of a collection. */
 #pragma once
 
-#include "apiserver/verb/options.h"
-#include "apiserver/verb/request.h"
+#include "apiserver/request/options.h"
+#include "apiserver/request/request.h"
 
 /* 0: the answer is filled in; ERR_DENIED: the request's status is. A long list goes on as a stream
  * when this has returned. */

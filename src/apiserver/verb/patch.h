@@ -1,7 +1,7 @@
 /* PATCH of an object, server-side apply included. */
 #pragma once
 
-#include "apiserver/verb/request.h"
+#include "apiserver/request/request.h"
 
 /* 0: the answer is filled in; ERR_DENIED: the request's status is. */
 int apiserver_verb_patch(struct apiserver_request *req);

@@ -6,11 +6,11 @@
 
 #include "apiserver/store/compact.h"
 #include "apiserver/store/store.h"
-#include "apiserver/verb/request.h"
+#include "apiserver/request/request.h"
 #include "apiserver/verb/dispatch.h"
 #include "apiserver/export.h"
 #include "apiserver/test_api.h"
-#include "apiserver/verb/resource_version.h"
+#include "apiserver/request/resource_version.h"
 
 #define CMS "/api/v1/namespaces/default/configmaps"
 #define EFS "/apis/k8s.ovn.org/v1/namespaces/default/egressfirewalls"

@@ -5,11 +5,11 @@
 
 #include "api/meta.h"
 #include "apiserver/store/key.h"
-#include "apiserver/verb/body.h"
-#include "apiserver/verb/object.h"
-#include "apiserver/verb/options.h"
-#include "apiserver/verb/resource_version.h"
-#include "apiserver/verb/respond.h"
+#include "apiserver/request/body.h"
+#include "apiserver/request/object.h"
+#include "apiserver/request/options.h"
+#include "apiserver/request/resource_version.h"
+#include "apiserver/request/respond.h"
 #include "apiserver/verb/write.h"
 
 enum { UPDATE_TRIES = 20 };

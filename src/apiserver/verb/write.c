@@ -14,7 +14,7 @@
 #include "apiserver/store/writer.h"
 #include "apiserver/verb/allocator.h"
 #include "apiserver/verb/field_managers.h"
-#include "apiserver/verb/object.h"
+#include "apiserver/request/object.h"
 #include "base/clock.h"
 #include "base/rng.h"
 

@@ -8,7 +8,7 @@
 
 #include <jansson.h>
 
-#include "apiserver/verb/request.h"
+#include "apiserver/request/request.h"
 
 struct apiserver_writing {
 	struct apiserver_api *api;

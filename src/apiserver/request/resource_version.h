@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "apiserver/codec/status.h"
-#include "apiserver/verb/api_state.h"
+#include "apiserver/request/api_state.h"
 #include "base/compiler.h"
 
 /* Requests that may wait for a future revision at a time: each blocks one of the threads that serve

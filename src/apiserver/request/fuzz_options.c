@@ -1,5 +1,5 @@
 /* Any arguments and any body: lines `name=value`, an empty line, a body. */
-#include "apiserver/verb/options.h"
+#include "apiserver/request/options.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* The answer's life, and answers without an object: refusals, unknown paths and methods. */
-#include "apiserver/verb/answer.h"
+#include "apiserver/request/answer.h"
 
 #include <stdlib.h>
 
-#include "apiserver/verb/stream.h"
+#include "apiserver/request/stream.h"
 
 void apiserver_answer_init(struct apiserver_answer *ret)
 {

@@ -1,6 +1,6 @@
 /* Request bodies: decoding them from JSON, YAML or protobuf, and checking that they are the kind
  * that the path names. Messages are those of Go's decoders, since kubectl prints them. */
-#include "apiserver/verb/body.h"
+#include "apiserver/request/body.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "apiserver/codec/strict.h"
 #include "apiserver/kind/objectmeta.h"
 #include "apiserver/kind/go_normalize.h"
-#include "apiserver/verb/object.h"
+#include "apiserver/request/object.h"
 #include "base/mem.h"
 
 enum { SUMMARY_BYTES = 30 };

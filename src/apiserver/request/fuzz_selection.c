@@ -1,5 +1,5 @@
 /* Any text as a label selector: what the server's words accept, the parser accepts. */
-#include "apiserver/verb/selection.h"
+#include "apiserver/request/selection.h"
 
 #include <stdint.h>
 

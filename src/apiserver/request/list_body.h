@@ -7,7 +7,7 @@
 
 #include <jansson.h>
 
-#include "apiserver/verb/request.h"
+#include "apiserver/request/request.h"
 
 struct apiserver_list_body {
 	const struct apiserver_resource *resource;

@@ -1,6 +1,6 @@
 /* resourceVersion texts: parsing them, refusing malformed ones with the server's message, and
  * waiting for a revision that the store has not reached yet. */
-#include "apiserver/verb/resource_version.h"
+#include "apiserver/request/resource_version.h"
 
 #include <assert.h>
 #include <stdatomic.h>

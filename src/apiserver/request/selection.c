@@ -1,6 +1,6 @@
 /* Label and field selectors of lists and watches: parsing, the server's messages for invalid ones,
  * and matching. */
-#include "apiserver/verb/selection.h"
+#include "apiserver/request/selection.h"
 
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "api/tree.h"
 #include "apiserver/store/key.h"
 #include "base/text/charset.h"
-#include "apiserver/verb/selector_error.h"
+#include "apiserver/request/selector_error.h"
 
 enum { NAME_MAX_BYTES = 253 };
 

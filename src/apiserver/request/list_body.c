@@ -1,11 +1,11 @@
 /* The body of a list: its head with metadata, its items (stored texts, objects, Table rows or
  * metadata only) and its end, either as a whole or for a stream. */
-#include "apiserver/verb/list_body.h"
+#include "apiserver/request/list_body.h"
 
 #include <stdio.h>
 
-#include "apiserver/verb/object.h"
-#include "apiserver/verb/respond.h"
+#include "apiserver/request/object.h"
+#include "apiserver/request/respond.h"
 
 int apiserver_list_body_begin(struct apiserver_request *req, struct apiserver_list_body *list)
 {

@@ -2,7 +2,7 @@
  * back or skip many changes. A stream buffers one piece, and the pulling thread never produces it. */
 #include "apiserver/store/compact.h"
 #include "apiserver/store/store.h"
-#include "apiserver/verb/stream.h"
+#include "apiserver/request/stream.h"
 
 #include <pthread.h>
 

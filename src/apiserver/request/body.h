@@ -6,8 +6,8 @@
 
 #include "apiserver/codec/status.h"
 #include "apiserver/kind/resource.h"
-#include "apiserver/verb/call.h"
-#include "apiserver/verb/options.h"
+#include "apiserver/request/call.h"
+#include "apiserver/request/options.h"
 #include "base/compiler.h"
 
 /* Whether the content type, without its parameters, is this one. */

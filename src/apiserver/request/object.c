@@ -1,6 +1,6 @@
 /* Conversion between JSON trees and the texts in the store, and between the version that a request
  * uses and the version that is stored. */
-#include "apiserver/verb/object.h"
+#include "apiserver/request/object.h"
 
 #include <inttypes.h>
 #include <stdio.h>

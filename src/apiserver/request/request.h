@@ -6,10 +6,10 @@
 #include "apiserver/codec/status.h"
 #include "apiserver/codec/table.h"
 #include "apiserver/kind/resource.h"
-#include "apiserver/verb/answer.h"
-#include "apiserver/verb/api_state.h"
-#include "apiserver/verb/call.h"
-#include "apiserver/verb/route.h"
+#include "apiserver/request/answer.h"
+#include "apiserver/request/api_state.h"
+#include "apiserver/request/call.h"
+#include "apiserver/request/route.h"
 
 struct apiserver_request {
 	struct apiserver_api *api;

@@ -1,6 +1,6 @@
 /* Selectors: matching, and the server's messages for invalid ones. */
-#include "apiserver/verb/selection.h"
-#include "apiserver/verb/selector_error.h"
+#include "apiserver/request/selection.h"
+#include "apiserver/request/selector_error.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,13 +1,13 @@
 /* The server's message for an invalid label selector: a copy of Go's lexer and parser that builds
  * nothing. All *_error functions append the message and return true when they find an error. */
-#include "apiserver/verb/selector_error.h"
+#include "apiserver/request/selector_error.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "apiserver/verb/selection.h"
+#include "apiserver/request/selection.h"
 #include "apiserver/rules/name_rules.h"
 #include "api/selector.h"
 #include "base/mem.h"

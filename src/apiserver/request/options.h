@@ -9,7 +9,7 @@
 #include <jansson.h>
 
 #include "apiserver/codec/status.h"
-#include "apiserver/verb/call.h"
+#include "apiserver/request/call.h"
 #include "base/compiler.h"
 
 enum { APISERVER_MANAGER_MAX_BYTES = 128 };

@@ -1,5 +1,5 @@
 /* The ticker: calls at the right time, and none after apiserver_tick_free. */
-#include "apiserver/verb/ticker.h"
+#include "apiserver/request/ticker.h"
 
 #include <pthread.h>
 #include <setjmp.h>

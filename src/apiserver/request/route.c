@@ -1,6 +1,6 @@
 /* Parses request paths into group, version, namespace, resource, name and subresource, and checks
  * that the object in a body is the one that the path names. */
-#include "apiserver/verb/route.h"
+#include "apiserver/request/route.h"
 
 #include <stdio.h>
 #include <string.h>

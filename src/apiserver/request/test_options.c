@@ -1,6 +1,6 @@
 /* Options of lists, writes and deletes. tests/kube/conformance compares the messages, too. */
-#include "apiserver/verb/options.h"
-#include "apiserver/verb/resource_version.h"
+#include "apiserver/request/options.h"
+#include "apiserver/request/resource_version.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* Any text as a path. */
-#include "apiserver/verb/route.h"
+#include "apiserver/request/route.h"
 
 #include <assert.h>
 #include <stdint.h>

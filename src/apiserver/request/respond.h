@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "apiserver/verb/request.h"
+#include "apiserver/request/request.h"
 
 /* Parses the Accept header and the form parameters into the request. Refused: 406, 400. */
 MUST_CHECK int apiserver_respond_begin(struct apiserver_request *req,

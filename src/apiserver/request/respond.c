@@ -1,6 +1,6 @@
 /* Writes objects and refusals into the answer, in the form that the client accepts: JSON or YAML, as
  * objects, Tables or metadata only. */
-#include "apiserver/verb/respond.h"
+#include "apiserver/request/respond.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +8,8 @@
 
 #include "api/meta.h"
 #include "api/yaml/yaml.h"
-#include "apiserver/verb/object.h"
-#include "apiserver/verb/options.h"
+#include "apiserver/request/object.h"
+#include "apiserver/request/options.h"
 #include "base/clock.h"
 #include "base/mem.h"
 

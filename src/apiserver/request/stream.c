@@ -3,7 +3,7 @@
  *
  * A stream belongs to the HTTP thread, except while `filling` is set: then it is in the filler's
  * queue or being filled, and the HTTP thread only waits to be woken. */
-#include "apiserver/verb/stream.h"
+#include "apiserver/request/stream.h"
 
 #include <assert.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 /* Parsing of request paths. */
-#include "apiserver/verb/route.h"
+#include "apiserver/request/route.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

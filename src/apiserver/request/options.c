@@ -1,6 +1,6 @@
 /* ListOptions, CreateOptions, UpdateOptions, PatchOptions and DeleteOptions: parsing query parameters
  * and the body of a DELETE, and the server's messages for invalid ones. */
-#include "apiserver/verb/options.h"
+#include "apiserver/request/options.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "api/meta.h"
 #include "api/tree.h"
 #include "apiserver/codec/json_error.h"
-#include "apiserver/verb/body.h"
+#include "apiserver/request/body.h"
 #include "base/text/utf8.h"
 
 const char *apiserver_options_arg(const struct apiserver_call *call, const char *name)
