@@ -92,49 +92,50 @@ static void add_headers(struct http_answer *out, const struct apiserver_answer *
 
 /* --- streams --- */
 
-struct watch {
+/* A watch or a long list that is being sent. */
+struct open_stream {
 	const struct apiserver_backend *backend;
 	struct apiserver_stream *stream;
-	atomic_uint *count; /* of open watches; NULL: this is a long list */
+	atomic_uint *n_watches; /* counts it; NULL: a long list, which does not count */
 };
 
-static ssize_t watch_pull(void *ctx, char *buf, size_t len)
+static ssize_t pull_stream(void *ctx, char *buf, size_t len)
 {
-	struct watch *w = ctx;
-	return w->backend->pull(w->stream, buf, len);
+	struct open_stream *opened = ctx;
+	return opened->backend->pull(opened->stream, buf, len);
 }
 
-static void watch_done(void *ctx)
+static void end_stream(void *ctx)
 {
-	struct watch *w = ctx;
-	w->backend->free(w->stream);
-	if (w->count != NULL) {
-		unsigned before = atomic_fetch_sub(w->count, 1);
+	struct open_stream *opened = ctx;
+	opened->backend->free(opened->stream);
+	if (opened->n_watches != NULL) {
+		unsigned before = atomic_fetch_sub(opened->n_watches, 1);
 		assert(before > 0);
 	}
-	free(w);
+	free(opened);
 	metrics_add(metrics_get(&streams_open, NULL), 0, (uint64_t)-1);
 }
 
-static const struct http_stream_ops watch_ops = { watch_pull, watch_done, false };
-static const struct http_stream_ops list_ops = { watch_pull, watch_done, true };
+static const struct http_stream_ops watch_ops = { pull_stream, end_stream, false };
+static const struct http_stream_ops list_ops = { pull_stream, end_stream, true };
 
-static void wake_stream(void *handle_request)
+static void wake_stream(void *handle)
 {
-	http_stream_wake(handle_request);
+	http_stream_wake(handle);
 }
 
 static void add_stream(struct apiserver_http_front *front, struct http_answer *out,
 		       struct apiserver_answer *answer)
 {
-	struct watch *w = xcalloc(1, sizeof(*w));
-	w->backend = front->backend;
-	w->stream = TAKE_PTR(answer->stream);
-	w->count = answer->stream_whole ? NULL : &front->n_watches_;
+	struct open_stream *opened = xcalloc(1, sizeof(*opened));
+	opened->backend = front->backend;
+	opened->stream = TAKE_PTR(answer->stream);
+	opened->n_watches = answer->stream_whole ? NULL : &front->n_watches;
 	out->stream = answer->stream_whole ? &list_ops : &watch_ops;
-	out->stream_ctx = w;
+	out->stream_ctx = opened;
 	metrics_add(metrics_get(&streams_open, NULL), 0, 1);
-	w->backend->on_wake(w->stream, wake_stream, out->handle);
+	opened->backend->on_wake(opened->stream, wake_stream, out->handle);
 }
 
 /* 429 as from kube-apiserver; clients retry after the given time. */
@@ -151,9 +152,9 @@ static void limit_watches(struct apiserver_http_front *front, struct apiserver_a
 {
 	unsigned max = front->max_watches != 0 ? front->max_watches : APISERVER_WATCHES_MAX;
 	if (ret->stream == NULL || ret->stream_whole ||
-	    atomic_fetch_add(&front->n_watches_, 1) < max)
+	    atomic_fetch_add(&front->n_watches, 1) < max)
 		return;
-	atomic_fetch_sub(&front->n_watches_, 1);
+	atomic_fetch_sub(&front->n_watches, 1);
 	front->backend->free(TAKE_PTR(ret->stream));
 	refuse_busy(ret, "too many watches are open: try again later");
 }

@@ -41,7 +41,7 @@ struct apiserver_http_front {
 	const struct apiserver_health *health; /* besides ping, which always passes */
 	size_t n_health;
 	unsigned max_watches; /* 0: APISERVER_WATCHES_MAX */
-	atomic_uint n_watches_;
+	atomic_uint n_watches;
 };
 
 /* Callbacks of struct http_service_conf; ctx is the front. */
