@@ -53,7 +53,7 @@ static const struct tmpl_class query_class = { "query", fields, ARRAY_LEN(fields
 static const struct tmpl_env env = { .name = "answerTemplate",
 				     .root = { .kind = TMPL_OBJECT, .cls = &query_class } };
 
-static int refuse(char *err, size_t err_n, const char *why)
+static int set_error(char *err, size_t err_n, const char *why)
 {
 	snprintf(err, err_n, "%s", why);
 	return ERR_CONFIG;
@@ -64,18 +64,19 @@ static int refuse(char *err, size_t err_n, const char *why)
 static int check_bytes(struct slice text, char *err, size_t err_n)
 {
 	if (text.n == 0)
-		return refuse(err, err_n, "is empty");
+		return set_error(err, err_n, "is empty");
 	for (size_t i = 0; i < text.n; i++) {
 		unsigned char c = (unsigned char)text.p[i];
 		char next = i + 1 < text.n ? text.p[i + 1] : '\0';
 		if (c < ' ' || c == 0x7f)
-			return refuse(err, err_n, "has a control character or a line break in it");
+			return set_error(err, err_n,
+					 "has a control character or a line break in it");
 		if (c > 0x7f)
-			return refuse(err, err_n, "has a character beyond ASCII in it");
+			return set_error(err, err_n, "has a character beyond ASCII in it");
 		if (c == '"' || c == '\'' || c == '`' || c == '\\')
-			return refuse(err, err_n, "has a quote or a backslash in it");
+			return set_error(err, err_n, "has a quote or a backslash in it");
 		if (c == '{' && (next == '$' || next == '%'))
-			return refuse(err, err_n, "refers to an environment variable");
+			return set_error(err, err_n, "refers to an environment variable");
 	}
 	return 0;
 }
@@ -86,8 +87,8 @@ static int check_parts(const struct tmpl *tmpl, char *err, size_t err_n)
 	for (size_t i = 0; i < tmpl_n_parts(tmpl); i++) {
 		struct tmpl_part p = tmpl_part(tmpl, i);
 		if (p.kind == TMPL_PART_OTHER)
-			return refuse(err, err_n,
-				      "has more in it than text, .Name, .Type and .Class");
+			return set_error(err, err_n,
+					 "has more in it than text, .Name, .Type and .Class");
 	}
 	return 0;
 }
@@ -106,13 +107,13 @@ static int check_record(const struct trial *trial, const struct dns_rr *rr, cons
 {
 	uint8_t want[DNS_NAME_MAX];
 	if (dns_name_from_text(slice_of(name), want) < 0 || !dns_name_eq(rr->owner, want))
-		return refuse(trial->err, trial->err_n,
-			      "makes a record of another name than that asked");
+		return set_error(trial->err, trial->err_n,
+				 "makes a record of another name than that asked");
 	if (rr->type != DNS_TYPE_AAAA || rr->cls != DNS_CLASS_IN || rr->rdlen != 16)
-		return refuse(trial->err, trial->err_n,
-			      "does not make a record of class IN and type AAAA");
+		return set_error(trial->err, trial->err_n,
+				 "does not make a record of class IN and type AAAA");
 	if (rr->ttl > TTL_MAX)
-		return refuse(trial->err, trial->err_n, "has a TTL above 2147483647");
+		return set_error(trial->err, trial->err_n, "has a TTL above 2147483647");
 	return 0;
 }
 
@@ -128,7 +129,7 @@ static int try_name(struct trial *trial, const char *name, struct api_answer *re
 				.err = why,
 				.err_cap = sizeof(why) };
 	if (tmpl_exec(trial->tmpl, &run, trial->out, sizeof(trial->out), &n) < 0)
-		return refuse(trial->err, trial->err_n, "makes too long a text of a long name");
+		return set_error(trial->err, trial->err_n, "makes too long a text of a long name");
 	int r = dns_rrtext_parse(trial->scanner, (struct slice){ trial->out, n }, &a, &rr);
 	if (r == ERR_PARSE) {
 		snprintf(trial->err, trial->err_n, "does not make a record (%s)",
@@ -136,7 +137,7 @@ static int try_name(struct trial *trial, const char *name, struct api_answer *re
 		return ERR_CONFIG;
 	}
 	if (r < 0)
-		return refuse(trial->err, trial->err_n, "does not make a record");
+		return set_error(trial->err, trial->err_n, "does not make a record");
 	r = check_record(trial, &rr, name);
 	if (r < 0)
 		return r;
@@ -174,7 +175,8 @@ static int try_all(struct trial *trial, struct api_answer *ret)
 			return r;
 		if (i != 0 &&
 		    (first.ttl_s != other.ttl_s || strcmp(first.address, other.address) != 0))
-			return refuse(trial->err, trial->err_n, "makes other data of another name");
+			return set_error(trial->err, trial->err_n,
+					 "makes other data of another name");
 	}
 	*ret = first;
 	return 0;
@@ -187,7 +189,7 @@ int api_answer_parse(struct slice text, struct api_answer *ret, char *err, size_
 	if (text.n != 0 && text.p[text.n - 1] == '\n')
 		text.n--;
 	if (text.n > API_ANSWER_CHARS_MAX)
-		return refuse(err, err_n, "is longer than 1024 characters");
+		return set_error(err, err_n, "is longer than 1024 characters");
 	int r = check_bytes(text, err, err_n);
 	if (r < 0)
 		return r;

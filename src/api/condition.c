@@ -39,10 +39,10 @@ enum api_status api_condition_status(const json_t *conditions, const char *type)
 }
 
 /* True when it was another value. */
-static bool set(json_t *left, const char *key, json_t *right)
+static bool set_member(json_t *object, const char *key, json_t *value)
 {
-	bool same = json_equal(json_object_get(left, key), right) != 0;
-	json_object_set_new(left, key, right);
+	bool same = json_equal(json_object_get(object, key), value) != 0;
+	json_object_set_new(object, key, value);
 	return !same;
 }
 
@@ -56,13 +56,13 @@ bool api_condition_set(json_t *conditions, const struct api_condition *condition
 		json_object_set_new(o, "type", json_string(condition->type));
 		json_array_append_new(conditions, o);
 	}
-	bool moved = set(o, "status", json_string(status_text[condition->status]));
+	bool moved = set_member(o, "status", json_string(status_text[condition->status]));
 	bool changed = moved;
-	changed |= set(o, "reason", json_string(condition->reason));
-	changed |= set(o, "message",
-		       json_string(condition->message != NULL ? condition->message : ""));
+	changed |= set_member(o, "reason", json_string(condition->reason));
+	changed |= set_member(o, "message",
+			      json_string(condition->message != NULL ? condition->message : ""));
 	if (condition->generation != 0)
-		changed |= set(o, "observedGeneration", json_integer(condition->generation));
+		changed |= set_member(o, "observedGeneration", json_integer(condition->generation));
 	if (moved || json_object_get(o, "lastTransitionTime") == NULL)
 		json_object_set_new(o, "lastTransitionTime",
 				    json_string(api_time(now_wall_ns, now)));

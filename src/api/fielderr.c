@@ -63,7 +63,7 @@ void api_errors_move(struct api_errors *to, struct api_errors *from)
 	api_errors_cut(from, 0);
 }
 
-static bool same(const struct api_fielderr *left, const struct api_fielderr *right)
+static bool is_same(const struct api_fielderr *left, const struct api_fielderr *right)
 {
 	return strcmp(left->body, right->body) == 0 && strcmp(left->field, right->field) == 0;
 }
@@ -71,7 +71,7 @@ static bool same(const struct api_fielderr *left, const struct api_fielderr *rig
 static bool seen_before(const struct api_errors *errors, size_t index)
 {
 	for (size_t k = 0; k < index; k++) {
-		if (same(&errors->v[k], &errors->v[index]))
+		if (is_same(&errors->v[k], &errors->v[index]))
 			return true;
 	}
 	return false;
@@ -111,7 +111,7 @@ json_t *api_errors_causes(const struct api_errors *errors)
 
 /* Digits and exponent of the shortest decimal that reads back as v (finite, not 0): d.ddd * 10^exp.
  */
-static int shortest(double number, char digits[24])
+static int shortest_number(double number, char digits[24])
 {
 	char text[40];
 	for (int precision = 0; precision < 17; precision++) {
@@ -152,7 +152,7 @@ void api_fielderr_float(struct strbuf *out, double number)
 		strbuf_addc(out, '0');
 		return;
 	}
-	int exp = shortest(number, digits);
+	int exp = shortest_number(number, digits);
 	if (number < 0)
 		strbuf_addc(out, '-');
 	if (exp >= -4 && exp < 6) { /* Go's bounds for the shortest form */

@@ -78,7 +78,7 @@ static bool has_short(const struct api_kind *kind, struct slice word)
 	return false;
 }
 
-static bool fits(const struct api_kind *kind, struct slice word)
+static bool kind_fits(const struct api_kind *kind, struct slice word)
 {
 	struct slice rest = word;
 	struct slice first = slice_cut(&rest, '.');
@@ -112,7 +112,7 @@ static const struct api_kind *only_one(bool (*fit)(const struct api_kind *k, str
 
 const struct api_kind *api_kind_by_word(const char *word, bool *ret_ambiguous)
 {
-	const struct api_kind *k = only_one(fits, word, ret_ambiguous);
+	const struct api_kind *k = only_one(kind_fits, word, ret_ambiguous);
 	if (k != NULL || *ret_ambiguous)
 		return k;
 	return only_one(has_short, word, ret_ambiguous);

@@ -7,14 +7,14 @@
 #include "api/tree.h"
 #include "base/slice.h"
 
-static const json_t *metadata(const json_t *object)
+static const json_t *metadata_of(const json_t *object)
 {
 	return json_object_get(object, "metadata");
 }
 
 static const char *meta_text(const json_t *object, const char *key)
 {
-	return api_text(json_object_get(metadata(object), key));
+	return api_text(json_object_get(metadata_of(object), key));
 }
 
 const char *api_kind(const json_t *object)
@@ -49,7 +49,7 @@ const char *api_resource_version(const json_t *object)
 
 int64_t api_generation(const json_t *object)
 {
-	return json_integer_value(json_object_get(metadata(object), "generation"));
+	return json_integer_value(json_object_get(metadata_of(object), "generation"));
 }
 
 bool api_is_deleting(const json_t *object)
@@ -59,18 +59,19 @@ bool api_is_deleting(const json_t *object)
 
 const char *api_label(const json_t *object, const char *key)
 {
-	return api_text_or(json_object_get(json_object_get(metadata(object), "labels"), key), NULL);
+	return api_text_or(json_object_get(json_object_get(metadata_of(object), "labels"), key),
+			   NULL);
 }
 
 const char *api_annotation(const json_t *object, const char *key)
 {
-	return api_text_or(json_object_get(json_object_get(metadata(object), "annotations"), key),
-			   NULL);
+	return api_text_or(
+		json_object_get(json_object_get(metadata_of(object), "annotations"), key), NULL);
 }
 
 bool api_has_finalizer(const json_t *object, const char *name)
 {
-	json_t *list = json_object_get(metadata(object), "finalizers"), *f;
+	json_t *list = json_object_get(metadata_of(object), "finalizers"), *f;
 	size_t i;
 	json_array_foreach (list, i, f) {
 		if (strcmp(api_text(f), name) == 0)
@@ -88,7 +89,7 @@ void api_key(struct strbuf *out, const json_t *object)
 }
 
 /* One step: `.key`, `key` at the start, or `[index or key]`. */
-static json_t *step(const json_t *value, struct slice *rest)
+static json_t *step_into(const json_t *value, struct slice *rest)
 {
 	uint64_t at;
 	if (rest->p[0] == '[') {
@@ -114,7 +115,7 @@ json_t *api_get(const json_t *object, const char *path)
 	struct slice rest = slice_of(path);
 	json_t *v = api_tree(object);
 	while (v != NULL && rest.n != 0)
-		v = step(v, &rest);
+		v = step_into(v, &rest);
 	return v;
 }
 

@@ -17,7 +17,7 @@ struct parser {
 	size_t err_n;
 };
 
-static int fail(const struct parser *parser, const char *what, struct slice found)
+static int set_error(const struct parser *parser, const char *what, struct slice found)
 {
 	if (found.n == 0)
 		snprintf(parser->err, parser->err_n, "%s, found the end", what);
@@ -88,7 +88,7 @@ static struct slice next_token(struct parser *parser)
 	return (struct slice){ r.p, n };
 }
 
-static struct slice peek(const struct parser *parser)
+static struct slice peek_token(const struct parser *parser)
 {
 	struct parser copy = *parser;
 	return next_token(&copy);
@@ -124,12 +124,13 @@ static void add_value(struct parser *parser, struct api_selector_term *term, str
 
 static int check_value(const struct parser *parser, struct slice value)
 {
-	return api_is_label_value(value) ? 0
-					 : fail(parser,
-						"a label's value is at most 63 letters, digits, "
-						"'-', '_' and '.', beginning and ending with a "
-						"letter or digit",
-						value);
+	return api_is_label_value(value)
+		       ? 0
+		       : set_error(parser,
+				   "a label's value is at most 63 letters, digits, "
+				   "'-', '_' and '.', beginning and ending with a "
+				   "letter or digit",
+				   value);
 }
 
 /* `(a, b)` */
@@ -137,9 +138,9 @@ static int parse_set(struct parser *parser, struct api_selector_term *term)
 {
 	struct slice tok = next_token(parser);
 	if (!slice_is(tok, "("))
-		return fail(parser, "'(' expected", tok);
+		return set_error(parser, "'(' expected", tok);
 	for (;;) {
-		struct slice v = peek(parser);
+		struct slice v = peek_token(parser);
 		v = is_word_token(v) ? next_token(parser) : (struct slice){ "", 0 };
 		int r = check_value(parser, v);
 		if (r < 0)
@@ -149,7 +150,7 @@ static int parse_set(struct parser *parser, struct api_selector_term *term)
 		if (slice_is(tok, ")"))
 			return 0;
 		if (!slice_is(tok, ","))
-			return fail(parser, "',' or ')' expected", tok);
+			return set_error(parser, "',' or ')' expected", tok);
 	}
 }
 
@@ -159,14 +160,14 @@ static int parse_number(struct parser *parser, struct api_selector_term *term)
 	uint64_t n;
 	struct slice digits = v.n != 0 && v.p[0] == '-' ? slice_from(v, 1) : v;
 	if (slice_u64(digits, &n) < 0)
-		return fail(parser, "a whole number expected", v);
+		return set_error(parser, "a whole number expected", v);
 	add_value(parser, term, v);
 	return 0;
 }
 
 static int parse_value(struct parser *parser, struct api_selector_term *term)
 {
-	struct slice v = peek(parser);
+	struct slice v = peek_token(parser);
 	v = is_word_token(v) ? next_token(parser) : (struct slice){ "", 0 };
 	int r = check_value(parser, v);
 	if (r == 0)
@@ -192,9 +193,9 @@ static int parse_label_term(struct parser *parser, struct api_selector_term *ter
 	if (not )
 		key = next_token(parser);
 	if (!is_word_token(key) || !api_is_label_key(key))
-		return fail(parser, "a label's key expected", key);
+		return set_error(parser, "a label's key expected", key);
 	term->key = arena_strndup(parser->a, key.p, key.n);
-	struct slice sign = peek(parser);
+	struct slice sign = peek_token(parser);
 	if (not || sign.n == 0 || slice_is(sign, ",")) {
 		term->op = not ? API_SEL_MISSING : API_SEL_EXISTS;
 		return 0;
@@ -206,10 +207,10 @@ static int parse_label_term(struct parser *parser, struct api_selector_term *ter
 			return label_ops[i].values(parser, term);
 		}
 	}
-	return fail(parser, "one of = == != in notin < > expected", sign);
+	return set_error(parser, "one of = == != in notin < > expected", sign);
 }
 
-static int begin(struct parser *parser, struct api_selector *selector)
+static int begin_selector(struct parser *parser, struct api_selector *selector)
 {
 	*selector = (struct api_selector){ 0 };
 	if (parser->rest.n > API_SELECTOR_BYTES_MAX) {
@@ -226,26 +227,27 @@ int api_label_selector_parse(struct slice text, struct arena *arena, struct api_
 {
 	struct parser p = { text, arena, err, err_n };
 	struct api_selector s;
-	int r = begin(&p, &s);
+	int r = begin_selector(&p, &s);
 	if (r < 0)
 		return r;
-	while (r == 0 && peek(&p).n != 0) {
+	while (r == 0 && peek_token(&p).n != 0) {
 		struct api_selector_term *t = add_term(&p, &s);
 		if (t == NULL)
 			return ERR_LIMIT;
 		r = parse_label_term(&p, t);
 		struct slice sep = r == 0 ? next_token(&p) : (struct slice){ "", 0 };
 		if (r == 0 && sep.n != 0 && !slice_is(sep, ","))
-			r = fail(&p, "',' expected", sep);
-		if (r == 0 && sep.n != 0 && peek(&p).n == 0)
-			r = fail(&p, "a label's key expected", peek(&p));
+			r = set_error(&p, "',' expected", sep);
+		if (r == 0 && sep.n != 0 && peek_token(&p).n == 0)
+			r = set_error(&p, "a label's key expected", peek_token(&p));
 	}
 	if (r == 0)
 		*ret = s;
 	return r;
 }
 
-static int expression(struct parser *parser, const json_t *e, struct api_selector_term *term)
+static int read_expression(struct parser *parser, const json_t *expression,
+			   struct api_selector_term *term)
 {
 	static const struct {
 		const char *name;
@@ -257,26 +259,28 @@ static int expression(struct parser *parser, const json_t *e, struct api_selecto
 		{ "Exists", API_SEL_EXISTS, false },
 		{ "DoesNotExist", API_SEL_MISSING, false },
 	};
-	const char *key = api_get_string(e, "key"), *op = api_get_string(e, "operator");
-	const json_t *values = json_object_get(e, "values");
+	const char *key = api_get_string(expression, "key"),
+		   *op = api_get_string(expression, "operator");
+	const json_t *values = json_object_get(expression, "values");
 	json_t *v;
 	size_t i, k;
 	if (!api_is_label_key(slice_of(key)))
-		return fail(parser, "a label's key expected", slice_of(key));
+		return set_error(parser, "a label's key expected", slice_of(key));
 	term->key = arena_strdup(parser->a, key);
 	for (i = 0; i < ARRAY_LEN(ops) && strcmp(ops[i].name, op) != 0; i++)
 		;
 	if (i == ARRAY_LEN(ops))
-		return fail(parser, "one of In NotIn Exists DoesNotExist expected", slice_of(op));
+		return set_error(parser, "one of In NotIn Exists DoesNotExist expected",
+				 slice_of(op));
 	term->op = ops[i].op;
 	if ((json_array_size(values) != 0) != ops[i].values)
-		return fail(parser,
-			    ops[i].values ? "values expected for" : "no values expected for",
-			    slice_of(op));
+		return set_error(parser,
+				 ops[i].values ? "values expected for" : "no values expected for",
+				 slice_of(op));
 	json_array_foreach (values, k, v) {
 		struct slice s = slice_of(api_text(v));
 		int r = json_is_string(v) ? check_value(parser, s)
-					  : fail(parser, "a string expected", SLICE(""));
+					  : set_error(parser, "a string expected", SLICE(""));
 		if (r < 0)
 			return r;
 		add_value(parser, term, s);
@@ -292,16 +296,16 @@ int api_label_selector_from(const json_t *object, struct arena *arena, struct ap
 	const char *k;
 	json_t *v;
 	size_t i;
-	int r = begin(&p, &s);
+	int r = begin_selector(&p, &s);
 	json_object_foreach (json_object_get(api_tree(object), "matchLabels"), k, v) {
 		struct api_selector_term *t = r == 0 ? add_term(&p, &s) : NULL;
 		if (t == NULL)
 			return r < 0 ? r : ERR_LIMIT;
 		struct slice val = slice_of(api_text(v));
 		if (!api_is_label_key(slice_of(k)))
-			return fail(&p, "a label's key expected", slice_of(k));
+			return set_error(&p, "a label's key expected", slice_of(k));
 		r = json_is_string(v) ? check_value(&p, val)
-				      : fail(&p, "a string expected", SLICE(""));
+				      : set_error(&p, "a string expected", SLICE(""));
 		t->key = arena_strdup(arena, k);
 		if (r == 0)
 			add_value(&p, t, val);
@@ -310,7 +314,7 @@ int api_label_selector_from(const json_t *object, struct arena *arena, struct ap
 		struct api_selector_term *t = r == 0 ? add_term(&p, &s) : NULL;
 		if (t == NULL)
 			return r < 0 ? r : ERR_LIMIT;
-		r = expression(&p, v, t);
+		r = read_expression(&p, v, t);
 	}
 	if (r == 0)
 		*ret = s;
@@ -320,7 +324,7 @@ int api_label_selector_from(const json_t *object, struct arena *arena, struct ap
 /* ---- fields ---- */
 
 /* Up to the next character of `stop` that is not escaped. */
-static size_t span(struct slice text, const char *stop)
+static size_t escaped_span(struct slice text, const char *stop)
 {
 	size_t i = 0;
 	for (; i < text.n && strchr(stop, text.p[i]) == NULL; i++) {
@@ -330,16 +334,17 @@ static size_t span(struct slice text, const char *stop)
 	return i;
 }
 
-static int unescape(const struct parser *parser, struct slice text, const char **ret)
+static int unescape_value(const struct parser *parser, struct slice text, const char **ret)
 {
 	char *out = arena_alloc(parser->a, text.n + 1);
 	size_t n = 0;
 	for (size_t i = 0; i < text.n; i++) {
 		if (text.p[i] == '=' || text.p[i] == ',')
-			return fail(parser, "'=' and ',' of a value need a \\ before them", text);
+			return set_error(parser, "'=' and ',' of a value need a \\ before them",
+					 text);
 		if (text.p[i] == '\\') {
 			if (i + 1 == text.n || !charset_has("\\,=", text.p[i + 1]))
-				return fail(parser, "only \\\\ \\, and \\= are escapes", text);
+				return set_error(parser, "only \\\\ \\, and \\= are escapes", text);
 			i++;
 		}
 		out[n++] = text.p[i];
@@ -352,7 +357,7 @@ static int unescape(const struct parser *parser, struct slice text, const char *
 static int parse_field_term(struct parser *parser, struct slice term,
 			    struct api_selector_term *selector_term)
 {
-	size_t n = span(term, "=!");
+	size_t n = escaped_span(term, "=!");
 	struct slice key = { term.p, n }, sign = slice_from(term, n);
 	size_t skip = 1;
 	selector_term->op = API_SEL_IN;
@@ -360,10 +365,10 @@ static int parse_field_term(struct parser *parser, struct slice term,
 		selector_term->op = sign.p[0] == '!' ? API_SEL_NOT_IN : API_SEL_IN;
 		skip = 2;
 	} else if (sign.n == 0 || sign.p[0] != '=') {
-		return fail(parser, "field=value or field!=value expected", term);
+		return set_error(parser, "field=value or field!=value expected", term);
 	}
 	const char *value;
-	int r = unescape(parser, slice_from(sign, skip), &value);
+	int r = unescape_value(parser, slice_from(sign, skip), &value);
 	if (r < 0)
 		return r;
 	selector_term->key = arena_strndup(parser->a, key.p, key.n);
@@ -376,9 +381,9 @@ int api_field_selector_parse(struct slice text, struct arena *arena, struct api_
 {
 	struct parser p = { text, arena, err, err_n };
 	struct api_selector s;
-	int r = begin(&p, &s);
+	int r = begin_selector(&p, &s);
 	while (r == 0 && p.rest.n != 0) {
-		size_t n = span(p.rest, ",");
+		size_t n = escaped_span(p.rest, ",");
 		struct slice term = { p.rest.p, n };
 		p.rest = slice_from(p.rest, n + 1);
 		if (term.n == 0)
@@ -397,7 +402,7 @@ int api_field_selector_parse(struct slice text, struct arena *arena, struct api_
 
 /* ---- matching ---- */
 
-static bool among(const struct api_selector_term *term, const char *value)
+static bool is_among(const struct api_selector_term *term, const char *value)
 {
 	for (size_t i = 0; i < term->n_values; i++) {
 		if (strcmp(term->value[i], value) == 0)
@@ -422,9 +427,9 @@ static bool term_match(const struct api_selector_term *term, const char *value)
 	long long have, want;
 	switch (term->op) {
 	case API_SEL_IN:
-		return value != NULL && among(term, value);
+		return value != NULL && is_among(term, value);
 	case API_SEL_NOT_IN:
-		return value == NULL || !among(term, value);
+		return value == NULL || !is_among(term, value);
 	case API_SEL_EXISTS:
 		return value != NULL;
 	case API_SEL_MISSING:

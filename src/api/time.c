@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "base/slice.h"
 
-static struct tm utc(uint64_t wall_ns)
+static struct tm to_utc(uint64_t wall_ns)
 {
 	time_t s = (time_t)(wall_ns / NS_PER_S);
 	struct tm t = { 0 };
@@ -19,14 +19,14 @@ static struct tm utc(uint64_t wall_ns)
 
 const char *api_time(uint64_t wall_ns, char out[API_TIME_TEXT_MAX])
 {
-	struct tm t = utc(wall_ns);
+	struct tm t = to_utc(wall_ns);
 	strftime(out, API_TIME_TEXT_MAX, "%Y-%m-%dT%H:%M:%SZ", &t);
 	return out;
 }
 
 const char *api_micro_time(uint64_t wall_ns, char out[API_TIME_TEXT_MAX])
 {
-	struct tm t = utc(wall_ns);
+	struct tm t = to_utc(wall_ns);
 	size_t n = strftime(out, API_TIME_TEXT_MAX, "%Y-%m-%dT%H:%M:%S", &t);
 	snprintf(out + n, API_TIME_TEXT_MAX - n, ".%06uZ",
 		 (unsigned)(wall_ns % NS_PER_S / 1000) % 1000000);
@@ -34,7 +34,7 @@ const char *api_micro_time(uint64_t wall_ns, char out[API_TIME_TEXT_MAX])
 }
 
 /* Exactly `len` digits within [min, max]. */
-static bool digits(const char **pos, int len, int min, int max, int *ret)
+static bool read_digits(const char **pos, int len, int min, int max, int *ret)
 {
 	int v = 0;
 	for (int i = 0; i < len; i++, (*pos)++) {
@@ -46,7 +46,7 @@ static bool digits(const char **pos, int len, int min, int max, int *ret)
 	return v >= min && v <= max;
 }
 
-static bool literal(const char **pos, char ch)
+static bool skip_literal(const char **pos, char ch)
 {
 	if ((**pos | (ascii_isalpha(ch) ? 0x20 : 0)) != (ch | (ascii_isalpha(ch) ? 0x20 : 0)))
 		return false;
@@ -54,7 +54,7 @@ static bool literal(const char **pos, char ch)
 	return true;
 }
 
-static bool fraction(const char **pos, uint64_t *ret_ns)
+static bool read_fraction(const char **pos, uint64_t *ret_ns)
 {
 	uint64_t scale = NS_PER_S / 10;
 	*ret_ns = 0;
@@ -70,16 +70,17 @@ static bool fraction(const char **pos, uint64_t *ret_ns)
 	return true;
 }
 
-static bool offset(const char **pos, int *ret_s)
+static bool read_offset(const char **pos, int *ret_s)
 {
 	int h, m, sign = **pos == '-' ? -1 : 1;
 	*ret_s = 0;
-	if (literal(pos, 'Z'))
+	if (skip_literal(pos, 'Z'))
 		return true;
 	if (**pos != '+' && **pos != '-')
 		return false;
 	(*pos)++;
-	if (!digits(pos, 2, 0, 23, &h) || !literal(pos, ':') || !digits(pos, 2, 0, 59, &m))
+	if (!read_digits(pos, 2, 0, 23, &h) || !skip_literal(pos, ':') ||
+	    !read_digits(pos, 2, 0, 59, &m))
 		return false;
 	*ret_s = sign * (h * 3600 + m * 60);
 	return true;
@@ -91,12 +92,13 @@ int api_time_parse(const char *text, uint64_t *ret_wall_ns)
 	const char *p = text;
 	uint64_t frac;
 	int off, y, mon;
-	if (!digits(&p, 4, 0, 9999, &y) || !literal(&p, '-') || !digits(&p, 2, 1, 12, &mon) ||
-	    !literal(&p, '-') || !digits(&p, 2, 1, 31, &t.tm_mday) || !literal(&p, 'T') ||
-	    !digits(&p, 2, 0, 23, &t.tm_hour) || !literal(&p, ':') ||
-	    !digits(&p, 2, 0, 59, &t.tm_min) || !literal(&p, ':') ||
-	    !digits(&p, 2, 0, 59, &t.tm_sec) || !fraction(&p, &frac) || !offset(&p, &off) ||
-	    *p != '\0')
+	if (!read_digits(&p, 4, 0, 9999, &y) || !skip_literal(&p, '-') ||
+	    !read_digits(&p, 2, 1, 12, &mon) || !skip_literal(&p, '-') ||
+	    !read_digits(&p, 2, 1, 31, &t.tm_mday) || !skip_literal(&p, 'T') ||
+	    !read_digits(&p, 2, 0, 23, &t.tm_hour) || !skip_literal(&p, ':') ||
+	    !read_digits(&p, 2, 0, 59, &t.tm_min) || !skip_literal(&p, ':') ||
+	    !read_digits(&p, 2, 0, 59, &t.tm_sec) || !read_fraction(&p, &frac) ||
+	    !read_offset(&p, &off) || *p != '\0')
 		return ERR_PARSE;
 	t.tm_year = y - 1900;
 	t.tm_mon = mon - 1;

@@ -19,8 +19,8 @@ static void fill_struct(struct fill *f, const struct api_view *v, const json_t *
 
 /* ---- errors ---- */
 
-static void fail(const struct fill *fill, const struct api_view_row *row,
-		 enum api_fielderr_type type, const json_t *val, const char *detail)
+static void set_error(const struct fill *fill, const struct api_view_row *row,
+		      enum api_fielderr_type type, const json_t *val, const char *detail)
 {
 	CLEANUP(strbuf_done) struct strbuf field = STRBUF_INIT, value = STRBUF_INIT;
 	strbuf_addf(&field, "%s%s%s", fill->path.s, fill->path.n != 0 ? "." : "", row->path);
@@ -40,7 +40,7 @@ static bool in_range(const struct fill *fill, const struct api_view_row *row, co
 	else
 		snprintf(text, sizeof(text), "must be between %lld and %lld", (long long)row->min,
 			 (long long)row->max);
-	fail(fill, row, API_FIELD_INVALID, value, text);
+	set_error(fill, row, API_FIELD_INVALID, value, text);
 	return false;
 }
 
@@ -49,7 +49,7 @@ static void wrong_type(const struct fill *fill, const struct api_view_row *row, 
 {
 	char text[64];
 	snprintf(text, sizeof(text), "must be %s", want);
-	fail(fill, row, API_FIELD_TYPE, value, text);
+	set_error(fill, row, API_FIELD_TYPE, value, text);
 }
 
 /* ---- one function per type; `field` has its default already ---- */
@@ -60,7 +60,7 @@ static void fill_string(struct fill *fill, const struct api_view_row *row, const
 	if (!json_is_string(value))
 		wrong_type(fill, row, value, "a string");
 	else if (row->required && json_string_length(value) == 0)
-		fail(fill, row, API_FIELD_REQUIRED, NULL, "");
+		set_error(fill, row, API_FIELD_REQUIRED, NULL, "");
 	else
 		*(const char **)field = api_text(value);
 }
@@ -107,7 +107,7 @@ static void fill_word(struct fill *fill, const struct api_view_row *row, const j
 		strbuf_adds(&known, i != 0 ? ", " : "");
 		strbuf_add_quoted(&known, slice_of(row->words[i]));
 	}
-	fail(fill, row, API_FIELD_UNSUPPORTED, value, known.s);
+	set_error(fill, row, API_FIELD_UNSUPPORTED, value, known.s);
 }
 
 static void fill_strings(struct fill *fill, const struct api_view_row *row, const json_t *value,
@@ -197,7 +197,7 @@ static void put_default(const struct api_view_row *row, void *field)
 }
 
 /* Member by member; a step into what is no object finds nothing. */
-static const json_t *find(const json_t *object, const char *path)
+static const json_t *find_value(const json_t *object, const char *path)
 {
 	struct slice rest = slice_of(path);
 	while (object != NULL && rest.n != 0) {
@@ -213,12 +213,12 @@ static void fill_struct(struct fill *fill, const struct api_view *view, const js
 	for (size_t i = 0; i < view->n_rows; i++) {
 		const struct api_view_row *row = &view->rows[i];
 		void *field = (char *)ret + row->offset;
-		const json_t *value = find(object, row->path);
+		const json_t *value = find_value(object, row->path);
 		put_default(row, field);
 		if (value != NULL)
 			fillers[row->type](fill, row, value, field);
 		else if (row->required)
-			fail(fill, row, API_FIELD_REQUIRED, NULL, "");
+			set_error(fill, row, API_FIELD_REQUIRED, NULL, "");
 	}
 }
 

@@ -2,14 +2,12 @@
  *
  *	static const struct api_view_row rows[] = {
  *		{ "spec.name", API_VIEW_STRING, offsetof(struct record, name), .required = true },
- *		{ "spec.ttl", API_VIEW_INT, offsetof(struct record, ttl_s), .max = INT32_MAX, .def =
- *120 },
+ *		{ "spec.ttl", API_VIEW_INT, offsetof(struct record, ttl_s), .max = 3600, .def = 120 },
  *	};
  *
- * The tree is the truth: texts and subtrees are borrowed from it, lists come from the arena. What
- *is not there, or null, leaves its default behind: "", 0, false, an empty list, or the row's `def`.
- * Objects that came through a schema have no errors here; others get them with their field paths.
- */
+ * Strings and subtrees are borrowed from the tree, lists come from the arena. What is missing, or
+ * null, gets its default: "", 0, false, an empty list, or the row's `def`. Objects that were validated
+ * by a schema have no errors here; errors of others have their field paths. */
 #pragma once
 
 #include <stdbool.h>

@@ -61,13 +61,13 @@ struct configmap {
 
 /* ---- the reflector's thread ---- */
 
-static void ring(const struct configmap *configmap)
+static void signal_change(const struct configmap *configmap)
 {
 	uint64_t one = 1;
 	IGNORE(write(configmap->fd, &one, sizeof(one)) < 0); /* it rings already then */
 }
 
-static void set(struct configmap *configmap, enum state state, struct slice text)
+static void set_state(struct configmap *configmap, enum state state, struct slice text)
 {
 	pthread_mutex_lock(&configmap->lock);
 	configmap->troubled = false;
@@ -75,7 +75,7 @@ static void set(struct configmap *configmap, enum state state, struct slice text
 	strbuf_reset(&configmap->text);
 	strbuf_add_slice(&configmap->text, text);
 	pthread_mutex_unlock(&configmap->lock);
-	ring(configmap);
+	signal_change(configmap);
 }
 
 static void on_object(void *ctx, struct kube_obj *obj)
@@ -85,9 +85,9 @@ static void on_object(void *ctx, struct kube_obj *obj)
 	if (strcmp(obj->name, m->name) != 0)
 		return;
 	if (json_is_string(text))
-		set(m, HERE, api_text_slice(text));
+		set_state(m, HERE, api_text_slice(text));
 	else
-		set(m, KEYLESS, SLICE(""));
+		set_state(m, KEYLESS, SLICE(""));
 }
 
 static void on_updated(void *ctx, struct kube_obj *old, struct kube_obj *obj)
@@ -99,7 +99,7 @@ static void on_updated(void *ctx, struct kube_obj *old, struct kube_obj *obj)
 static void on_deleted(void *ctx, struct kube_obj *last)
 {
 	(void)last;
-	set(ctx, ABSENT, SLICE(""));
+	set_state(ctx, ABSENT, SLICE(""));
 }
 
 static void on_synced(void *ctx)
@@ -109,7 +109,7 @@ static void on_synced(void *ctx)
 	bool none = m->state == UNKNOWN;
 	pthread_mutex_unlock(&m->lock);
 	if (none)
-		set(m, ABSENT, SLICE(""));
+		set_state(m, ABSENT, SLICE(""));
 }
 
 static void on_trouble(void *ctx, const char *text)
@@ -121,7 +121,7 @@ static void on_trouble(void *ctx, const char *text)
 	snprintf(m->trouble, sizeof(m->trouble), "%s", text);
 	pthread_mutex_unlock(&m->lock);
 	log_limited(&limit, LOG_WARNING, AREA, "%s: %s", m->shown, text);
-	ring(m);
+	signal_change(m);
 }
 
 /* ---- the copy ---- */
@@ -154,7 +154,7 @@ static int write_all(int fd, struct slice text)
 }
 
 /* Beside the old one, then in its place: whoever starts next finds one of the two whole. */
-static int save(const struct configmap *configmap, struct slice text)
+static int save_copy(const struct configmap *configmap, struct slice text)
 {
 	CLEANUP(strbuf_done) struct strbuf tmp = STRBUF_INIT;
 	if (mkdir(configmap->dir, 0700) < 0 && errno != EEXIST)
@@ -178,7 +178,7 @@ void configmap_accepted(struct configmap *configmap)
 	if (configmap->copy == NULL ||
 	    (has_copy(configmap) && slice_eq(text, strbuf_slice(&configmap->saved))))
 		return;
-	int r = save(configmap, text);
+	int r = save_copy(configmap, text);
 	if (r < 0) {
 		log_warn(AREA, "cannot keep a copy of %s in '%s', a start needs the API: %s",
 			 configmap->shown, configmap->copy, err_str(r));
@@ -253,7 +253,7 @@ static void wait_for_text(struct configmap *configmap)
 	}
 }
 
-static int take(struct configmap *configmap, char *why, size_t why_n)
+static int take_corefile(struct configmap *configmap, char *why, size_t why_n)
 {
 	switch (configmap->state) {
 	case HERE:
@@ -285,7 +285,7 @@ int configmap_load(struct configmap *configmap, struct strbuf *out, char *why, s
 		wait_for_text(configmap);
 	configmap->waited = true;
 	pthread_mutex_lock(&configmap->lock);
-	r = take(configmap, why, why_n);
+	r = take_corefile(configmap, why, why_n);
 	pthread_mutex_unlock(&configmap->lock);
 	if (r == 0) {
 		strbuf_reset(out);
@@ -319,7 +319,7 @@ static bool is_name(struct slice text, bool key)
 	return text.n != 0 && text.n <= NAME_MAX_BYTES && text.p[0] != '.';
 }
 
-static bool split(struct configmap *configmap, const char *where)
+static bool parse_where(struct configmap *configmap, const char *where)
 {
 	struct slice rest = slice_of(where);
 	struct slice ns = slice_cut(&rest, '/');
@@ -337,7 +337,7 @@ int configmap_new(const struct configmap_conf *conf, struct configmap **ret, cha
 		  size_t err_n)
 {
 	struct configmap *m = xcalloc(1, sizeof(*m));
-	if (!split(m, conf->where)) {
+	if (!parse_where(m, conf->where)) {
 		free(m);
 		snprintf(err, err_n, "expected configmap:NAMESPACE/NAME[/KEY], got 'configmap:%s'",
 			 conf->where);

@@ -1,10 +1,18 @@
-/* What an applier says becomes part of the object, and its own; what it says no more goes unless
- * somebody else owns it. */
+/* Server-side apply: merges the applied configuration into the object and makes the applier its owner;
+ * fields that it applied before and left out now are removed unless others own them. */
+#include "api/apply/apply.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/apply/managed_priv.h"
+#include "api/apply/check_priv.h"
+#include "api/apply/compare_priv.h"
+#include "api/apply/conflict_priv.h"
+#include "api/apply/fields_priv.h"
+#include "api/apply/last_applied_priv.h"
+#include "api/apply/merge_priv.h"
+#include "api/apply/write_priv.h"
 #include "api/meta.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -47,8 +55,9 @@ static bool first_of_version(const struct managed_entries *entries, size_t index
 
 /* Without what the applier said last time and says no more, unless somebody else owns it. Takes
  * `merged`. */
-static json_t *prune(const struct managed_write *write, const struct managed_entries *entries,
-		     json_t *merged, struct fieldset *last)
+static json_t *prune_removed(const struct managed_write *write,
+			     const struct managed_entries *entries, json_t *merged,
+			     struct fieldset *last)
 {
 	if (last == NULL || fieldset_empty(last))
 		return merged;
@@ -72,10 +81,11 @@ static json_t *prune(const struct managed_write *write, const struct managed_ent
 }
 
 /* The applier's entry becomes what it says; what it said before is handed out. */
-static struct managed_entry *say(const struct managed_write *write, struct managed_entries *entries,
-				 const json_t *config, struct fieldset **ret_last)
+static struct managed_entry *update_own_entry(const struct managed_write *write,
+					      struct managed_entries *entries, const json_t *config,
+					      struct fieldset **ret_last)
 {
-	struct managed_entry *e = managed_write_self(write, entries, write->w->manager, true);
+	struct managed_entry *e = managed_write_self(write, entries, write->request->manager, true);
 	struct fieldset *set = managed_fields(write->type, config);
 	if (write->reset != NULL)
 		managed_set_change(&set, fieldset_without, write->reset);
@@ -88,13 +98,14 @@ static struct managed_entry *say(const struct managed_write *write, struct manag
  * changes.
  */
 static json_t *apply_entries(const struct managed_write *write, struct managed_entries *entries,
-			     const json_t *config, bool force, struct managed_taking *conflicts)
+			     const json_t *config, bool force, struct managed_losses *conflicts)
 {
 	struct managed_changes c;
 	struct fieldset *last;
-	managed_write_settle(write, entries);
-	CLEANUP(freep) char *self = xstrdup(say(write, entries, config, &last)->id);
-	json_t *to = prune(write, entries, managed_merge(write->type, write->from, config), last);
+	managed_write_reconcile(write, entries);
+	CLEANUP(freep) char *self = xstrdup(update_own_entry(write, entries, config, &last)->id);
+	json_t *to = prune_removed(write, entries, managed_merge(write->type, write->from, config),
+				   last);
 	fieldset_unref(last);
 	managed_changes_init(write, to, &c);
 	managed_write_conflicts(write, entries, self, &c, conflicts);
@@ -118,12 +129,12 @@ static json_t *apply_entries(const struct managed_write *write, struct managed_e
 
 /* What kubectl set itself when it still applied on its side is no conflict. True: nothing is left
  * of the conflicts. */
-static bool forgive(const struct managed_write *write, struct managed_taking *conflicts)
+static bool allow_own_kubectl(const struct managed_write *write, struct managed_losses *conflicts)
 {
-	if (strcmp(write->w->manager, "kubectl") != 0)
+	if (strcmp(write->request->manager, "kubectl") != 0)
 		return false;
 	struct fieldset *allowed =
-		managed_applied_fields(write->type, write->w->api_version, write->from);
+		managed_last_applied_fields(write->type, write->request->api_version, write->from);
 	if (allowed == NULL)
 		return false;
 	bool none = true;
@@ -141,17 +152,17 @@ static int by_id(const void *left, const void *right)
 		      (*(const struct managed_entry *const *)right)->id);
 }
 
-static void tell(const struct managed_entries *entries, const struct managed_taking *taking,
-		 struct api_conflicts *ret)
+static void report_conflicts(const struct managed_entries *entries,
+			     const struct managed_losses *losses, struct api_conflicts *ret)
 {
-	const struct managed_entry **who = xcalloc(taking->n, sizeof(*who));
-	for (size_t i = 0; i < taking->n; i++)
-		who[i] = &entries->v[taking->v[i].at];
-	qsort(who, taking->n, sizeof(*who), by_id);
-	for (size_t i = 0; i < taking->n; i++) {
-		for (size_t j = 0; j < taking->n; j++) {
-			if (&entries->v[taking->v[j].at] == who[i])
-				managed_conflicts_add(ret, who[i], taking->v[j].set);
+	const struct managed_entry **who = xcalloc(losses->n, sizeof(*who));
+	for (size_t i = 0; i < losses->n; i++)
+		who[i] = &entries->v[losses->v[i].at];
+	qsort(who, losses->n, sizeof(*who), by_id);
+	for (size_t i = 0; i < losses->n; i++) {
+		for (size_t j = 0; j < losses->n; j++) {
+			if (&entries->v[losses->v[j].at] == who[i])
+				managed_conflicts_add(ret, who[i], losses->v[j].set);
 		}
 	}
 	free(who);
@@ -163,21 +174,21 @@ static int apply_checked(struct managed_write *write, struct managed_entries *en
 			 struct api_conflicts *conflicts)
 {
 	struct managed_entries try;
-	struct managed_taking t = { 0 };
+	struct managed_losses t = { 0 };
 	managed_entries_copy(&try, entries);
 	json_t *to = apply_entries(write, &try, config, force, &t);
 	int r = 0;
-	if (!force && t.n > 0 && forgive(write, &t)) {
+	if (!force && t.n > 0 && allow_own_kubectl(write, &t)) {
 		json_decref(to);
 		managed_entries_done(&try);
-		managed_taking_done(&t);
+		managed_losses_done(&t);
 		managed_entries_copy(&try, entries);
 		to = apply_entries(write, &try, config, true, &t);
 	} else if (!force && t.n > 0) {
-		tell(&try, &t, conflicts);
+		report_conflicts(&try, &t, conflicts);
 		r = ERR_CONFLICT;
 	}
-	managed_taking_done(&t);
+	managed_losses_done(&t);
 	managed_entries_done(entries);
 	*entries = try;
 	if (r == 0)
@@ -232,8 +243,8 @@ static int check_both(const struct managed_write *write, const json_t *config, c
 	return 0;
 }
 
-static int apply(struct managed_write *write, const json_t *config, bool force, json_t **ret,
-		 struct api_conflicts *conflicts, char *err, size_t err_n)
+static int apply_config(struct managed_write *write, const json_t *config, bool force, json_t **ret,
+			struct api_conflicts *conflicts, char *err, size_t err_n)
 {
 	struct managed_entries l;
 	json_t *to = NULL;
@@ -244,7 +255,7 @@ static int apply(struct managed_write *write, const json_t *config, bool force, 
 	int r = check_both(write, config, err, err_n);
 	if (r < 0)
 		return r;
-	r = managed_entries_read(&l, managed_write_fields(write->w->live));
+	r = managed_entries_read(&l, managed_write_fields(write->request->live));
 	if (r < 0) {
 		snprintf(err, err_n, "failed to decode managed fields: %s", err_str(r));
 		return r;
@@ -257,8 +268,8 @@ static int apply(struct managed_write *write, const json_t *config, bool force, 
 		r = ERR_LIMIT;
 	} else if (r == 0) {
 		*ret = managed_write_finish(to, managed_entries_write(&l));
-		if (strcmp(write->w->manager, "kubectl") == 0)
-			managed_applied_set(*ret, config);
+		if (strcmp(write->request->manager, "kubectl") == 0)
+			managed_last_applied_set(*ret, config);
 	}
 	json_decref(to);
 	managed_entries_done(&l);
@@ -270,7 +281,7 @@ int api_managed_apply(const struct api_managed_write *write, const json_t *confi
 {
 	struct managed_write x;
 	managed_write_init(&x, write);
-	int r = apply(&x, config, force, ret, conflicts, err, err_n);
+	int r = apply_config(&x, config, force, ret, conflicts, err, err_n);
 	managed_write_done(&x);
 	return r;
 }

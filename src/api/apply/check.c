@@ -1,14 +1,18 @@
-/* Does a value fit its schema well enough to be merged? The sentences are the server's. */
+/* Checks that a value fits its schema well enough to be merged. The messages are the API server's. */
+#include "api/apply/check_priv.h"
+
 #include <string.h>
 
-#include "api/apply/managed_priv.h"
+#include "api/apply/item_priv.h"
+#include "api/apply/managed.h"
 #include "api/tree.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/vec.h"
 
 enum { ERRORS_MAX = 100 };
 
-struct checking {
+struct checker {
 	bool allow_twice;
 	bool atomic; /* inside of what is one field, whatever is in it */
 	unsigned depth;
@@ -18,25 +22,25 @@ struct checking {
 	int limit; /* 0 or ERR_LIMIT */
 };
 
-static void complain(struct checking *checking, const struct strbuf *text)
+static void add_error(struct checker *checker, const struct strbuf *text)
 {
-	if (checking->errors.n < ERRORS_MAX)
-		vec_push(&checking->errors, checking->path.n > 0
-						    ? xasprintf("%s: %s", checking->path.s, text->s)
-						    : xstrdup(text->s));
+	if (checker->errors.n < ERRORS_MAX)
+		vec_push(&checker->errors, checker->path.n > 0
+						   ? xasprintf("%s: %s", checker->path.s, text->s)
+						   : xstrdup(text->s));
 }
 
 /* "expected boolean, got &{5}" */
-static void expected(struct checking *checking, const char *what, const json_t *value)
+static void add_expected(struct checker *checker, const char *what, const json_t *value)
 {
 	CLEANUP(strbuf_done) struct strbuf b = STRBUF_INIT;
 	strbuf_addf(&b, "expected %s, got &{", what);
 	fieldset_go_value(&b, value);
 	strbuf_addc(&b, '}');
-	complain(checking, &b);
+	add_error(checker, &b);
 }
 
-static void check_scalar(struct checking *checking, enum managed_scalar want, const json_t *value)
+static void check_scalar(struct checker *checker, enum managed_scalar want, const json_t *value)
 {
 	CLEANUP(strbuf_done) struct strbuf b = STRBUF_INIT;
 	switch (want) {
@@ -44,7 +48,7 @@ static void check_scalar(struct checking *checking, enum managed_scalar want, co
 		if (!json_is_number(value)) {
 			strbuf_addf(&b, "expected numeric (int or float), got %s",
 				    fieldset_go_type(value, "<nil>"));
-			complain(checking, &b);
+			add_error(checker, &b);
 		}
 		break;
 	case MANAGED_SCALAR_STRING:
@@ -52,26 +56,26 @@ static void check_scalar(struct checking *checking, enum managed_scalar want, co
 			strbuf_adds(&b, "expected string, got &value.valueUnstructured{Value:");
 			fieldset_go_syntax(&b, value);
 			strbuf_addc(&b, '}');
-			complain(checking, &b);
+			add_error(checker, &b);
 		}
 		break;
 	case MANAGED_SCALAR_BOOLEAN:
 		if (!json_is_boolean(value))
-			expected(checking, "boolean", value);
+			add_expected(checker, "boolean", value);
 		break;
 	case MANAGED_SCALAR_ANY:
 		if (json_is_object(value) || json_is_array(value))
-			expected(checking, "any scalar", value);
+			add_expected(checker, "any scalar", value);
 		break;
 	case MANAGED_SCALAR_NONE:
 		break;
 	}
 }
 
-static void check(struct checking *c, struct managed_type t, const json_t *v);
+static void check_value(struct checker *c, struct managed_type t, const json_t *v);
 
 /* False: what follows in the list cannot be looked at. */
-static bool item_element(struct checking *checking, const struct managed_atom *atom,
+static bool item_element(struct checker *checker, const struct managed_atom *atom,
 			 const json_t *item, size_t at, struct fieldset_el **ret)
 {
 	CLEANUP(strbuf_done) struct strbuf b = STRBUF_INIT;
@@ -80,95 +84,93 @@ static bool item_element(struct checking *checking, const struct managed_atom *a
 		return true;
 	}
 	strbuf_addf(&b, "element %zu: ", at);
-	if (managed_type_item(atom, item, ret, &b) == 0)
+	if (managed_item_element(atom, item, ret, &b) == 0)
 		return true;
-	complain(checking, &b);
+	add_error(checker, &b);
 	return false;
 }
 
-static void check_list(struct checking *checking, const struct managed_atom *atom,
-		       const json_t *list)
+static void check_list(struct checker *checker, const struct managed_atom *atom, const json_t *list)
 {
-	size_t i, cut = checking->path.n;
+	size_t i, cut = checker->path.n;
 	json_t *item;
 	struct fieldset *seen = fieldset_new();
 	json_array_foreach (list, i, item) {
 		struct fieldset_el *e = NULL;
-		if (!item_element(checking, atom, item, i, &e))
+		if (!item_element(checker, atom, item, i, &e))
 			break;
-		if (!atom->list_atomic && !checking->allow_twice &&
-		    fieldset_find(seen, e) != NULL) {
+		if (!atom->list_atomic && !checker->allow_twice && fieldset_find(seen, e) != NULL) {
 			CLEANUP(strbuf_done) struct strbuf b = STRBUF_INIT;
 			strbuf_adds(&b, "duplicate entries for key ");
 			fieldset_el_text(&b, e);
-			complain(checking, &b);
+			add_error(checker, &b);
 		}
-		if (!atom->list_atomic && !checking->allow_twice)
+		if (!atom->list_atomic && !checker->allow_twice)
 			fieldset_insert(seen, &e, 1);
-		fieldset_el_text(&checking->path, e);
-		check(checking, managed_type_items(atom), item);
-		checking->path.n = cut;
-		checking->path.s[cut] = '\0';
+		fieldset_el_text(&checker->path, e);
+		check_value(checker, managed_type_items(atom), item);
+		checker->path.n = cut;
+		checker->path.s[cut] = '\0';
 		fieldset_el_unref(e);
 	}
 	fieldset_unref(seen);
 }
 
-static void check_map(struct checking *checking, const struct managed_atom *atom, const json_t *map)
+static void check_map(struct checker *checker, const struct managed_atom *atom, const json_t *map)
 {
-	size_t cut = checking->path.n;
+	size_t cut = checker->path.n;
 	const char *k;
 	json_t *v;
 	json_object_foreach (api_tree(map), k, v) {
 		struct managed_type t;
 		managed_type_field(atom, k, &t, NULL);
-		strbuf_addf(&checking->path, ".%s", k);
-		if (t.is == MANAGED_NONE) {
+		strbuf_addf(&checker->path, ".%s", k);
+		if (t.kind == MANAGED_NONE) {
 			CLEANUP(strbuf_done) struct strbuf b = STRBUF_INIT;
 			strbuf_adds(&b, "field not declared in schema");
-			complain(checking, &b);
+			add_error(checker, &b);
 		} else {
-			check(checking, t, v);
+			check_value(checker, t, v);
 		}
-		checking->path.n = cut;
-		checking->path.s[cut] = '\0';
-		if (t.is == MANAGED_NONE)
+		checker->path.n = cut;
+		checker->path.s[cut] = '\0';
+		if (t.kind == MANAGED_NONE)
 			return;
 	}
 }
 
-static void check(struct checking *checking, struct managed_type type, const json_t *value)
+static void check_value(struct checker *checker, struct managed_type type, const json_t *value)
 {
 	struct managed_atom a = managed_type_deduce(managed_type_resolve(type), value);
-	bool atomic = checking->atomic;
-	checking->fields += !atomic;
-	if (checking->fields > API_MANAGED_FIELDS_MAX || checking->depth >= API_MANAGED_DEPTH_MAX)
-		checking->limit = ERR_LIMIT;
-	if (checking->limit < 0 || json_is_null(value))
+	bool atomic = checker->atomic;
+	checker->fields += !atomic;
+	if (checker->fields > API_MANAGED_FIELDS_MAX || checker->depth >= API_MANAGED_DEPTH_MAX)
+		checker->limit = ERR_LIMIT;
+	if (checker->limit < 0 || json_is_null(value))
 		return;
-	checking->depth++;
-	checking->atomic = atomic || (a.map && a.map_atomic) || (a.list && a.list_atomic && !a.map);
+	checker->depth++;
+	checker->atomic = atomic || (a.map && a.map_atomic) || (a.list && a.list_atomic && !a.map);
 	if (a.map) {
 		if (json_is_object(value))
-			check_map(checking, &a, value);
+			check_map(checker, &a, value);
 		else
-			expected(checking, "map", value);
+			add_expected(checker, "map", value);
 	} else if (a.scalar != MANAGED_SCALAR_NONE) {
-		check_scalar(checking, a.scalar, value);
+		check_scalar(checker, a.scalar, value);
 	} else if (json_is_array(value)) {
-		check_list(checking, &a, value);
+		check_list(checker, &a, value);
 	} else {
-		expected(checking, "list", value);
+		add_expected(checker, "list", value);
 	}
-	checking->depth--;
-	checking->atomic = atomic;
+	checker->depth--;
+	checker->atomic = atomic;
 }
 
 int managed_check(struct managed_type type, const json_t *value, bool allow_twice,
 		  struct strbuf *err)
 {
-	struct checking c = { .allow_twice = allow_twice, .path = STRBUF_INIT };
-	check(&c, type, value);
+	struct checker c = { .allow_twice = allow_twice, .path = STRBUF_INIT };
+	check_value(&c, type, value);
 	if (c.errors.n == 1)
 		strbuf_adds(err, c.errors.v[0]);
 	else if (c.errors.n > 1)

@@ -1,5 +1,8 @@
-/* What two values of a type differ in: paths removed, modified, added. */
-#include "api/apply/managed_priv.h"
+/* Compares two objects by their schema: the paths that were removed, modified and added. */
+#include "api/apply/compare_priv.h"
+
+#include "api/apply/item_priv.h"
+#include "api/apply/path_priv.h"
 #include "api/tree.h"
 
 bool managed_equal(const json_t *left, const json_t *right)
@@ -36,7 +39,7 @@ void managed_change_done(struct managed_change *change)
 	fieldset_unref(change->added);
 }
 
-static void take_out(struct fieldset **fieldset, struct fieldset *fields)
+static void subtract_fields(struct fieldset **fieldset, struct fieldset *fields)
 {
 	struct fieldset *rest = fieldset_without(*fieldset, fields);
 	fieldset_unref(*fieldset);
@@ -47,12 +50,12 @@ void managed_change_without(struct managed_change *change, struct fieldset *fiel
 {
 	if (fields == NULL)
 		return;
-	take_out(&change->removed, fields);
-	take_out(&change->modified, fields);
-	take_out(&change->added, fields);
+	subtract_fields(&change->removed, fields);
+	subtract_fields(&change->modified, fields);
+	subtract_fields(&change->added, fields);
 }
 
-struct comparing {
+struct comparison {
 	struct managed_path path;
 	struct managed_change *change;
 };
@@ -63,102 +66,114 @@ struct pair {
 	bool leaf;
 };
 
-static void compare(struct comparing *w, struct managed_type t, struct pair p);
+static void compare_values(struct comparison *w, struct managed_type t, struct pair p);
 
-static void here(const struct comparing *comparing, struct fieldset *fieldset)
+static void add_path(const struct comparison *comparison, struct fieldset *fieldset)
 {
-	fieldset_insert(fieldset, comparing->path.v, comparing->path.n);
+	fieldset_insert(fieldset, comparison->path.v, comparison->path.n);
 }
 
-static void leaf(struct comparing *comparing, struct pair *pair)
+static void compare_leaf(struct comparison *comparison, struct pair *pair)
 {
 	if (pair->leaf)
 		return;
 	pair->leaf = true;
 	if (pair->from == NULL)
-		here(comparing, comparing->change->added);
+		add_path(comparison, comparison->change->added);
 	else if (pair->to == NULL)
-		here(comparing, comparing->change->removed);
+		add_path(comparison, comparison->change->removed);
 	else if (!managed_equal(pair->from, pair->to))
-		here(comparing, comparing->change->modified);
+		add_path(comparison, comparison->change->modified);
 }
 
-static void compare_map(struct comparing *comparing, const struct managed_atom *atom,
+static void compare_map(struct comparison *comparison, const struct managed_atom *atom,
 			struct pair *pair)
 {
 	struct managed_names names;
 	const json_t *from = json_is_object(pair->from) ? pair->from : NULL;
 	const json_t *to = json_is_object(pair->to) ? pair->to : NULL;
 	if (atom->map_atomic || (json_object_size(from) == 0 && json_object_size(to) == 0)) {
-		leaf(comparing, pair);
+		compare_leaf(comparison, pair);
 		return;
 	}
 	managed_names_init(&names, from, to);
 	for (size_t i = 0; i < names.n; i++) {
 		struct managed_type t;
 		managed_type_field(atom, names.v[i], &t, NULL);
-		managed_path_push_name(&comparing->path, names.v[i]);
-		compare(comparing, t,
-			(struct pair){ json_object_get(from, names.v[i]),
-				       json_object_get(to, names.v[i]), pair->leaf });
-		managed_path_pop(&comparing->path);
+		managed_path_push_name(&comparison->path, names.v[i]);
+		compare_values(comparison, t,
+			       (struct pair){ json_object_get(from, names.v[i]),
+					      json_object_get(to, names.v[i]), pair->leaf });
+		managed_path_pop(&comparison->path);
 	}
 	managed_names_done(&names);
 }
 
+/* Neighbours in the sorted items of a list that have the same element. */
+struct span {
+	const struct managed_items *items;
+	size_t first, count;
+};
+
 /* The items of one element, from *at on; *at is moved behind them. */
-static size_t run(const struct managed_items *items, size_t *at, const struct fieldset_el *element)
+static struct span equal_items(const struct managed_items *items, size_t *at,
+			       const struct fieldset_el *element)
 {
-	size_t n = 0;
+	struct span span = { items, *at, 0 };
 	while (*at < items->n && fieldset_el_cmp(items->sorted[*at]->el, element) == 0) {
 		(*at)++;
-		n++;
+		span.count++;
 	}
-	return n;
+	return span;
 }
 
-static bool same_items(const struct managed_items *left, size_t i,
-		       const struct managed_items *right, size_t j, size_t n)
+static const json_t *value_of(const struct span *span, size_t index)
 {
-	for (size_t k = 0; k < n; k++) {
-		if (!managed_equal(left->sorted[i + k]->v, right->sorted[j + k]->v))
+	return index < span->count ? span->items->sorted[span->first + index]->value : NULL;
+}
+
+static bool spans_equal(const struct span *from, const struct span *to)
+{
+	if (from->count != to->count)
+		return false;
+	for (size_t k = 0; k < from->count; k++) {
+		if (!managed_equal(value_of(from, k), value_of(to, k)))
 			return false;
 	}
 	return true;
 }
 
-/* Items of one element, n before and m after. What is there twice is one value. */
-static void compare_items(struct comparing *comparing, const struct managed_atom *atom,
-			  const struct managed_items *from, size_t i, size_t n,
-			  const struct managed_items *to, size_t j, size_t m)
+/* The items of one element before and after. Items that are there twice are compared as one value.
+ */
+static void compare_items(struct comparison *comparison, const struct managed_atom *atom,
+			  const struct span *from, const struct span *to)
 {
 	struct managed_type t = managed_type_items(atom);
-	const json_t *x = n > 0 ? from->sorted[i]->v : NULL;
-	const json_t *y = m > 0 ? to->sorted[j]->v : NULL;
-	if (n <= 1 && m <= 1) {
-		compare(comparing, t, (struct pair){ x, y, false });
-	} else if (n >= 2 && m >= 2) {
-		if (n != m || !same_items(from, i, to, j, n))
-			here(comparing, comparing->change->modified);
-	} else if (n >= 2) {
-		if (y != NULL)
-			compare(comparing, t, (struct pair){ NULL, y, false });
-		here(comparing, comparing->change->removed);
+	const json_t *before = value_of(from, 0), *after = value_of(to, 0);
+	if (from->count <= 1 && to->count <= 1) {
+		compare_values(comparison, t, (struct pair){ before, after, false });
+	} else if (from->count >= 2 && to->count >= 2) {
+		if (!spans_equal(from, to))
+			add_path(comparison, comparison->change->modified);
+	} else if (from->count >= 2) {
+		if (after != NULL)
+			compare_values(comparison, t, (struct pair){ NULL, after, false });
+		add_path(comparison, comparison->change->removed);
 	} else {
-		if (x != NULL)
-			compare(comparing, t, (struct pair){ x, NULL, false });
-		here(comparing, comparing->change->added);
+		if (before != NULL)
+			compare_values(comparison, t, (struct pair){ before, NULL, false });
+		add_path(comparison, comparison->change->added);
 	}
 }
 
-static void compare_list(struct comparing *comparing, const struct managed_atom *atom,
+static void compare_list(struct comparison *comparison, const struct managed_atom *atom,
 			 struct pair *pair)
 {
 	struct managed_items from, to;
 	const json_t *x = json_is_array(pair->from) ? pair->from : NULL;
 	const json_t *y = json_is_array(pair->to) ? pair->to : NULL;
 	if (atom->list_atomic || (json_array_size(x) == 0 && json_array_size(y) == 0)) {
-		leaf(comparing, pair);
+		compare_leaf(comparison, pair);
 		return;
 	}
 	managed_items_init(&from, atom, x);
@@ -167,54 +182,54 @@ static void compare_list(struct comparing *comparing, const struct managed_atom 
 		bool left = j == to.n || (i < from.n && fieldset_el_cmp(from.sorted[i]->el,
 									to.sorted[j]->el) <= 0);
 		struct fieldset_el *e = left ? from.sorted[i]->el : to.sorted[j]->el;
-		size_t i0 = i, j0 = j;
-		managed_path_push(&comparing->path, e);
-		size_t n = run(&from, &i, e), m = run(&to, &j, e);
-		compare_items(comparing, atom, &from, i0, n, &to, j0, m);
-		managed_path_pop(&comparing->path);
+		managed_path_push(&comparison->path, e);
+		struct span before = equal_items(&from, &i, e), after = equal_items(&to, &j, e);
+		compare_items(comparison, atom, &before, &after);
+		managed_path_pop(&comparison->path);
 	}
 	managed_items_done(&from);
 	managed_items_done(&to);
 }
 
-static void compare_as(struct comparing *comparing, const struct managed_atom *atom,
+static void compare_as(struct comparison *comparison, const struct managed_atom *atom,
 		       struct pair *pair)
 {
 	if (atom->map)
-		compare_map(comparing, atom, pair);
+		compare_map(comparison, atom, pair);
 	else if (atom->scalar != MANAGED_SCALAR_NONE)
-		leaf(comparing, pair);
+		compare_leaf(comparison, pair);
 	else if (atom->list)
-		compare_list(comparing, atom, pair);
+		compare_list(comparison, atom, pair);
 }
 
-static void compare(struct comparing *comparing, struct managed_type type, struct pair pair)
+static void compare_values(struct comparison *comparison, struct managed_type type,
+			   struct pair pair)
 {
 	struct managed_atom a = managed_type_resolve(type);
 	struct managed_atom from = managed_type_deduce(a, pair.from);
 	struct managed_atom to = managed_type_deduce(a, pair.to);
 	if (pair.to == NULL) {
-		compare_as(comparing, &from, &pair);
+		compare_as(comparison, &from, &pair);
 	} else {
 		if (pair.from != NULL && !managed_type_same(&from, &to)) {
 			struct pair before = pair;
-			compare_as(comparing, &from, &before);
+			compare_as(comparison, &from, &before);
 		}
-		compare_as(comparing, &to, &pair);
+		compare_as(comparison, &to, &pair);
 	}
 	if (pair.leaf)
 		return;
 	if (pair.from == NULL)
-		here(comparing, comparing->change->added);
+		add_path(comparison, comparison->change->added);
 	else if (pair.to == NULL)
-		here(comparing, comparing->change->removed);
+		add_path(comparison, comparison->change->removed);
 }
 
 void managed_compare(struct managed_type type, const json_t *from, const json_t *to,
 		     struct managed_change *ret)
 {
-	struct comparing w = { .change = ret };
+	struct comparison w = { .change = ret };
 	*ret = (struct managed_change){ fieldset_new(), fieldset_new(), fieldset_new() };
-	compare(&w, type, (struct pair){ from, to, false });
+	compare_values(&w, type, (struct pair){ from, to, false });
 	managed_path_done(&w.path);
 }

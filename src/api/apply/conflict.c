@@ -1,9 +1,13 @@
-/* Conflicts as the server tells them. */
+/* Conflicts of apply, in the API server's words. */
+#include "api/apply/conflict.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/apply/managed_priv.h"
+#include "api/apply/conflict_priv.h"
+#include "api/apply/entry_priv.h"
 #include "base/mem.h"
+#include "base/vec.h"
 
 void api_conflicts_done(struct api_conflicts *conflicts)
 {
@@ -14,14 +18,14 @@ void api_conflicts_done(struct api_conflicts *conflicts)
 	vec_done(conflicts);
 }
 
-struct telling {
+struct conflict_reporter {
 	struct api_conflicts *c;
 	const char *manager;
 };
 
-static void tell(void *ctx, struct fieldset_el *const *path, size_t count)
+static void add_conflict(void *ctx, struct fieldset_el *const *path, size_t count)
 {
-	struct telling *t = ctx;
+	struct conflict_reporter *t = ctx;
 	CLEANUP(strbuf_done) struct strbuf field = STRBUF_INIT;
 	fieldset_path_text(&field, path, count);
 	vec_push(t->c, (struct api_conflict){ .manager = xstrdup(t->manager),
@@ -39,8 +43,8 @@ void managed_conflicts_add(struct api_conflicts *conflicts, const struct managed
 	}
 	if (!entry->applied)
 		strbuf_addf(&who, " using %s", entry->api_version);
-	struct telling t = { conflicts, who.s };
-	fieldset_each(set, tell, &t);
+	struct conflict_reporter t = { conflicts, who.s };
+	fieldset_each(set, add_conflict, &t);
 }
 
 void api_conflicts_text(const struct api_conflicts *conflicts, struct strbuf *out)

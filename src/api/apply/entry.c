@@ -1,12 +1,15 @@
-/* managedFields: entries read, written, found, and merged when there are too many. */
+/* Entries of managedFields: reading, writing, finding, and merging them when there are too many. */
+#include "api/apply/entry_priv.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/apply/managed_priv.h"
+#include "api/apply/managed.h"
 #include "api/time.h"
 #include "api/tree.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/vec.h"
 
 enum { UPDATERS_MAX = 10 };
 
@@ -245,7 +248,7 @@ static void list_updaters(const struct managed_entries *entries, struct managed_
 		qsort(ret->v, ret->n, sizeof(*ret->v), by_age);
 }
 
-static void drop(struct managed_entries *entries, const char *id)
+static void drop_entry(struct managed_entries *entries, const char *id)
 {
 	struct managed_entry *e = managed_entries_find(entries, id);
 	if (e != NULL)
@@ -253,8 +256,8 @@ static void drop(struct managed_entries *entries, const char *id)
 }
 
 /* Adds an updater's fields to the bucket of its version, which is made of the first one. */
-static void pour(struct managed_entries *entries, const struct managed_entry *first,
-		 const struct managed_entry *entry)
+static void merge_into_ancient(struct managed_entries *entries, const struct managed_entry *first,
+			       const struct managed_entry *entry)
 {
 	static char name[] = "ancient-changes", none[] = "";
 	size_t before = entries->n;
@@ -267,8 +270,8 @@ static void pour(struct managed_entries *entries, const struct managed_entry *fi
 	managed_entry_set(bucket, fieldset_union(entry->set, bucket->set));
 	bucket->time_s = entry->time_s;
 	if (entries->n > before)
-		drop(entries, first->id);
-	drop(entries, entry->id);
+		drop_entry(entries, first->id);
+	drop_entry(entries, entry->id);
 }
 
 void managed_entries_cap(struct managed_entries *entries)
@@ -281,7 +284,7 @@ void managed_entries_cap(struct managed_entries *entries)
 			first++;
 		if (first == i)
 			continue;
-		pour(entries, &old.v[first], &old.v[i]);
+		merge_into_ancient(entries, &old.v[first], &old.v[i]);
 		left--;
 	}
 	managed_entries_done(&old);

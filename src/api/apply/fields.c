@@ -1,37 +1,41 @@
-/* The set of fields of a value, and sets seen through a schema. */
-#include "api/apply/managed_priv.h"
-#include "api/tree.h"
+/* The set of fields of a value, and sets of fields as a schema sees them. */
+#include "api/apply/fields_priv.h"
 
-struct collecting {
+#include "api/apply/item_priv.h"
+#include "api/apply/path_priv.h"
+#include "api/tree.h"
+#include "base/vec.h"
+
+struct collector {
 	struct managed_path path;
 	struct fieldset *set;
 };
 
-static void collect(struct collecting *c, struct managed_type t, const json_t *v);
+static void collect_value(struct collector *c, struct managed_type t, const json_t *v);
 
-static void here(struct collecting *collecting)
+static void add_path(struct collector *collector)
 {
-	fieldset_insert(collecting->set, collecting->path.v, collecting->path.n);
+	fieldset_insert(collector->set, collector->path.v, collector->path.n);
 }
 
 /* Items that are there twice are one member, with nothing below. */
-static void collect_list(struct collecting *collecting, const struct managed_atom *atom,
+static void collect_list(struct collector *collector, const struct managed_atom *atom,
 			 const json_t *list)
 {
 	struct managed_items items;
 	managed_items_init(&items, atom, list);
 	for (size_t i = 0; i < items.n; i++) {
 		const struct managed_item *it = items.sorted[i];
-		managed_path_push(&collecting->path, it->el);
+		managed_path_push(&collector->path, it->el);
 		if (!it->twice)
-			collect(collecting, managed_type_items(atom), it->v);
-		here(collecting);
-		managed_path_pop(&collecting->path);
+			collect_value(collector, managed_type_items(atom), it->value);
+		add_path(collector);
+		managed_path_pop(&collector->path);
 	}
 	managed_items_done(&items);
 }
 
-static void collect_map(struct collecting *collecting, const struct managed_atom *atom,
+static void collect_map(struct collector *collector, const struct managed_atom *atom,
 			const json_t *map)
 {
 	struct managed_names names;
@@ -41,32 +45,33 @@ static void collect_map(struct collecting *collecting, const struct managed_atom
 		const json_t *v = json_object_get(map, names.v[i]);
 		bool named = managed_type_field(atom, names.v[i], &t, NULL);
 		bool empty = json_is_null(v) || (json_is_object(v) && json_object_size(v) == 0);
-		managed_path_push_name(&collecting->path, names.v[i]);
-		collect(collecting, t, v);
+		managed_path_push_name(&collector->path, names.v[i]);
+		collect_value(collector, t, v);
 		if (empty || !named)
-			here(collecting);
-		managed_path_pop(&collecting->path);
+			add_path(collector);
+		managed_path_pop(&collector->path);
 	}
 	managed_names_done(&names);
 }
 
-static void collect(struct collecting *collecting, struct managed_type type, const json_t *value)
+static void collect_value(struct collector *collector, struct managed_type type,
+			  const json_t *value)
 {
 	struct managed_atom a = managed_type_deduce(managed_type_resolve(type), value);
 	if (a.map && a.map_atomic)
-		here(collecting);
+		add_path(collector);
 	else if (a.map)
-		collect_map(collecting, &a, json_is_object(value) ? value : NULL);
+		collect_map(collector, &a, json_is_object(value) ? value : NULL);
 	else if (a.scalar != MANAGED_SCALAR_NONE || (a.list && a.list_atomic))
-		here(collecting);
+		add_path(collector);
 	else if (a.list)
-		collect_list(collecting, &a, json_is_array(value) ? value : NULL);
+		collect_list(collector, &a, json_is_array(value) ? value : NULL);
 }
 
 struct fieldset *managed_fields(struct managed_type type, const json_t *value)
 {
-	struct collecting c = { .set = fieldset_new() };
-	collect(&c, type, value);
+	struct collector c = { .set = fieldset_new() };
+	collect_value(&c, type, value);
 	managed_path_done(&c.path);
 	return c.set;
 }
@@ -75,7 +80,7 @@ struct fieldset *managed_fields(struct managed_type type, const json_t *value)
 static bool type_below(const struct managed_atom *atom, const struct fieldset_el *element,
 		       struct managed_type *ret)
 {
-	*ret = (struct managed_type){ .is = MANAGED_NONE };
+	*ret = (struct managed_type){ .kind = MANAGED_NONE };
 	if (element->type == FIELDSET_NAME && atom->map)
 		return managed_type_field(atom, element->name, ret, NULL);
 	if (element->type == FIELDSET_KEY && atom->list)
@@ -104,15 +109,16 @@ struct fieldset *managed_fields_named(struct managed_type type, struct fieldset 
 
 /* ---- schemas that changed ---- */
 
-struct settling {
+struct reconciler {
 	struct managed_path path;
 	struct fieldset *atomic; /* owned in parts, and one value now */
 };
 
-static void settle(struct settling *w, struct managed_type t, const struct fieldset_node *node);
+static void reconcile_node(struct reconciler *w, struct managed_type t,
+			   const struct fieldset_node *node);
 
-static void settle_below(struct settling *settling, const struct managed_atom *atom,
-			 const struct fieldset *fieldset)
+static void reconcile_below(struct reconciler *reconciler, const struct managed_atom *atom,
+			    const struct fieldset *fieldset)
 {
 	for (size_t i = 0; fieldset != NULL && i < fieldset->n; i++) {
 		struct managed_type t;
@@ -124,16 +130,16 @@ static void settle_below(struct settling *settling, const struct managed_atom *a
 					   &t, NULL);
 		else
 			t = managed_type_items(atom);
-		if (t.is == MANAGED_NONE)
+		if (t.kind == MANAGED_NONE)
 			continue;
-		managed_path_push(&settling->path, fieldset->v[i].el);
-		settle(settling, t, &fieldset->v[i]);
-		managed_path_pop(&settling->path);
+		managed_path_push(&reconciler->path, fieldset->v[i].el);
+		reconcile_node(reconciler, t, &fieldset->v[i]);
+		managed_path_pop(&reconciler->path);
 	}
 }
 
-static void settle(struct settling *settling, struct managed_type type,
-		   const struct fieldset_node *node)
+static void reconcile_node(struct reconciler *reconciler, struct managed_type type,
+			   const struct fieldset_node *node)
 {
 	struct managed_atom a = managed_type_resolve(type);
 	if (a.map && managed_type_is_free_map(&a))
@@ -142,17 +148,17 @@ static void settle(struct settling *settling, struct managed_type type,
 		return;
 	if (a.map ? a.map_atomic : a.list_atomic) {
 		if (node->sub != NULL)
-			fieldset_insert(settling->atomic, settling->path.v, settling->path.n);
+			fieldset_insert(reconciler->atomic, reconciler->path.v, reconciler->path.n);
 		return;
 	}
-	settle_below(settling, &a, node->sub);
+	reconcile_below(reconciler, &a, node->sub);
 }
 
-struct fieldset *managed_fields_settle(struct managed_type type, struct fieldset *fieldset)
+struct fieldset *managed_fields_reconcile(struct managed_type type, struct fieldset *fieldset)
 {
-	struct settling w = { .atomic = fieldset_new() };
+	struct reconciler w = { .atomic = fieldset_new() };
 	struct fieldset_node root = { .sub = fieldset };
-	settle(&w, type, &root);
+	reconcile_node(&w, type, &root);
 	struct fieldset *rest = fieldset_without(fieldset, w.atomic);
 	struct fieldset *out = fieldset_union(rest, w.atomic);
 	fieldset_unref(rest);

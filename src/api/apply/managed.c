@@ -1,8 +1,13 @@
-/* Updates: managedFields as they are after one, and times that stay where nothing changed. */
+/* managedFields after an update, and times that stay where nothing changed. */
+#include "api/apply/managed.h"
+
 #include <stdio.h>
 #include <string.h>
 
-#include "api/apply/managed_priv.h"
+#include "api/apply/check_priv.h"
+#include "api/apply/compare_priv.h"
+#include "api/apply/entry_priv.h"
+#include "api/apply/write_priv.h"
 #include "base/err.h"
 
 /* Objects of CRDs lose an empty list when they are read. */
@@ -10,16 +15,16 @@ static bool is_reset(const struct managed_write *write, const json_t *managed)
 {
 	size_t n = json_array_size(managed);
 	if (n == 0)
-		return json_is_array(managed) && write->w->built_in;
+		return json_is_array(managed) && write->request->built_in;
 	return n == 1 && json_object_size(json_array_get(managed, 0)) == 0;
 }
 
 /* Can what the client rewrote be used? Versions that are not known make the server give up on
  * objects of CRDs; entries of others just go. */
-static bool usable(const struct managed_write *write, const struct managed_entries *entries)
+static bool are_usable(const struct managed_write *write, const struct managed_entries *entries)
 {
-	for (size_t i = 0; i < entries->n && !write->w->built_in; i++) {
-		if (!managed_write_knows(write->w, entries->v[i].api_version))
+	for (size_t i = 0; i < entries->n && !write->request->built_in; i++) {
+		if (!managed_write_knows(write->request, entries->v[i].api_version))
 			return false;
 	}
 	return entries->n > 0;
@@ -31,15 +36,15 @@ static void entries_before(const struct managed_write *write, const json_t *obje
 {
 	const json_t *sent = managed_write_fields(object);
 	*entries = (struct managed_entries){ 0 };
-	if (write->w->subresource[0] == '\0') {
+	if (write->request->subresource[0] == '\0') {
 		if (is_reset(write, sent))
 			return;
-		if (managed_entries_read(entries, sent) == 0 && usable(write, entries))
+		if (managed_entries_read(entries, sent) == 0 && are_usable(write, entries))
 			return;
 		managed_entries_done(entries);
 	}
 	/* What cannot be read is as if it were not there. */
-	IGNORE(managed_entries_read(entries, managed_write_fields(write->w->live)));
+	IGNORE(managed_entries_read(entries, managed_write_fields(write->request->live)));
 }
 
 int api_managed_update(const struct api_managed_write *write, const json_t *object, json_t **ret,

@@ -1,8 +1,9 @@
-/* Server-side apply: who set which field of an object, and merging what an applier says. Works on
- * trees by the schema's list types and keys (x-kubernetes-list-type, -list-map-keys, -map-type);
- * results, managedFields included, are the API server's.
+/* Server-side apply and managedFields: which writer owns which field of an object, and merging an
+ * applied configuration into it. Works on trees by the schema's list types and keys
+ * (x-kubernetes-list-type, -list-map-keys, -map-type); results, managedFields included, are the same
+ * as the API server's. This header includes those of apply and of its conflicts.
  *
- * Trees given are not changed; results are new references. */
+ * Trees passed in are not changed; results are new references. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,8 +12,9 @@
 
 #include <jansson.h>
 
+#include "api/apply/apply.h"
+#include "api/apply/conflict.h"
 #include "base/compiler.h"
-#include "base/strbuf.h"
 
 enum {
 	API_MANAGED_DEPTH_MAX = 64,
@@ -48,30 +50,6 @@ struct api_managed_write {
  * or does not fit its schema, is left with those of `live`. ERR_LIMIT: too large an object. */
 MUST_CHECK int api_managed_update(const struct api_managed_write *write, const json_t *object,
 				  json_t **ret, char *err, size_t err_n);
-
-struct api_conflict {
-	char *manager; /* "kubectl-edit" using v1 at ... as the message shows it */
-	char *field;   /* ".spec.replicas" */
-};
-struct api_conflicts {
-	struct api_conflict *v;
-	size_t n, cap;
-};
-void api_conflicts_done(struct api_conflicts *conflicts);
-/* `Apply failed with 2 conflicts: conflicts with "a" using v1: ...`, as the server says it. */
-void api_conflicts_text(const struct api_conflicts *conflicts, struct strbuf *out);
-/* details.causes: a new array. */
-json_t *api_conflicts_causes(const struct api_conflicts *conflicts);
-
-/* The object after `config` was applied, with its managedFields, not defaulted yet; what was
- * emptied is null. ERR_CONFLICT: others own what it would change and `force` is not set:
- * `conflicts` has them. ERR_CONFIG (400): there are managedFields in it. ERR_TYPE (500 as the
- * server has it): it does not fit the schema, a list key is missing or there twice. ERR_PARSE
- * (500): managedFields of live cannot be read. ERR_LIMIT: too large, too many appliers. All with
- * the server's sentence. The caller has seen to it that apiVersion and kind are right. */
-MUST_CHECK int api_managed_apply(const struct api_managed_write *write, const json_t *config,
-				 bool force, json_t **ret, struct api_conflicts *conflicts,
-				 char *err, size_t err_n);
 
 /* Last before an object is stored: where nothing changed but times of managedFields, they are as
  * they were, so that the write is none. */

@@ -1,11 +1,13 @@
-/* Laying what an applier says over an object, and taking fields out of it. */
+/* Merges an applied configuration into an object, and removes fields from it. */
+#include "api/apply/merge_priv.h"
+
 #include <stdlib.h>
 
-#include "api/apply/managed_priv.h"
+#include "api/apply/item_priv.h"
 #include "api/tree.h"
 #include "base/mem.h"
 
-static json_t *merge(struct managed_type t, const json_t *live, const json_t *config);
+static json_t *merge_values(struct managed_type t, const json_t *live, const json_t *config);
 
 static json_t *config_first(const json_t *live, const json_t *config)
 {
@@ -24,7 +26,7 @@ static json_t *merge_map(const struct managed_atom *atom, const json_t *live, co
 	json_object_foreach (api_tree(x), k, v) {
 		struct managed_type t;
 		managed_type_field(atom, k, &t, NULL);
-		json_t *m = merge(t, v, json_object_get(y, k));
+		json_t *m = merge_values(t, v, json_object_get(y, k));
 		if (m != NULL)
 			json_object_set_new(out, k, m);
 	}
@@ -33,7 +35,7 @@ static json_t *merge_map(const struct managed_atom *atom, const json_t *live, co
 		if (json_object_get(x, k) != NULL)
 			continue;
 		managed_type_field(atom, k, &t, NULL);
-		json_t *m = merge(t, NULL, v);
+		json_t *m = merge_values(t, NULL, v);
 		if (m != NULL)
 			json_object_set_new(out, k, m);
 	}
@@ -53,27 +55,27 @@ struct lists {
 	json_t *out;
 };
 
-static void put(struct lists *lists, const json_t *live, const json_t *config)
+static void append_merged(struct lists *lists, const json_t *live, const json_t *config)
 {
-	json_t *m = merge(managed_type_items(lists->a), live, config);
+	json_t *m = merge_values(managed_type_items(lists->a), live, config);
 	if (m != NULL)
 		json_array_append_new(lists->out, m);
 }
 
 /* Config's item with what live has of it. Where live has it twice, config's alone counts. */
-static void put_config(struct lists *lists, size_t at)
+static void append_config(struct lists *lists, size_t at)
 {
 	const struct managed_item *c = &lists->config.v[at];
 	const struct managed_item *x = managed_items_find(&lists->live, c->el);
 	lists->merged[at] = true;
-	put(lists, x != NULL && !x->twice ? x->v : NULL, c->v);
+	append_merged(lists, x != NULL && !x->twice ? x->value : NULL, c->value);
 	if (lists->next_shared < lists->n_shared && lists->shared[lists->next_shared] == at)
 		lists->next_shared++;
 }
 
 /* One step: both lists keep their order; where they differ on what they share, config's wins, and
  * what only live has stays where it stood among its neighbours. */
-static void step(struct lists *lists, size_t *left, size_t *right)
+static void merge_step(struct lists *lists, size_t *left, size_t *right)
 {
 	const struct managed_item *x = *left < lists->live.n ? &lists->live.v[*left] : NULL;
 	const struct managed_item *y = *right < lists->config.n ? &lists->config.v[*right] : NULL;
@@ -82,7 +84,7 @@ static void step(struct lists *lists, size_t *left, size_t *right)
 	size_t at = same != NULL ? (size_t)(same - lists->config.v) : 0;
 	if (same != NULL && y != NULL) {
 		if (at == *right) {
-			put_config(lists, (*right)++);
+			append_config(lists, (*right)++);
 			(*left)++;
 			return;
 		}
@@ -93,14 +95,14 @@ static void step(struct lists *lists, size_t *left, size_t *right)
 		}
 	}
 	if (x != NULL && same == NULL) {
-		put(lists, x->v, NULL);
+		append_merged(lists, x->value, NULL);
 		(*left)++;
 		return;
 	}
 	if (x != NULL && lists->merged[at])
 		(*left)++;
 	if (y != NULL)
-		put_config(lists, (*right)++);
+		append_config(lists, (*right)++);
 }
 
 static json_t *merge_list(const struct managed_atom *atom, const json_t *live, const json_t *config)
@@ -119,7 +121,7 @@ static json_t *merge_list(const struct managed_atom *atom, const json_t *live, c
 			l.shared[l.n_shared++] = k;
 	}
 	for (size_t i = 0, j = 0; i < l.live.n || j < l.config.n;)
-		step(&l, &i, &j);
+		merge_step(&l, &i, &j);
 	managed_items_done(&l.live);
 	managed_items_done(&l.config);
 	free(l.merged);
@@ -130,7 +132,7 @@ static json_t *merge_list(const struct managed_atom *atom, const json_t *live, c
 	return NULL;
 }
 
-static json_t *merge(struct managed_type type, const json_t *live, const json_t *config)
+static json_t *merge_values(struct managed_type type, const json_t *live, const json_t *config)
 {
 	struct managed_atom a =
 		managed_type_deduce(managed_type_resolve(type), config != NULL ? config : live);
@@ -143,7 +145,7 @@ static json_t *merge(struct managed_type type, const json_t *live, const json_t 
 
 json_t *managed_merge(struct managed_type type, const json_t *live, const json_t *config)
 {
-	json_t *out = merge(type, live, config);
+	json_t *out = merge_values(type, live, config);
 	return out != NULL ? out : json_object();
 }
 
@@ -184,7 +186,7 @@ static json_t *remove_from_list(const struct managed_atom *atom, const json_t *l
 	json_array_foreach (list, i, item) {
 		struct fieldset_el *e = NULL;
 		const struct fieldset_node *node = NULL;
-		if (managed_type_item(atom, item, &e, &err) == 0)
+		if (managed_item_element(atom, item, &e, &err) == 0)
 			node = fieldset_find(set, e);
 		fieldset_el_unref(e);
 		if (node != NULL && node->member)

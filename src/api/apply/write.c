@@ -1,18 +1,22 @@
-/* One write: what it changes, who owned that, and who owns it afterwards. */
+/* One write: the fields it changes, their owners before it, and their owners after it. */
+#include "api/apply/write_priv.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/apply/managed_priv.h"
+#include "api/apply/fields_priv.h"
+#include "api/apply/path_priv.h"
 #include "api/meta.h"
 #include "api/time.h"
 #include "api/tree.h"
 #include "base/mem.h"
+#include "base/vec.h"
 
-void managed_taking_done(struct managed_taking *taking)
+void managed_losses_done(struct managed_losses *losses)
 {
-	for (size_t i = 0; i < taking->n; i++)
-		fieldset_unref(taking->v[i].set);
-	vec_done(taking);
+	for (size_t i = 0; i < losses->n; i++)
+		fieldset_unref(losses->v[i].set);
+	vec_done(losses);
 }
 
 /* ---- sets ---- */
@@ -103,16 +107,16 @@ json_t *managed_write_finish(const json_t *object, json_t *managed)
 	return out;
 }
 
-void managed_write_init(struct managed_write *write, const struct api_managed_write *managed_write)
+void managed_write_init(struct managed_write *write, const struct api_managed_write *request)
 {
 	uint64_t ns;
-	*write = (struct managed_write){ .w = managed_write,
-					 .type = managed_type_root(managed_write->schema) };
-	write->create = api_uid(managed_write->live)[0] == '\0';
-	write->from = managed_write_without(managed_write->live);
-	if (managed_write->reset != NULL)
-		write->reset = set_of(managed_write->reset);
-	if (api_time_parse(managed_write->time, &ns) == 0)
+	*write = (struct managed_write){ .request = request,
+					 .type = managed_type_root(request->schema) };
+	write->create = api_uid(request->live)[0] == '\0';
+	write->from = managed_write_without(request->live);
+	if (request->reset != NULL)
+		write->reset = set_of(request->reset);
+	if (api_time_parse(request->time, &ns) == 0)
 		write->now_s = (int64_t)(ns / 1000000000U);
 }
 
@@ -133,12 +137,12 @@ bool managed_write_knows(const struct api_managed_write *write, const char *vers
 	return false;
 }
 
-void managed_write_settle(const struct managed_write *write, struct managed_entries *entries)
+void managed_write_reconcile(const struct managed_write *write, struct managed_entries *entries)
 {
 	for (size_t i = entries->n; i-- > 0;) {
-		if (managed_write_knows(write->w, entries->v[i].api_version))
+		if (managed_write_knows(write->request, entries->v[i].api_version))
 			managed_entry_set(&entries->v[i],
-					  managed_fields_settle(write->type, entries->v[i].set));
+					  managed_fields_reconcile(write->type, entries->v[i].set));
 		else
 			managed_entries_del(entries, i);
 	}
@@ -166,13 +170,13 @@ static const struct managed_change *change_for(const struct managed_write *write
 					       const struct managed_changes *changes,
 					       const struct managed_entry *entry)
 {
-	return strcmp(entry->api_version, write->w->api_version) == 0 ? &changes->own
-								      : &changes->others;
+	return strcmp(entry->api_version, write->request->api_version) == 0 ? &changes->own
+									    : &changes->others;
 }
 
 void managed_write_conflicts(const struct managed_write *write, struct managed_entries *entries,
 			     const char *self, const struct managed_changes *changes,
-			     struct managed_taking *ret)
+			     struct managed_losses *ret)
 {
 	for (size_t i = 0; i < entries->n; i++) {
 		const struct managed_change *ch = change_for(write, changes, &entries->v[i]);
@@ -193,11 +197,11 @@ void managed_write_conflicts(const struct managed_write *write, struct managed_e
 
 void managed_write_take(const struct managed_write *write, struct managed_entries *entries,
 			const char *self, const struct managed_changes *changes,
-			const struct managed_taking *taking)
+			const struct managed_losses *losses)
 {
-	for (size_t i = 0; i < taking->n; i++)
-		managed_set_change(&entries->v[taking->v[i].at].set, fieldset_difference,
-				   taking->v[i].set);
+	for (size_t i = 0; i < losses->n; i++)
+		managed_set_change(&entries->v[losses->v[i].at].set, fieldset_difference,
+				   losses->v[i].set);
 	for (size_t i = entries->n; i-- > 0;) {
 		if (self == NULL || strcmp(entries->v[i].id, self) != 0)
 			managed_set_change(&entries->v[i].set, fieldset_difference,
@@ -211,8 +215,8 @@ struct managed_entry *managed_write_self(const struct managed_write *write,
 					 struct managed_entries *entries, const char *manager,
 					 bool applied)
 {
-	CLEANUP(freep) char *m = xstrdup(manager), *v = xstrdup(write->w->api_version);
-	CLEANUP(freep) char *s = xstrdup(write->w->subresource);
+	CLEANUP(freep) char *m = xstrdup(manager), *v = xstrdup(write->request->api_version);
+	CLEANUP(freep) char *s = xstrdup(write->request->subresource);
 	return managed_entries_add(entries, &(struct managed_entry){ .manager = m,
 								     .api_version = v,
 								     .subresource = s,
@@ -223,12 +227,12 @@ void managed_write_update(const struct managed_write *write, struct managed_entr
 			  const json_t *to, const char *manager)
 {
 	struct managed_changes c;
-	struct managed_taking t = { 0 };
-	managed_write_settle(write, entries);
+	struct managed_losses t = { 0 };
+	managed_write_reconcile(write, entries);
 	managed_changes_init(write, to, &c);
 	managed_write_conflicts(write, entries, NULL, &c, &t);
 	managed_write_take(write, entries, NULL, &c, &t);
-	managed_taking_done(&t);
+	managed_losses_done(&t);
 	struct fieldset *mine = fieldset_union(c.own.modified, c.own.added);
 	struct fieldset *set = managed_set_strip(mine);
 	fieldset_unref(mine);

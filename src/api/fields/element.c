@@ -1,4 +1,7 @@
-/* Elements of paths: their order and their two texts, that of FieldsV1 and that of messages. */
+/* Elements of field paths: their order, and their two texts, that of FieldsV1 and that of messages. */
+#include "api/fields/element.h"
+
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -12,7 +15,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 
-static struct fieldset_el *make(enum fieldset_el_type type, const char *name)
+static struct fieldset_el *make_element(enum fieldset_el_type type, const char *name)
 {
 	size_t n = strlen(name);
 	struct fieldset_el *e = xcalloc(1, sizeof(*e) + n + 1);
@@ -24,7 +27,7 @@ static struct fieldset_el *make(enum fieldset_el_type type, const char *name)
 
 struct fieldset_el *fieldset_el_name(const char *name)
 {
-	return make(FIELDSET_NAME, name);
+	return make_element(FIELDSET_NAME, name);
 }
 
 static int by_text(const void *left, const void *right)
@@ -37,14 +40,14 @@ struct fieldset_el *fieldset_el_key(const json_t *keys)
 	const char *k;
 	json_t *v;
 	size_t n = 0;
-	struct fieldset_el *e = make(FIELDSET_KEY, "");
+	struct fieldset_el *e = make_element(FIELDSET_KEY, "");
 	const char **names = xcalloc(json_object_size(keys) + 1, sizeof(*names));
 	json_object_foreach (api_tree(keys), k, v)
 		names[n++] = k;
 	qsort(names, n, sizeof(*names), by_text);
-	e->v = json_object();
+	e->value = json_object();
 	for (size_t i = 0; i < n; i++)
-		json_object_set_new(e->v, names[i],
+		json_object_set_new(e->value, names[i],
 				    json_deep_copy(json_object_get(keys, names[i])));
 	free(names);
 	return e;
@@ -52,29 +55,31 @@ struct fieldset_el *fieldset_el_key(const json_t *keys)
 
 struct fieldset_el *fieldset_el_value(const json_t *value)
 {
-	struct fieldset_el *e = make(FIELDSET_VALUE, "");
-	e->v = json_deep_copy(value);
+	struct fieldset_el *e = make_element(FIELDSET_VALUE, "");
+	e->value = json_deep_copy(value);
 	return e;
 }
 
 struct fieldset_el *fieldset_el_index(json_int_t number)
 {
-	struct fieldset_el *e = make(FIELDSET_INDEX, "");
+	struct fieldset_el *e = make_element(FIELDSET_INDEX, "");
 	e->index = number;
 	return e;
 }
 
 struct fieldset_el *fieldset_el_ref(struct fieldset_el *element)
 {
+	assert(element->refs != 0);
 	element->refs++;
 	return element;
 }
 
 void fieldset_el_unref(struct fieldset_el *element)
 {
+	assert(element == NULL || element->refs != 0);
 	if (element == NULL || --element->refs > 0)
 		return;
-	json_decref(element->v);
+	json_decref(element->value);
 	free(element);
 }
 
@@ -91,7 +96,7 @@ static int number_cmp(const json_t *left, const json_t *right)
 	return (x > y) - (x < y);
 }
 
-static int rank(const json_t *value)
+static int rank_of_type(const json_t *value)
 {
 	static const int ranks[] = {
 		[JSON_INTEGER] = 0, [JSON_REAL] = 0,  [JSON_STRING] = 1, [JSON_FALSE] = 2,
@@ -123,7 +128,7 @@ static int object_cmp(const json_t *left, const json_t *right)
 
 int fieldset_value_cmp(const json_t *left, const json_t *right)
 {
-	int c = rank(left) - rank(right);
+	int c = rank_of_type(left) - rank_of_type(right);
 	if (c != 0 || left == right)
 		return c;
 	if (json_is_number(left))
@@ -162,9 +167,9 @@ int fieldset_el_cmp(const struct fieldset_el *left, const struct fieldset_el *ri
 	case FIELDSET_NAME:
 		return strcmp(left->name, right->name);
 	case FIELDSET_KEY:
-		return key_cmp(left->v, right->v);
+		return key_cmp(left->value, right->value);
 	case FIELDSET_VALUE:
-		return fieldset_value_cmp(left->v, right->v);
+		return fieldset_value_cmp(left->value, right->value);
 	case FIELDSET_INDEX:
 		break;
 	}
@@ -227,7 +232,7 @@ void fieldset_el_write(struct strbuf *out, const struct fieldset_el *element)
 		break;
 	case FIELDSET_KEY:
 		strbuf_adds(out, "k:{");
-		json_object_foreach (element->v, k, v) {
+		json_object_foreach (element->value, k, v) {
 			strbuf_adds(out, first ? "" : ",");
 			write_text(out, k);
 			strbuf_addc(out, ':');
@@ -238,7 +243,7 @@ void fieldset_el_write(struct strbuf *out, const struct fieldset_el *element)
 		break;
 	case FIELDSET_VALUE:
 		strbuf_adds(out, "v:");
-		write_value(out, element->v);
+		write_value(out, element->value);
 		break;
 	case FIELDSET_INDEX:
 		strbuf_addf(out, "i:%" JSON_INTEGER_FORMAT, element->index);
@@ -320,7 +325,7 @@ void fieldset_el_text(struct strbuf *out, const struct fieldset_el *element)
 		strbuf_addf(out, ".%s", element->name);
 		break;
 	case FIELDSET_KEY:
-		json_object_foreach (element->v, k, v) {
+		json_object_foreach (element->value, k, v) {
 			strbuf_addf(out, "%s%s=", first ? "[" : ",", k);
 			value_text(out, v);
 			first = false;
@@ -329,110 +334,11 @@ void fieldset_el_text(struct strbuf *out, const struct fieldset_el *element)
 		break;
 	case FIELDSET_VALUE:
 		strbuf_adds(out, "[=");
-		value_text(out, element->v);
+		value_text(out, element->value);
 		strbuf_addc(out, ']');
 		break;
 	case FIELDSET_INDEX:
 		strbuf_addf(out, "[%" JSON_INTEGER_FORMAT "]", element->index);
 		break;
 	}
-}
-
-/* An object's members by name: each is written by `member`. */
-static void sorted_members(struct strbuf *out, const json_t *value, const char *between,
-			   void (*member)(struct strbuf *out, const char *k, const json_t *value))
-{
-	bool first = true;
-	const char *k;
-	json_t *item;
-	struct fieldset_el *e = fieldset_el_key(value);
-	json_object_foreach (e->v, k, item) {
-		strbuf_adds(out, first ? "" : between);
-		member(out, k, item);
-		first = false;
-	}
-	fieldset_el_unref(e);
-}
-
-static void value_member(struct strbuf *out, const char *key, const json_t *value)
-{
-	strbuf_addf(out, "%s:", key);
-	fieldset_go_value(out, value);
-}
-
-void fieldset_go_value(struct strbuf *out, const json_t *value)
-{
-	json_t *item;
-	size_t i;
-	if (value == NULL) {
-		strbuf_adds(out, "[]");
-	} else if (json_is_string(value)) {
-		strbuf_adds(out, api_text(value));
-	} else if (json_is_integer(value)) {
-		strbuf_addf(out, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
-	} else if (json_is_real(value)) {
-		api_fielderr_float(out, json_real_value(value));
-	} else if (json_is_array(value)) {
-		strbuf_addc(out, '[');
-		json_array_foreach (value, i, item) {
-			strbuf_adds(out, i > 0 ? " " : "");
-			fieldset_go_value(out, item);
-		}
-		strbuf_addc(out, ']');
-	} else if (json_is_object(value)) {
-		strbuf_adds(out, "map[");
-		sorted_members(out, value, " ", value_member);
-		strbuf_addc(out, ']');
-	} else {
-		strbuf_adds(out, json_is_null(value)   ? "<nil>"
-				 : json_is_true(value) ? "true"
-						       : "false");
-	}
-}
-
-static void syntax_member(struct strbuf *out, const char *key, const json_t *value)
-{
-	strbuf_add_quoted(out, slice_of(key));
-	strbuf_addc(out, ':');
-	fieldset_go_syntax(out, value);
-}
-
-void fieldset_go_syntax(struct strbuf *out, const json_t *value)
-{
-	json_t *item;
-	size_t i;
-	if (json_is_string(value)) {
-		strbuf_add_quoted(out, slice_of(api_text(value)));
-	} else if (json_is_array(value)) {
-		strbuf_adds(out, "[]interface {}{");
-		json_array_foreach (value, i, item) {
-			strbuf_adds(out, i > 0 ? ", " : "");
-			fieldset_go_syntax(out, item);
-		}
-		strbuf_addc(out, '}');
-	} else if (json_is_object(value)) {
-		strbuf_adds(out, "map[string]interface {}{");
-		sorted_members(out, value, ", ", syntax_member);
-		strbuf_addc(out, '}');
-	} else if (json_is_null(value)) {
-		strbuf_adds(out, "interface {}(nil)");
-	} else {
-		fieldset_go_value(out, value);
-	}
-}
-
-const char *fieldset_go_type(const json_t *value, const char *nil)
-{
-	static const char *const names[] = {
-		[JSON_OBJECT] = "map[string]interface {}",
-		[JSON_ARRAY] = "[]interface {}",
-		[JSON_STRING] = "string",
-		[JSON_INTEGER] = "int64",
-		[JSON_REAL] = "float64",
-		[JSON_TRUE] = "bool",
-		[JSON_FALSE] = "bool",
-		[JSON_NULL] = NULL,
-	};
-	const char *name = names[value != NULL ? json_typeof(value) : JSON_NULL];
-	return name != NULL ? name : nil;
 }

@@ -1,8 +1,9 @@
 /* Sets of fields: a sorted tree, and the operations on two of them as merges of sorted lists. */
+#include "api/fields/fieldset.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/fields/fieldset.h"
 #include "base/mem.h"
 #include "base/vec.h"
 
@@ -32,8 +33,8 @@ void fieldset_unref(struct fieldset *fieldset)
 }
 
 /* Where the element is or belongs. What is built is mostly built in order. */
-static size_t place(const struct fieldset *fieldset, const struct fieldset_el *element,
-		    bool *ret_found)
+static size_t find_place(const struct fieldset *fieldset, const struct fieldset_el *element,
+			 bool *ret_found)
 {
 	size_t lo = 0, hi = fieldset->n;
 	*ret_found = false;
@@ -58,10 +59,10 @@ static size_t place(const struct fieldset *fieldset, const struct fieldset_el *e
 	return lo;
 }
 
-static struct fieldset_node *descend(struct fieldset *fieldset, struct fieldset_el *element)
+static struct fieldset_node *descend_to(struct fieldset *fieldset, struct fieldset_el *element)
 {
 	bool found;
-	size_t i = place(fieldset, element, &found);
+	size_t i = find_place(fieldset, element, &found);
 	if (!found) {
 		vec_reserve_one(fieldset);
 		memmove(&fieldset->v[i + 1], &fieldset->v[i],
@@ -75,7 +76,7 @@ static struct fieldset_node *descend(struct fieldset *fieldset, struct fieldset_
 void fieldset_insert(struct fieldset *fieldset, struct fieldset_el *const *path, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		struct fieldset_node *node = descend(fieldset, path[i]);
+		struct fieldset_node *node = descend_to(fieldset, path[i]);
 		if (i + 1 == count) {
 			node->member = true;
 			return;
@@ -92,7 +93,7 @@ const struct fieldset_node *fieldset_find(const struct fieldset *fieldset,
 	bool found;
 	if (fieldset == NULL)
 		return NULL;
-	size_t i = place(fieldset, element, &found);
+	size_t i = find_place(fieldset, element, &found);
 	return found ? &fieldset->v[i] : NULL;
 }
 
@@ -138,8 +139,8 @@ bool fieldset_equal(const struct fieldset *left, const struct fieldset *right)
 }
 
 /* Appends a node unless there is nothing in it; takes `sub`. */
-static void keep(struct fieldset *fieldset, struct fieldset_el *element, bool member,
-		 struct fieldset *sub)
+static void keep_node(struct fieldset *fieldset, struct fieldset_el *element, bool member,
+		      struct fieldset *sub)
 {
 	if (sub != NULL && sub->n == 0) {
 		fieldset_unref(sub);
@@ -163,8 +164,8 @@ struct operation {
 		     const struct fieldset_node *b);
 };
 
-static struct fieldset *combine(const struct fieldset *left, const struct fieldset *right,
-				const struct operation *op)
+static struct fieldset *combine_sets(const struct fieldset *left, const struct fieldset *right,
+				     const struct operation *op)
 {
 	struct fieldset *out = fieldset_new();
 	size_t i = 0, j = 0;
@@ -178,7 +179,7 @@ static struct fieldset *combine(const struct fieldset *left, const struct fields
 		}
 		const struct fieldset_node *one = c < 0 ? &left->v[i++] : &right->v[j++];
 		if (c < 0 ? op->left : op->right)
-			keep(out, one->el, one->member, ref_or_null(one->sub));
+			keep_node(out, one->el, one->member, ref_or_null(one->sub));
 	}
 	return out;
 }
@@ -189,7 +190,7 @@ static void union_both(struct fieldset *out, const struct fieldset_node *left,
 	struct fieldset *sub = left->sub != NULL && right->sub != NULL
 				       ? fieldset_union(left->sub, right->sub)
 				       : ref_or_null(left->sub != NULL ? left->sub : right->sub);
-	keep(out, right->member ? right->el : left->el, left->member || right->member, sub);
+	keep_node(out, right->member ? right->el : left->el, left->member || right->member, sub);
 }
 
 struct fieldset *fieldset_union(struct fieldset *left, struct fieldset *right)
@@ -197,7 +198,7 @@ struct fieldset *fieldset_union(struct fieldset *left, struct fieldset *right)
 	static const struct operation op = { true, true, union_both };
 	if (left->n == 0 || right->n == 0)
 		return fieldset_ref(left->n == 0 ? right : left);
-	return combine(left, right, &op);
+	return combine_sets(left, right, &op);
 }
 
 static void intersection_both(struct fieldset *out, const struct fieldset_node *left,
@@ -206,13 +207,13 @@ static void intersection_both(struct fieldset *out, const struct fieldset_node *
 	struct fieldset *sub = left->sub != NULL && right->sub != NULL
 				       ? fieldset_intersection(left->sub, right->sub)
 				       : NULL;
-	keep(out, left->el, left->member && right->member, sub);
+	keep_node(out, left->el, left->member && right->member, sub);
 }
 
 struct fieldset *fieldset_intersection(struct fieldset *left, struct fieldset *right)
 {
 	static const struct operation op = { false, false, intersection_both };
-	return combine(left, right, &op);
+	return combine_sets(left, right, &op);
 }
 
 static void difference_both(struct fieldset *out, const struct fieldset_node *left,
@@ -221,7 +222,7 @@ static void difference_both(struct fieldset *out, const struct fieldset_node *le
 	struct fieldset *sub = left->sub != NULL && right->sub != NULL
 				       ? fieldset_difference(left->sub, right->sub)
 				       : ref_or_null(left->sub);
-	keep(out, left->el, left->member && !right->member, sub);
+	keep_node(out, left->el, left->member && !right->member, sub);
 }
 
 struct fieldset *fieldset_difference(struct fieldset *left, struct fieldset *right)
@@ -229,7 +230,7 @@ struct fieldset *fieldset_difference(struct fieldset *left, struct fieldset *rig
 	static const struct operation op = { true, false, difference_both };
 	if (left->n == 0 || right->n == 0)
 		return fieldset_ref(left);
-	return combine(left, right, &op);
+	return combine_sets(left, right, &op);
 }
 
 static void without_both(struct fieldset *out, const struct fieldset_node *left,
@@ -240,7 +241,7 @@ static void without_both(struct fieldset *out, const struct fieldset_node *left,
 	struct fieldset *sub = left->sub != NULL && right->sub != NULL
 				       ? fieldset_without(left->sub, right->sub)
 				       : ref_or_null(left->sub);
-	keep(out, left->el, left->member, sub);
+	keep_node(out, left->el, left->member, sub);
 }
 
 struct fieldset *fieldset_without(struct fieldset *left, struct fieldset *right)
@@ -248,7 +249,7 @@ struct fieldset *fieldset_without(struct fieldset *left, struct fieldset *right)
 	static const struct operation op = { true, false, without_both };
 	if (left->n == 0 || right->n == 0)
 		return fieldset_ref(left);
-	return combine(left, right, &op);
+	return combine_sets(left, right, &op);
 }
 
 struct fieldset *fieldset_leaves(struct fieldset *fieldset)
@@ -256,8 +257,8 @@ struct fieldset *fieldset_leaves(struct fieldset *fieldset)
 	struct fieldset *out = fieldset_new();
 	for (size_t i = 0; i < fieldset->n; i++) {
 		const struct fieldset_node *node = &fieldset->v[i];
-		keep(out, node->el, node->member && node->sub == NULL,
-		     node->sub != NULL ? fieldset_leaves(node->sub) : NULL);
+		keep_node(out, node->el, node->member && node->sub == NULL,
+			  node->sub != NULL ? fieldset_leaves(node->sub) : NULL);
 	}
 	return out;
 }

@@ -1,5 +1,7 @@
 /* FieldsV1: {"f:spec":{".":{},"f:ports":{"k:{\"port\":80}":{}}}}. An object without anything in it
  * is a member; "." says that of one that has something below it. */
+#include "api/fields/fieldset_json.h"
+
 #include <string.h>
 
 #include "api/fields/fieldset.h"

@@ -1,4 +1,6 @@
 /* JSON patch: pointers into a copy of the tree, one operation after the other. */
+#include "api/patch/jsonpatch.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -22,7 +24,7 @@ static void place_done(struct place *place)
 }
 
 /* ~1 is '/', ~0 is '~'; anything else after '~' is wrong. */
-static bool decode(struct slice token, struct strbuf *out)
+static bool decode_token(struct slice token, struct strbuf *out)
 {
 	strbuf_reset(out);
 	for (size_t i = 0; i < token.n; i++) {
@@ -51,7 +53,7 @@ static bool index_of(const json_t *array, const char *token, size_t *ret)
 	return v <= json_array_size(array);
 }
 
-static json_t *child(const json_t *value, const char *token)
+static json_t *child_of(const json_t *value, const char *token)
 {
 	size_t at;
 	if (json_is_array(value))
@@ -59,7 +61,7 @@ static json_t *child(const json_t *value, const char *token)
 	return json_object_get(value, token);
 }
 
-static int find(json_t *root, const char *pointer, struct place *ret)
+static int find_parent(json_t *root, const char *pointer, struct place *ret)
 {
 	CLEANUP(strbuf_done) struct strbuf token = STRBUF_INIT;
 	struct slice rest = slice_of(pointer);
@@ -72,11 +74,11 @@ static int find(json_t *root, const char *pointer, struct place *ret)
 	json_t *v = root;
 	for (;;) {
 		struct slice t = slice_cut(&rest, '/');
-		if (!decode(t, &token))
+		if (!decode_token(t, &token))
 			return ERR_PARSE;
 		if (rest.p == NULL)
 			break;
-		v = child(v, token.s);
+		v = child_of(v, token.s);
 		if (v == NULL)
 			return ERR_NOTFOUND;
 	}
@@ -98,7 +100,7 @@ static json_t *value_at(json_t *root, const struct place *place)
 }
 
 /* Takes the reference. */
-static void put(json_t **root, const struct place *place, json_t *value, bool insert)
+static void put_value(json_t **root, const struct place *place, json_t *value, bool insert)
 {
 	if (place->in == NULL) {
 		json_decref(*root);
@@ -119,26 +121,26 @@ struct operation {
 };
 
 /* Takes the reference. */
-static int add(json_t **root, const char *path, json_t *value)
+static int add_value(json_t **root, const char *path, json_t *value)
 {
 	CLEANUP(place_done) struct place p;
-	int r = find(*root, path, &p);
+	int r = find_parent(*root, path, &p);
 	if (r < 0)
 		json_decref(value);
 	else
-		put(root, &p, value, true);
+		put_value(root, &p, value, true);
 	return r;
 }
 
 static int op_add(json_t **root, const struct operation *operation)
 {
-	return add(root, operation->path, json_deep_copy(operation->value));
+	return add_value(root, operation->path, json_deep_copy(operation->value));
 }
 
 static int op_remove(json_t **root, const struct operation *operation)
 {
 	CLEANUP(place_done) struct place p;
-	int r = find(*root, operation->path, &p);
+	int r = find_parent(*root, operation->path, &p);
 	if (r < 0)
 		return r;
 	if (p.in == NULL || value_at(*root, &p) == NULL)
@@ -153,13 +155,13 @@ static int op_remove(json_t **root, const struct operation *operation)
 static int op_replace(json_t **root, const struct operation *operation)
 {
 	CLEANUP(place_done) struct place p;
-	int r = find(*root, operation->path, &p);
+	int r = find_parent(*root, operation->path, &p);
 	if (r < 0)
 		return r;
 	/* A member that is not there is set all the same, as by the server's own library. */
 	if (json_is_array(p.in) && value_at(*root, &p) == NULL)
 		return ERR_NOTFOUND;
-	put(root, &p, json_deep_copy(operation->value), false);
+	put_value(root, &p, json_deep_copy(operation->value), false);
 	return 0;
 }
 
@@ -167,7 +169,7 @@ static int op_replace(json_t **root, const struct operation *operation)
 static int get_from(json_t *root, const struct operation *operation, json_t **ret)
 {
 	CLEANUP(place_done) struct place p;
-	int r = find(root, operation->from, &p);
+	int r = find_parent(root, operation->from, &p);
 	if (r < 0)
 		return r;
 	*ret = value_at(root, &p);
@@ -186,7 +188,7 @@ static int op_copy(json_t **root, const struct operation *operation)
 	*operation->copied += json_dumpb(v, NULL, 0, JSON_COMPACT | JSON_ENCODE_ANY);
 	if (*operation->copied > API_PATCH_COPIED_MAX_BYTES)
 		return ERR_LIMIT;
-	return add(root, operation->path, json_deep_copy(v));
+	return add_value(root, operation->path, json_deep_copy(v));
 }
 
 static int op_move(json_t **root, const struct operation *operation)
@@ -203,14 +205,14 @@ static int op_move(json_t **root, const struct operation *operation)
 	if (r < 0)
 		json_decref(v);
 	else
-		r = add(root, operation->path, v);
+		r = add_value(root, operation->path, v);
 	return r;
 }
 
 static int op_test(json_t **root, const struct operation *operation)
 {
 	CLEANUP(place_done) struct place p;
-	int r = find(*root, operation->path, &p);
+	int r = find_parent(*root, operation->path, &p);
 	if (r < 0)
 		return r;
 	json_t *v = value_at(*root, &p);
@@ -229,7 +231,7 @@ static const struct {
 	{ "move", op_move, true }, { "copy", op_copy, true },	   { "test", op_test, false },
 };
 
-static int run(json_t **root, const json_t *op, size_t *copied)
+static int run_operation(json_t **root, const json_t *op, size_t *copied)
 {
 	struct operation o = {
 		.op = api_text_or(json_object_get(op, "op"), NULL),
@@ -251,7 +253,7 @@ static int run(json_t **root, const json_t *op, size_t *copied)
 	return ERR_PARSE;
 }
 
-static void explain(int code, size_t at, const json_t *op, char *err, size_t err_n)
+static void explain_error(int code, size_t at, const json_t *op, char *err, size_t err_n)
 {
 	const char *name = api_text_or(json_object_get(op, "op"), "?");
 	const char *path = api_text_or(json_object_get(op, "path"), "?");
@@ -276,9 +278,9 @@ int api_json_patch(const json_t *target, const json_t *ops, json_t **ret, char *
 	}
 	json_t *root = json_deep_copy(target);
 	json_array_foreach (ops, i, op) {
-		int r = run(&root, op, &copied);
+		int r = run_operation(&root, op, &copied);
 		if (r < 0) {
-			explain(r, i, op, err, err_n);
+			explain_error(r, i, op, err, err_n);
 			json_decref(root);
 			return r;
 		}

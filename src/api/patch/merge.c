@@ -1,8 +1,10 @@
 /* JSON merge patch. */
+#include "api/patch/merge.h"
+
 #include "api/patch/patch.h"
 #include "api/tree.h"
 
-static json_t *merge(const json_t *target, const json_t *patch, unsigned depth)
+static json_t *merge_values(const json_t *target, const json_t *patch, unsigned depth)
 {
 	const char *k;
 	json_t *v;
@@ -16,7 +18,7 @@ static json_t *merge(const json_t *target, const json_t *patch, unsigned depth)
 			json_object_del(out, k);
 			continue;
 		}
-		json_t *c = merge(json_object_get(out, k), v, depth + 1);
+		json_t *c = merge_values(json_object_get(out, k), v, depth + 1);
 		if (c == NULL) {
 			json_decref(out);
 			return NULL;
@@ -28,7 +30,7 @@ static json_t *merge(const json_t *target, const json_t *patch, unsigned depth)
 
 json_t *api_merge_apply(const json_t *target, const json_t *patch)
 {
-	return merge(target, patch, 0);
+	return merge_values(target, patch, 0);
 }
 
 static void diff_into(json_t *out, const json_t *from, const json_t *to)

@@ -1,7 +1,7 @@
 /* The schema of metadata, for patches and apply: schemas of kinds do not describe it. */
-#include <pthread.h>
+#include "api/patch/objectmeta_types.h"
 
-#include "api/patch/strategic.h"
+#include <pthread.h>
 
 #define TEXT  "{\"type\":\"string\"}"
 #define TIME  "{\"type\":\"string\",\"format\":\"date-time\"}"
@@ -31,13 +31,13 @@ static const char text[] =
 static json_t *schema;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static void make(void)
+static void make_schema(void)
 {
 	schema = json_loads(text, 0, NULL);
 }
 
 const json_t *api_metadata_schema(void)
 {
-	pthread_once(&once, make);
+	pthread_once(&once, make_schema);
 	return schema;
 }

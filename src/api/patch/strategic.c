@@ -1,11 +1,14 @@
-/* Strategic merge patches: maps. */
+/* Strategic merge patches: maps and their directives. */
+#include "api/patch/strategic.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "api/fields/fieldset.h"
 #include "api/patch/patch.h"
-#include "api/patch/strategic.h"
+#include "api/patch/objectmeta_types.h"
+#include "api/patch/strategic_list_priv.h"
 #include "api/patch/strategic_priv.h"
 #include "api/tree.h"
 #include "base/err.h"
@@ -28,7 +31,7 @@ static bool has_prefix(const char *text, const char *prefix)
 }
 
 /* The name behind "PREFIX/"; NULL when it is not such a directive. */
-static const char *named(const char *key, const char *prefix)
+static const char *directive_name(const char *key, const char *prefix)
 {
 	size_t n = strlen(prefix);
 	return key[n] == '/' ? key + n + 1 : NULL;
@@ -61,7 +64,7 @@ struct strategic_field strategic_field(const struct strategic *strategic, const 
 	return f;
 }
 
-bool strategic_undirect(json_t *value)
+bool strategic_remove_directives(json_t *value)
 {
 	const char *k;
 	json_t *item;
@@ -71,12 +74,12 @@ bool strategic_undirect(json_t *value)
 			return false;
 		json_object_foreach_safe(value, tmp, k, item)
 		{
-			if (!strategic_undirect(item))
+			if (!strategic_remove_directives(item))
 				json_object_del(value, k);
 		}
 	} else if (json_is_array(value)) {
 		for (size_t i = json_array_size(value); i-- > 0;) {
-			if (!strategic_undirect(json_array_get(value, i)))
+			if (!strategic_remove_directives(json_array_get(value, i)))
 				json_array_remove(value, i);
 		}
 	}
@@ -107,7 +110,7 @@ static void discard_nulls(json_t *value)
 static void take_new(json_t *original, const char *key, json_t *value)
 {
 	discard_nulls(value);
-	if (strategic_undirect(value))
+	if (strategic_remove_directives(value))
 		json_object_set(original, key, value);
 	else
 		json_object_del(original, key);
@@ -116,7 +119,7 @@ static void take_new(json_t *original, const char *key, json_t *value)
 /* ---- directives of a map ---- */
 
 /* {"$patch": ...}: the map is not merged. */
-static int directed(const struct strategic *strategic, json_t **original, json_t *patch)
+static int replace_or_delete(const struct strategic *strategic, json_t **original, json_t *patch)
 {
 	const json_t *what = json_object_get(patch, strategic_directive);
 	const char *word = api_text(what);
@@ -138,7 +141,7 @@ static int directed(const struct strategic *strategic, json_t **original, json_t
 	return strategic_fail(strategic, ERR_TYPE, "unknown patch type: %s", b.s);
 }
 
-static bool listed(const json_t *list, const char *name)
+static bool is_listed(const json_t *list, const char *name)
 {
 	size_t i;
 	json_t *v;
@@ -150,7 +153,7 @@ static bool listed(const json_t *list, const char *name)
 }
 
 /* Only what the list names stays; the patch must not say more. */
-static int retain(const struct strategic *strategic, json_t *original, json_t *patch)
+static int keep_listed_keys(const struct strategic *strategic, json_t *original, json_t *patch)
 {
 	const char *k;
 	json_t *v;
@@ -164,14 +167,14 @@ static int retain(const struct strategic *strategic, json_t *original, json_t *p
 		r = ERR_PARSE;
 	json_object_foreach (patch, k, v) {
 		if (r == 0 && !json_is_null(v) && !has_prefix(k, delete_from) &&
-		    !has_prefix(k, set_order) && !listed(list, k))
+		    !has_prefix(k, set_order) && !is_listed(list, k))
 			r = ERR_PARSE;
 	}
 	if (r < 0)
 		strategic_fail(strategic, r, "invalid patch format of retainKeys");
 	json_object_foreach_safe(original, tmp, k, v)
 	{
-		if (r == 0 && !listed(list, k))
+		if (r == 0 && !is_listed(list, k))
 			json_object_del(original, k);
 	}
 	json_decref(list);
@@ -189,7 +192,7 @@ static int put_in_order(const struct strategic *strategic, json_t *original, jso
 			json_object_set(orders, k, v);
 	}
 	json_object_foreach (orders, k, v) {
-		const char *name = named(k, set_order);
+		const char *name = directive_name(k, set_order);
 		if (r < 0)
 			break;
 		json_object_del(patch, k);
@@ -243,7 +246,7 @@ static int patch_field(const struct strategic *strategic, json_t *original, cons
 {
 	bool deletion = has_prefix(key, delete_from);
 	if (deletion) {
-		key = named(key, delete_from);
+		key = directive_name(key, delete_from);
 		if (key == NULL)
 			return strategic_fail(strategic, ERR_PARSE,
 					      "invalid patch format of primitive list");
@@ -269,8 +272,8 @@ int strategic_map(const struct strategic *strategic, json_t **original, json_t *
 		return strategic_fail(strategic, ERR_LIMIT, "the patch is nested deeper than %d",
 				      API_PATCH_DEPTH_MAX);
 	if (json_object_get(patch, strategic_directive) != NULL)
-		return directed(strategic, original, patch);
-	int r = retain(strategic, *original, patch);
+		return replace_or_delete(strategic, original, patch);
+	int r = keep_listed_keys(strategic, *original, patch);
 	if (r == 0)
 		r = put_in_order(strategic, *original, patch);
 	json_object_foreach_safe(patch, tmp, k, v)

@@ -1,5 +1,5 @@
 /* Strategic merge patches: as JSON merge patches, but lists of things with a key are merged by it,
- * and directives say what goes: $patch, $setElementOrder/X, $retainKeys,
+ * and directives say what is removed: $patch, $setElementOrder/X, $retainKeys,
  * $deleteFromPrimitiveList/X. Which lists, and by which key, is in the schema:
  * x-kubernetes-patch-strategy and x-kubernetes-patch-merge-key. */
 #pragma once
@@ -10,7 +10,7 @@
 
 #include "base/compiler.h"
 
-/* `target` may be NULL. A new tree; those given are not changed. Metadata goes by
+/* `target` may be NULL. The result is a new tree; the others are not changed. Metadata goes by
  * api_metadata_schema(); where a schema is silent, maps are merged and lists replaced. `err` gets
  * the server's sentence:
  *	ERR_PARSE	malformed directive (400)
@@ -19,5 +19,3 @@
  *	ERR_LIMIT	nested deeper than API_PATCH_DEPTH_MAX */
 MUST_CHECK int api_strategic_apply(const json_t *schema, const json_t *target, const json_t *patch,
 				   json_t **ret, char *err, size_t err_n);
-/* Key of ObjectMeta's own lists and the like, for schemas that do not describe metadata. */
-const json_t *api_metadata_schema(void);

@@ -1,12 +1,13 @@
 /* Strategic merge patches: lists. Items are found by the value of their merge key, scalars by
  * themselves; what the patch says stands in the patch's order, and what only the object has keeps
  * its place among its neighbours as well as it can. */
+#include "api/patch/strategic_list_priv.h"
+
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/fields/fieldset.h"
-#include "api/patch/strategic_priv.h"
 #include "api/tree.h"
 #include "base/err.h"
 #include "base/map.h"
@@ -19,7 +20,7 @@ const char *strategic_go_type(const json_t *value)
 	return fieldset_go_type(value, "%!s(<nil>)");
 }
 
-bool strategic_says(const json_t *item, const char *word)
+bool strategic_is_directive(const json_t *item, const char *word)
 {
 	return strcmp(api_text(json_object_get(item, strategic_directive)), word) == 0;
 }
@@ -100,7 +101,8 @@ static int check_keys(const struct strategic *strategic, const json_t *list, con
 }
 
 /* Both lists, as an error shows them. */
-static int mixed(const struct strategic *strategic, const json_t *left, const json_t *right)
+static int set_mixed_error(const struct strategic *strategic, const json_t *left,
+			   const json_t *right)
 {
 	CLEANUP(strbuf_done) struct strbuf t = STRBUF_INIT;
 	fieldset_go_value(&t, left);
@@ -128,7 +130,7 @@ static int item_type(const struct strategic *strategic, const json_t *left, cons
 				*ret = item;
 			}
 			if (strcmp(type, strategic_go_type(item)) != 0)
-				return mixed(strategic, left, right);
+				return set_mixed_error(strategic, left, right);
 		}
 	}
 	return type != NULL ? 0
@@ -240,14 +242,14 @@ static int special_items(const struct strategic *strategic, const char *key, jso
 		const json_t *what = json_object_get(item, strategic_directive);
 		if (what == NULL) {
 			json_array_append(ret, item);
-		} else if (strategic_says(item, "delete")) {
+		} else if (strategic_is_directive(item, "delete")) {
 			const json_t *v = json_object_get(item, key);
 			if (v == NULL)
 				return no_key(strategic, item, key);
 			remove_matching(original, key, v);
-		} else if (strategic_says(item, "replace")) {
+		} else if (strategic_is_directive(item, "replace")) {
 			replace = true;
-		} else if (strategic_says(item, "merge")) {
+		} else if (strategic_is_directive(item, "merge")) {
 			return strategic_fail(strategic, ERR_TYPE,
 					      "merging lists cannot yet be specified "
 					      "in the patch");
@@ -375,7 +377,8 @@ static int check_order(const struct strategic *strategic, const json_t *patch, c
 		i += json_equal(x, y) != 0;
 		j++;
 	}
-	while (i < n && key[0] != '\0' && strategic_says(json_array_get(patch, i), "delete"))
+	while (i < n && key[0] != '\0' &&
+	       strategic_is_directive(json_array_get(patch, i), "delete"))
 		i++;
 	if (i == n)
 		return 0;
@@ -398,7 +401,7 @@ static int merged_list(const struct strategic *strategic, const struct strategic
 	if (original != NULL)
 		return strategic_list(strategic, field, original, patch, false, ret);
 	*ret = json_deep_copy(patch);
-	strategic_undirect(*ret);
+	strategic_remove_directives(*ret);
 	return 0;
 }
 

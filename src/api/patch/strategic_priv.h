@@ -1,4 +1,4 @@
-/* Inside of strategic merge patches. Trees are changed in place: both are copies. */
+/* Strategic merge patches: maps. Trees are changed in place: both are copies. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,7 +8,7 @@
 
 #include "base/compiler.h"
 
-/* Where in the object, and who hears of errors. */
+/* The place in the object, and the buffer for errors. */
 struct strategic {
 	const json_t *schema; /* of the map that is merged; NULL: nothing is known */
 	bool root;
@@ -34,21 +34,5 @@ struct strategic strategic_below(const struct strategic *strategic, const json_t
 
 /* `*original` becomes the merged map; `patch` is used up. */
 MUST_CHECK int strategic_map(const struct strategic *strategic, json_t **original, json_t *patch);
-/* Takes directives out; false: the value itself is one. */
-bool strategic_undirect(json_t *value);
-
-/* ---- strategic_list.c ---- */
-
-/* "$patch", "delete", ... */
-extern const char strategic_directive[];
-bool strategic_says(const json_t *item, const char *word);
-
-/* The merged list of both, a new reference; `deletion`: what is in patch goes. */
-MUST_CHECK int strategic_list(const struct strategic *strategic,
-			      const struct strategic_field *field, const json_t *original,
-			      const json_t *patch, bool deletion, json_t **ret);
-/* $setElementOrder: the list of this field in patch is merged, and put in order. */
-MUST_CHECK int strategic_order(const struct strategic *strategic, const char *name,
-			       const json_t *order, json_t *original, json_t *patch);
-/* As Go names types: "[]interface {}". */
-const char *strategic_go_type(const json_t *value);
+/* Removes directives; false: the value itself is one. */
+bool strategic_remove_directives(json_t *value);

@@ -1,17 +1,23 @@
-/* Reading a schema: a table of keywords, each with how its value is kept. */
+/* Compiles a schema into a tree of nodes, by a table of keywords. */
+#include "api/schema/compile.h"
+
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "api/meta.h"
 #include "api/schema/rule_type_priv.h"
-#include "api/schema/schema_priv.h"
+#include "api/schema/format_priv.h"
+#include "api/schema/node_priv.h"
+#include "api/schema/path_priv.h"
+#include "api/schema/rule_priv.h"
 #include "api/tree.h"
 #include "base/err.h"
 #include "base/mem.h"
 
 struct compile {
-	struct api_schema *s;
+	struct api_schema *schema;
 	struct strbuf path;	/* "properties[spec].items" */
 	unsigned depth, nested; /* nested: in how many alternatives */
 	char *err;
@@ -20,9 +26,9 @@ struct compile {
 
 static int read_node(struct compile *c, const json_t *o, struct schema_node **ret);
 
-static int refuse(struct compile *c, int code, const char *fmt, ...) PRINTF_LIKE(3, 4);
+static int set_error(struct compile *c, int code, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
-static int refuse(struct compile *compile, int code, const char *fmt, ...)
+static int set_error(struct compile *compile, int code, const char *fmt, ...)
 {
 	char text[512];
 	va_list ap;
@@ -34,9 +40,9 @@ static int refuse(struct compile *compile, int code, const char *fmt, ...)
 	return code;
 }
 
-static int wrong(struct compile *compile, const char *key, const char *what)
+static int set_wrong_type(struct compile *compile, const char *key, const char *what)
 {
-	return refuse(compile, ERR_PARSE, "'%s' must be %s", key, what);
+	return set_error(compile, ERR_PARSE, "'%s' must be %s", key, what);
 }
 
 struct keyword {
@@ -46,7 +52,7 @@ struct keyword {
 	size_t offset;
 };
 
-static void *field(const struct keyword *keyword, struct schema_node *node)
+static void *field_of(const struct keyword *keyword, struct schema_node *node)
 {
 	return (char *)node + keyword->offset;
 }
@@ -62,8 +68,8 @@ static int read_bool(struct compile *compile, const struct keyword *keyword,
 		     struct schema_node *node, const json_t *value)
 {
 	if (!json_is_boolean(value))
-		return wrong(compile, keyword->name, "true or false");
-	*(bool *)field(keyword, node) = json_is_true(value);
+		return set_wrong_type(compile, keyword->name, "true or false");
+	*(bool *)field_of(keyword, node) = json_is_true(value);
 	return 0;
 }
 
@@ -71,8 +77,8 @@ static int read_count(struct compile *compile, const struct keyword *keyword,
 		      struct schema_node *node, const json_t *value)
 {
 	if (!json_is_integer(value) || json_integer_value(value) < 0)
-		return wrong(compile, keyword->name, "a whole number, not negative");
-	*(int64_t *)field(keyword, node) = json_integer_value(value);
+		return set_wrong_type(compile, keyword->name, "a whole number, not negative");
+	*(int64_t *)field_of(keyword, node) = json_integer_value(value);
 	return 0;
 }
 
@@ -80,8 +86,8 @@ static int read_bound(struct compile *compile, const struct keyword *keyword,
 		      struct schema_node *node, const json_t *value)
 {
 	if (!json_is_number(value))
-		return wrong(compile, keyword->name, "a number");
-	*(struct schema_bound *)field(keyword, node) =
+		return set_wrong_type(compile, keyword->name, "a number");
+	*(struct schema_bound *)field_of(keyword, node) =
 		(struct schema_bound){ true, json_number_value(value) };
 	return 0;
 }
@@ -90,7 +96,7 @@ static int read_json(struct compile *compile, const struct keyword *keyword,
 		     struct schema_node *node, const json_t *value)
 {
 	(void)compile;
-	*(const json_t **)field(keyword, node) = value;
+	*(const json_t **)field_of(keyword, node) = value;
 	return 0;
 }
 
@@ -98,22 +104,22 @@ static int read_enum(struct compile *compile, const struct keyword *keyword,
 		     struct schema_node *node, const json_t *value)
 {
 	if (json_array_size(value) == 0)
-		return wrong(compile, keyword->name, "a list that is not empty");
+		return set_wrong_type(compile, keyword->name, "a list that is not empty");
 	return read_json(compile, keyword, node, value);
 }
 
 static int read_strings(struct compile *compile, const struct keyword *keyword,
 			struct schema_node *node, const json_t *value)
 {
-	struct schema_strings *list = field(keyword, node);
+	struct schema_strings *list = field_of(keyword, node);
 	if (!json_is_array(value))
-		return wrong(compile, keyword->name, "a list of texts");
+		return set_wrong_type(compile, keyword->name, "a list of texts");
 	list->n = json_array_size(value);
-	list->v = arena_calloc(&compile->s->arena, (list->n + 1) * sizeof(*list->v));
+	list->v = arena_calloc(&compile->schema->arena, (list->n + 1) * sizeof(*list->v));
 	for (size_t i = 0; i < list->n; i++) {
 		list->v[i] = api_text_or(json_array_get(value, i), NULL);
 		if (list->v[i] == NULL)
-			return wrong(compile, keyword->name, "a list of texts");
+			return set_wrong_type(compile, keyword->name, "a list of texts");
 	}
 	return 0;
 }
@@ -127,7 +133,7 @@ static int read_word(struct compile *compile, const struct keyword *keyword, con
 		if (strcmp(words[i], s) == 0)
 			return i;
 	}
-	return wrong(compile, keyword->name, "one of the words that are known here");
+	return set_wrong_type(compile, keyword->name, "one of the words that are known here");
 }
 
 static int read_type(struct compile *compile, const struct keyword *keyword,
@@ -166,7 +172,7 @@ static int read_format(struct compile *compile, const struct keyword *keyword,
 		       struct schema_node *node, const json_t *value)
 {
 	if (!json_is_string(value))
-		return wrong(compile, keyword->name, "a text");
+		return set_wrong_type(compile, keyword->name, "a text");
 	node->format = api_text(value); /* settled when the type is known */
 	return 0;
 }
@@ -176,23 +182,23 @@ static int read_pattern(struct compile *compile, const struct keyword *keyword,
 {
 	struct srcerr err = { 0 };
 	if (!json_is_string(value))
-		return wrong(compile, keyword->name, "a text");
+		return set_wrong_type(compile, keyword->name, "a text");
 	if (json_string_length(value) == 0)
 		return 0;
 	struct slice pattern = api_text_slice(value);
 	int r = regex_new(pattern, &node->re, &err);
 	if (r < 0)
-		return refuse(compile, r, "'pattern': %s", err.text);
+		return set_error(compile, r, "'pattern': %s", err.text);
 	return 0;
 }
 
 static struct schema_node *new_node(struct compile *compile)
 {
-	struct schema_node *n = arena_calloc(&compile->s->arena, sizeof(*n));
+	struct schema_node *n = arena_calloc(&compile->schema->arena, sizeof(*n));
 	n->min_length = n->max_length = n->min_items = n->max_items = -1;
 	n->min_properties = n->max_properties = -1;
 	map_init(&n->properties);
-	vec_push(&compile->s->nodes, n);
+	vec_push(&compile->schema->nodes, n);
 	return n;
 }
 
@@ -213,7 +219,7 @@ static int read_below(struct compile *compile, const char *step, const char *key
 static int read_schema(struct compile *compile, const struct keyword *keyword,
 		       struct schema_node *node, const json_t *value)
 {
-	return read_below(compile, keyword->name, NULL, value, field(keyword, node));
+	return read_below(compile, keyword->name, NULL, value, field_of(keyword, node));
 }
 
 static int read_additional(struct compile *compile, const struct keyword *keyword,
@@ -238,11 +244,12 @@ static int read_not(struct compile *compile, const struct keyword *keyword,
 static int read_schemas(struct compile *compile, const struct keyword *keyword,
 			struct schema_node *node, const json_t *value)
 {
-	struct schema_nodes *list = field(keyword, node);
+	struct schema_nodes *list = field_of(keyword, node);
 	if (!json_is_array(value))
-		return wrong(compile, keyword->name, "a list of schemas");
+		return set_wrong_type(compile, keyword->name, "a list of schemas");
 	compile->nested++;
-	list->v = arena_calloc(&compile->s->arena, (json_array_size(value) + 1) * sizeof(*list->v));
+	list->v = arena_calloc(&compile->schema->arena,
+			       (json_array_size(value) + 1) * sizeof(*list->v));
 	for (size_t i = 0; i < json_array_size(value); i++) {
 		char number[24];
 		snprintf(number, sizeof(number), "%zu", i);
@@ -261,12 +268,12 @@ static int read_rules(struct compile *compile, const struct keyword *keyword,
 		      struct schema_node *node, const json_t *value)
 {
 	if (!json_is_array(value))
-		return wrong(compile, keyword->name, "a list of rules");
+		return set_wrong_type(compile, keyword->name, "a list of rules");
 	if (compile->nested != 0)
-		return refuse(compile, ERR_UNSUPPORTED,
-			      "rules inside alternatives are not supported");
+		return set_error(compile, ERR_UNSUPPORTED,
+				 "rules inside alternatives are not supported");
 	node->rules_source = value;
-	node->rules_place = arena_strdup(&compile->s->arena, compile->path.s);
+	node->rules_place = arena_strdup(&compile->schema->arena, compile->path.s);
 	return 0;
 }
 
@@ -276,7 +283,7 @@ static int read_properties(struct compile *compile, const struct keyword *keywor
 	const char *key;
 	json_t *value;
 	if (!json_is_object(val))
-		return wrong(compile, keyword->name, "an object of schemas");
+		return set_wrong_type(compile, keyword->name, "an object of schemas");
 	json_object_foreach (api_tree(val), key, value) {
 		struct schema_node *child;
 		int r = read_below(compile, keyword->name, key, value, &child);
@@ -336,13 +343,13 @@ static const struct keyword *find_keyword(const char *name)
 	return NULL;
 }
 
-static bool is_one_of(const char *s, const char *a, const char *b)
+static bool is_one_of(const char *text, const char *first, const char *second)
 {
-	return strcmp(s, a) == 0 || strcmp(s, b) == 0;
+	return strcmp(text, first) == 0 || strcmp(text, second) == 0;
 }
 
 /* A format that the server does not check for this type is as good as none. */
-static int settle_format(struct compile *compile, struct schema_node *node)
+static int finish_format(struct compile *compile, struct schema_node *node)
 {
 	bool known = false, kept = false;
 	if (node->format == NULL)
@@ -356,23 +363,23 @@ static int settle_format(struct compile *compile, struct schema_node *node)
 		kept = node->check != NULL;
 	}
 	if (known && node->check == NULL)
-		return refuse(compile, ERR_UNSUPPORTED, "format '%s' is not checked here",
-			      node->format);
+		return set_error(compile, ERR_UNSUPPORTED, "format '%s' is not checked here",
+				 node->format);
 	if (!kept)
 		node->format = NULL;
 	return 0;
 }
 
-static int settle(struct compile *compile, struct schema_node *node)
+static int finish_node(struct compile *compile, struct schema_node *node)
 {
 	if (json_is_null(node->default_value))
 		node->default_value = NULL; /* as good as none */
 	if (node->list == SCHEMA_LIST_MAP && node->map_keys.n == 0)
-		return refuse(compile, ERR_PARSE,
-			      "a list of type map needs x-kubernetes-list-map-keys");
-	if (node->multiple.set && node->multiple.v <= 0)
-		return wrong(compile, "multipleOf", "greater than 0");
-	return settle_format(compile, node);
+		return set_error(compile, ERR_PARSE,
+				 "a list of type map needs x-kubernetes-list-map-keys");
+	if (node->multiple.set && node->multiple.value <= 0)
+		return set_wrong_type(compile, "multipleOf", "greater than 0");
+	return finish_format(compile, node);
 }
 
 static int read_node(struct compile *compile, const json_t *object, struct schema_node **ret)
@@ -380,23 +387,25 @@ static int read_node(struct compile *compile, const json_t *object, struct schem
 	const char *key;
 	json_t *value;
 	if (!json_is_object(object))
-		return refuse(compile, ERR_PARSE, "a schema must be an object");
-	if (compile->depth >= API_SCHEMA_DEPTH_MAX || compile->s->nodes.n >= API_SCHEMA_NODES_MAX)
-		return refuse(compile, ERR_LIMIT, "the schema is too large");
+		return set_error(compile, ERR_PARSE, "a schema must be an object");
+	if (compile->depth >= API_SCHEMA_DEPTH_MAX ||
+	    compile->schema->nodes.n >= API_SCHEMA_NODES_MAX)
+		return set_error(compile, ERR_LIMIT, "the schema is too large");
 	struct schema_node *n = new_node(compile);
 	compile->depth++;
 	json_object_foreach (api_tree(object), key, value) {
 		const struct keyword *k = find_keyword(key);
 		if (k == NULL)
-			return refuse(compile, ERR_UNSUPPORTED, "keyword '%s' is not supported",
-				      key);
+			return set_error(compile, ERR_UNSUPPORTED, "keyword '%s' is not supported",
+					 key);
 		int r = k->read(compile, k, n, value);
 		if (r < 0)
 			return r;
 	}
+	assert(compile->depth != 0);
 	compile->depth--;
 	*ret = n;
-	return settle(compile, n);
+	return finish_node(compile, n);
 }
 
 /* Marks the nodes that lead to rules. */
@@ -449,7 +458,7 @@ void api_schema_free(struct api_schema *schema)
 int api_schema_new(const json_t *openapi, struct api_schema **ret, char *err, size_t err_n)
 {
 	CLEANUP(api_schema_freep) struct api_schema *s = xcalloc(1, sizeof(*s));
-	struct compile c = { .s = s, .path = STRBUF_INIT, .err = err, .err_n = err_n };
+	struct compile c = { .schema = s, .path = STRBUF_INIT, .err = err, .err_n = err_n };
 	arena_init(&s->arena);
 	s->source = json_deep_copy(openapi);
 	int r = read_node(&c, s->source, &s->root);

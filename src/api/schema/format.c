@@ -1,10 +1,12 @@
-/* Formats of strings: those the server checks, as it checks them. */
+/* Formats of strings: those that the API server checks, with the same results. */
+#include "api/schema/format_priv.h"
+
 #include <arpa/inet.h>
 #include <string.h>
 
 #include "api/schema/schema_priv.h"
-#include "base/err.h"
 #include "base/text/duration.h"
+#include "base/err.h"
 
 static bool is_hex(char ch)
 {

@@ -1,7 +1,11 @@
-/* Lists of type set and map hold nothing twice; objects inside objects say what they are. */
+/* Checks that lists of type set and map have no duplicates, and that embedded objects have apiVersion
+ * and kind. */
+#include "api/schema/list_priv.h"
+
 #include <string.h>
 
-#include "api/schema/schema_priv.h"
+#include "api/schema/node_priv.h"
+#include "api/schema/path_priv.h"
 #include "api/tree.h"
 
 struct lists {
@@ -9,9 +13,9 @@ struct lists {
 	struct api_errors *errs;
 };
 
-static void visit(struct lists *l, const struct schema_node *n, const json_t *v);
+static void visit_node(struct lists *l, const struct schema_node *n, const json_t *v);
 
-static void twice(struct lists *lists, size_t index, const json_t *val)
+static void report_duplicate(struct lists *lists, size_t index, const json_t *val)
 {
 	CLEANUP(strbuf_done) struct strbuf value = STRBUF_INIT;
 	size_t at = lists->path.n;
@@ -22,7 +26,7 @@ static void twice(struct lists *lists, size_t index, const json_t *val)
 }
 
 /* What an item is told apart by: itself in a set, its keys in a map. A new reference. */
-static json_t *identity(const struct schema_node *node, const json_t *item)
+static json_t *identity_of(const struct schema_node *node, const json_t *item)
 {
 	if (node->list == SCHEMA_LIST_SET)
 		return json_incref(api_tree(item));
@@ -45,13 +49,13 @@ static void find_twice(struct lists *lists, const struct schema_node *node, cons
 	json_array_foreach (list, i, item) {
 		static char once, told;
 		CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-		json_t *id = identity(node, item);
+		json_t *id = identity_of(node, item);
 		api_fielderr_value(&text, id);
 		/* 1 and 1.0 are different values to the server; so are they as texts. */
 		strbuf_addc(&text, json_is_real(id) ? 'r' : 'x');
 		const void *was = map_get(&seen, strbuf_slice(&text));
 		if (was == &once)
-			twice(lists, i, id);
+			report_duplicate(lists, i, id);
 		map_set(&seen, strbuf_slice(&text), was == NULL ? &once : &told);
 		json_decref(id);
 	}
@@ -86,7 +90,7 @@ static void visit_array(struct lists *lists, const struct schema_node *node, con
 		find_twice(lists, node, value);
 	json_array_foreach (value, i, item) {
 		schema_path_index(&lists->path, i);
-		visit(lists, node->items, item);
+		visit_node(lists, node->items, item);
 		schema_path_cut(&lists->path, at);
 	}
 }
@@ -102,12 +106,12 @@ static void visit_object(struct lists *lists, const struct schema_node *node, co
 			schema_path_child(&lists->path, key);
 		else
 			schema_path_key(&lists->path, key);
-		visit(lists, p != NULL ? p : node->additional, value);
+		visit_node(lists, p != NULL ? p : node->additional, value);
 		schema_path_cut(&lists->path, at);
 	}
 }
 
-static void visit(struct lists *lists, const struct schema_node *node, const json_t *value)
+static void visit_node(struct lists *lists, const struct schema_node *node, const json_t *value)
 {
 	if (node == NULL)
 		return;
@@ -121,7 +125,7 @@ void schema_validate_lists(const struct api_schema *schema, const json_t *object
 			   struct api_errors *errs)
 {
 	struct lists l = { STRBUF_INIT, errs };
-	visit(&l, schema->root, object);
+	visit_node(&l, schema->root, object);
 	strbuf_done(&l.path);
 }
 

@@ -1,19 +1,11 @@
-/* What the server does to an object before it looks at it: prune, drop nulls, put defaults in. */
+/* What the API server does to an object before it validates it: prune unknown fields, drop nulls, set
+ * defaults. */
+#include "api/schema/prepare.h"
+
 #include <string.h>
 
-#include "api/schema/schema_priv.h"
+#include "api/schema/node_priv.h"
 #include "api/tree.h"
-
-struct schema_node *schema_property(const struct schema_node *node, const char *key)
-{
-	return map_get(&node->properties, slice_of(key));
-}
-
-const struct schema_node *schema_member(const struct schema_node *node, const char *key)
-{
-	const struct schema_node *p = node != NULL ? schema_property(node, key) : NULL;
-	return p != NULL || node == NULL ? p : node->additional;
-}
 
 static bool is_meta(const char *key)
 {
@@ -21,7 +13,7 @@ static bool is_meta(const char *key)
 	       strcmp(key, "metadata") == 0;
 }
 
-static void prune(const struct schema_node *n, json_t *v, bool resource);
+static void prune_value(const struct schema_node *n, json_t *v, bool resource);
 
 static void prune_object(const struct schema_node *node, json_t *val, bool resource)
 {
@@ -34,7 +26,7 @@ static void prune_object(const struct schema_node *node, json_t *val, bool resou
 		if (resource && is_meta(key))
 			continue;
 		if (m != NULL)
-			prune(m, value, m->embedded);
+			prune_value(m, value, m->embedded);
 		else if (node == NULL || !node->preserve)
 			json_object_del(val, key);
 	}
@@ -57,7 +49,7 @@ static void prune_kept_items(const struct schema_node *node, json_t *value)
 	}
 }
 
-static void prune(const struct schema_node *node, json_t *value, bool resource)
+static void prune_value(const struct schema_node *node, json_t *value, bool resource)
 {
 	size_t i;
 	json_t *item;
@@ -68,7 +60,7 @@ static void prune(const struct schema_node *node, json_t *value, bool resource)
 	} else if (json_is_array(value)) {
 		const struct schema_node *items = node != NULL ? node->items : NULL;
 		json_array_foreach (value, i, item)
-			prune(items, item, items != NULL && items->embedded);
+			prune_value(items, item, items != NULL && items->embedded);
 	}
 }
 
@@ -144,13 +136,13 @@ static void put_defaults(const struct schema_node *node, json_t *value)
 
 void api_schema_prepare(const struct api_schema *schema, json_t *object)
 {
-	prune(schema->root, object, true);
+	prune_value(schema->root, object, true);
 	prune_nulls(schema->root, object);
 	put_defaults(schema->root, object);
 }
 
 void api_schema_prepare_applied(const struct api_schema *schema, json_t *object)
 {
-	prune(schema->root, object, true);
+	prune_value(schema->root, object, true);
 	put_defaults(schema->root, object);
 }

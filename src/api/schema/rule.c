@@ -1,10 +1,14 @@
-/* x-kubernetes-validations: rules of a schema in CEL, read with it and looked at for each object.
- * What is told, and when, follows the server. */
+/* x-kubernetes-validations: the rules of a schema in CEL, compiled with it and evaluated for each object.
+ * Messages, and when they are reported, follow the API server. */
+#include "api/schema/rule_priv.h"
+
 #include <stdio.h>
 #include <string.h>
 
 #include "api/meta.h"
-#include "api/schema/schema_priv.h"
+#include "api/schema/node_priv.h"
+#include "api/schema/path_priv.h"
+#include "api/schema/unchanged_priv.h"
 #include "api/tree.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -24,7 +28,7 @@ struct schema_rule {
 
 /* ---- reading ---- */
 
-static const char *trimmed(const json_t *object, const char *key, struct arena *arena)
+static const char *trimmed_text(const json_t *object, const char *key, struct arena *arena)
 {
 	struct slice s = slice_trim(slice_of(api_get_string(object, key)));
 	return arena_strndup(arena, s.p, s.n);
@@ -81,7 +85,7 @@ static int read_reason(const json_t *object, enum api_fielderr_type *ret)
 	return ERR_PARSE;
 }
 
-static int known_keys(const json_t *object, char *err, size_t err_n)
+static int check_keys(const json_t *object, char *err, size_t err_n)
 {
 	static const char known[] =
 		" rule message messageExpression reason fieldPath optionalOldSelf ";
@@ -106,11 +110,11 @@ static int read_rule(struct api_schema *schema, const struct schema_node *node,
 		.resource = node == schema->root || node->embedded,
 		.optional_old = json_is_true(json_object_get(object, "optionalOldSelf")),
 	};
-	int r = known_keys(object, err, err_n);
+	int r = check_keys(object, err, err_n);
 	if (r < 0)
 		return r;
-	const char *text = trimmed(object, "rule", &schema->arena);
-	ret->message = trimmed(object, "message", &schema->arena);
+	const char *text = trimmed_text(object, "rule", &schema->arena);
+	ret->message = trimmed_text(object, "message", &schema->arena);
 	ret->text = ret->message[0] != '\0' ? ret->message : text;
 	ret->optional_old = env.optional_old;
 	if (read_reason(object, &ret->type) < 0 ||
@@ -154,20 +158,20 @@ void schema_rules_done(struct schema_node *node)
 	}
 }
 
-/* ---- looking ---- */
+/* ---- evaluating ---- */
 
-/* A value beside what it was; `old` is NULL when that cannot be told. */
+/* A value and its old one; `old` is NULL when that is not known. */
 struct pair {
 	const struct schema_node *node;
-	const json_t *v, *old;
+	const json_t *value, *old;
 };
 
-struct look {
+struct evaluation {
 	struct api_errors *errs;
 	struct strbuf path;
 	struct arena arena;
 	struct regex_scratch *scratch;
-	int64_t budget; /* negative: no rule is looked at any more */
+	int64_t budget; /* cost that is left; negative: no more rules are evaluated */
 };
 
 static const char *type_name(const struct schema_node *node)
@@ -184,17 +188,18 @@ static const char *type_name(const struct schema_node *node)
 	return names[node->type];
 }
 
-static void out_of_budget(struct look *look, const struct schema_node *node)
+static void out_of_budget(struct evaluation *evaluation, const struct schema_node *node)
 {
-	api_errors_add(look->errs, API_FIELD_INVALID, look->path.s, type_name(node),
+	api_errors_add(evaluation->errs, API_FIELD_INVALID, evaluation->path.s, type_name(node),
 		       "validation failed due to running out of cost budget, no further validation "
 		       "rules will be run");
-	look->budget = -1;
+	evaluation->budget = -1;
 }
 
-/* Did the rule's evaluation go wrong? Then that is told. */
-static bool tell_error(struct look *look, const struct pair *pair, const struct schema_rule *rule,
-		       const struct cel_run *run, const struct cel_value *value)
+/* Reports an error of the evaluation itself; false when it had none. */
+static bool report_error(struct evaluation *evaluation, const struct pair *pair,
+			 const struct schema_rule *rule, const struct cel_run *run,
+			 const struct cel_value *value)
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 	if (run->cost > run->cost_max) {
@@ -203,7 +208,7 @@ static bool tell_error(struct look *look, const struct pair *pair, const struct 
 			"'operation cancelled: actual cost limit exceeded': no further "
 			"validation rules will be run due to call cost exceeds limit for rule: %s",
 			rule->text);
-		look->budget = -1;
+		evaluation->budget = -1;
 	} else if (value->type != CEL_ERROR) {
 		return false;
 	} else if (slice_starts(slice_of(value->u.error), SLICE("no such overload"))) {
@@ -214,7 +219,8 @@ static bool tell_error(struct look *look, const struct pair *pair, const struct 
 	} else {
 		strbuf_addf(&text, "%s evaluating rule: %s", value->u.error, rule->text);
 	}
-	api_errors_add(look->errs, API_FIELD_INVALID, look->path.s, type_name(pair->node), text.s);
+	api_errors_add(evaluation->errs, API_FIELD_INVALID, evaluation->path.s,
+		       type_name(pair->node), text.s);
 	return true;
 }
 
@@ -234,26 +240,27 @@ static bool message_of(struct cel_run *run, const struct schema_rule *rule, stru
 	return true;
 }
 
-static void tell_broken(struct look *look, const struct pair *pair, const struct schema_rule *rule,
-			struct cel_run *run)
+static void report_broken(struct evaluation *evaluation, const struct pair *pair,
+			  const struct schema_rule *rule, struct cel_run *run)
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT, value = STRBUF_INIT;
 	bool shown = pair->node->type != SCHEMA_OBJECT && pair->node->type != SCHEMA_ARRAY &&
 		     (rule->type == API_FIELD_INVALID || rule->type == API_FIELD_DUPLICATE);
-	size_t at = look->path.n;
+	size_t at = evaluation->path.n;
 	if (!message_of(run, rule, &text))
 		strbuf_addf(&text, "%s%s",
 			    rule->message[0] != '\0' ? "" : "failed rule: ", rule->text);
 	if (shown)
-		api_fielderr_value(&value, pair->v);
+		api_fielderr_value(&value, pair->value);
 	if (rule->field[0] != '\0')
-		schema_path_child(&look->path, rule->field);
-	api_errors_add(look->errs, rule->type, look->path.s, shown ? value.s : NULL,
+		schema_path_child(&evaluation->path, rule->field);
+	api_errors_add(evaluation->errs, rule->type, evaluation->path.s, shown ? value.s : NULL,
 		       rule->type == API_FIELD_DUPLICATE ? "" : text.s);
-	schema_path_cut(&look->path, at);
+	schema_path_cut(&evaluation->path, at);
 }
 
-static struct cel_value old_value(struct look *look, const struct pair *pair, bool optional)
+static struct cel_value old_value(struct evaluation *evaluation, const struct pair *pair,
+				  bool optional)
 {
 	struct cel_value v = { .type = CEL_NULL };
 	if (pair->old != NULL)
@@ -261,50 +268,53 @@ static struct cel_value old_value(struct look *look, const struct pair *pair, bo
 	if (!optional)
 		return v;
 	struct cel_value *inner =
-		pair->old != NULL ? arena_memdup(&look->arena, &v, sizeof(v)) : NULL;
+		pair->old != NULL ? arena_memdup(&evaluation->arena, &v, sizeof(v)) : NULL;
 	return (struct cel_value){ .type = CEL_OPTIONAL, .u.inner = inner };
 }
 
 /* `was` is the nearest value around this one, or itself, whose old one is known. */
-static void look_rule(struct look *look, const struct pair *pair, const struct pair *was,
-		      const struct schema_rule *rule)
+static void check_rule(struct evaluation *evaluation, const struct pair *pair,
+		       const struct pair *was, const struct schema_rule *rule)
 {
-	struct cel_run run = { .arena = &look->arena,
-			       .scratch = look->scratch,
+	struct cel_run run = { .arena = &evaluation->arena,
+			       .scratch = evaluation->scratch,
 			       .cost_max = CEL_COST_MAX };
 	bool uses_old = rule->rule->uses_old;
 	if (uses_old && pair->old == NULL && !rule->optional_old)
 		return; /* it is about a change */
-	arena_reset(&look->arena);
-	run.slots[CEL_SLOT_SELF] = cel_of_json(pair->v, pair->node->rule_type);
-	run.slots[CEL_SLOT_OLD] = old_value(look, pair, rule->optional_old);
+	arena_reset(&evaluation->arena);
+	run.slots[CEL_SLOT_SELF] = cel_of_json(pair->value, pair->node->rule_type);
+	run.slots[CEL_SLOT_OLD] = old_value(evaluation, pair, rule->optional_old);
 	struct cel_value v = cel_eval(&run, rule->rule);
-	look->budget -= (int64_t)MIN(run.cost, run.cost_max);
-	if (look->budget < 0) {
-		out_of_budget(look, pair->node);
+	evaluation->budget -= (int64_t)MIN(run.cost, run.cost_max);
+	if (evaluation->budget < 0) {
+		out_of_budget(evaluation, pair->node);
 		return;
 	}
-	if (tell_error(look, pair, rule, &run, &v) || (v.type == CEL_BOOL && v.u.boolean))
+	if (report_error(evaluation, pair, rule, &run, &v) || (v.type == CEL_BOOL && v.u.boolean))
 		return;
-	if (!uses_old && was->old != NULL && schema_unchanged(was->node, was->v, was->old))
+	if (!uses_old && was->old != NULL && schema_unchanged(was->node, was->value, was->old))
 		return; /* what an update did not touch is not held against it */
-	tell_broken(look, pair, rule, &run);
+	report_broken(evaluation, pair, rule, &run);
 }
 
-static void look(struct look *l, const struct pair *p, const struct pair *was);
+static void check_value(struct evaluation *evaluation, const struct pair *p,
+			const struct pair *was);
 
-static void look_below(struct look *l, const struct pair *pair, const struct pair *parent)
+static void check_below(struct evaluation *evaluation, const struct pair *pair,
+			const struct pair *parent)
 {
-	look(l, pair, pair->old != NULL ? pair : parent);
+	check_value(evaluation, pair, pair->old != NULL ? pair : parent);
 }
 
-static void look_object(struct look *l, const struct pair *pair, const struct pair *was)
+static void check_members(struct evaluation *evaluation, const struct pair *pair,
+			  const struct pair *was)
 {
 	const char *key;
 	json_t *value;
-	size_t at = l->path.n;
+	size_t at = evaluation->path.n;
 	static const struct pair none;
-	json_object_foreach (api_tree(pair->v), key, value) {
+	json_object_foreach (api_tree(pair->value), key, value) {
 		const struct schema_node *own = schema_property(pair->node, key);
 		struct pair sub = { own != NULL ? own : pair->node->additional, value,
 				    json_object_get(pair->old, key) };
@@ -312,41 +322,42 @@ static void look_object(struct look *l, const struct pair *pair, const struct pa
 		if (sub.node == NULL || !sub.node->any_rules)
 			continue;
 		if (own != NULL)
-			schema_path_child(&l->path, key);
+			schema_path_child(&evaluation->path, key);
 		else
-			schema_path_key(&l->path, key);
+			schema_path_key(&evaluation->path, key);
 		if (word)
-			look(l, &sub, &none);
+			check_value(evaluation, &sub, &none);
 		else
-			look_below(l, &sub, was);
-		schema_path_cut(&l->path, at);
+			check_below(evaluation, &sub, was);
+		schema_path_cut(&evaluation->path, at);
 	}
 }
 
-static void look(struct look *look, const struct pair *pair, const struct pair *was)
+static void check_value(struct evaluation *evaluation, const struct pair *pair,
+			const struct pair *was)
 {
-	size_t at = look->path.n, i;
+	size_t at = evaluation->path.n, i;
 	json_t *item;
-	if (json_is_null(pair->v))
+	if (json_is_null(pair->value))
 		return;
-	for (i = 0; i < pair->node->n_rules && look->budget >= 0; i++)
-		look_rule(look, pair, was, &pair->node->rules[i]);
-	if (look->budget < 0)
+	for (i = 0; i < pair->node->n_rules && evaluation->budget >= 0; i++)
+		check_rule(evaluation, pair, was, &pair->node->rules[i]);
+	if (evaluation->budget < 0)
 		return;
-	if (json_is_object(pair->v))
-		look_object(look, pair, was);
+	if (json_is_object(pair->value))
+		check_members(evaluation, pair, was);
 	if (pair->node->items == NULL || !pair->node->items->any_rules)
 		return;
-	json_array_foreach (pair->v, i, item) {
+	json_array_foreach (pair->value, i, item) {
 		struct pair sub = { pair->node->items, item,
 				    schema_same_key(pair->node, pair->old, item) };
-		schema_path_index(&look->path, i);
-		look_below(look, &sub, was);
-		schema_path_cut(&look->path, at);
+		schema_path_index(&evaluation->path, i);
+		check_below(evaluation, &sub, was);
+		schema_path_cut(&evaluation->path, at);
 	}
 }
 
-static bool blocks(const struct api_fielderr *error)
+static bool is_blocking(const struct api_fielderr *error)
 {
 	return error->type == API_FIELD_TYPE || error->type == API_FIELD_REQUIRED ||
 	       error->type == API_FIELD_UNSUPPORTED || error->type == API_FIELD_TOO_LONG ||
@@ -356,22 +367,24 @@ static bool blocks(const struct api_fielderr *error)
 void schema_validate_rules(const struct api_schema *schema, const json_t *object, const json_t *old,
 			   struct api_errors *errs)
 {
-	struct look l = { .errs = errs, .path = STRBUF_INIT, .budget = RULES_COST_MAX };
+	struct evaluation evaluation = { .errs = errs,
+					 .path = STRBUF_INIT,
+					 .budget = RULES_COST_MAX };
 	struct pair root = { schema->root, object, old };
 	if (!schema->root->any_rules)
 		return;
 	for (size_t i = 0; i < errs->n; i++) {
-		if (!blocks(&errs->v[i]))
+		if (!is_blocking(&errs->v[i]))
 			continue;
 		api_errors_add(errs, API_FIELD_INVALID, "", "null",
 			       "some validation rules were not checked because the object was "
 			       "invalid; correct the existing errors to complete validation");
 		return;
 	}
-	arena_init(&l.arena);
-	l.scratch = regex_scratch_new(0);
-	look(&l, &root, &root);
-	regex_scratch_free(l.scratch);
-	arena_done(&l.arena);
-	strbuf_done(&l.path);
+	arena_init(&evaluation.arena);
+	evaluation.scratch = regex_scratch_new(0);
+	check_value(&evaluation, &root, &root);
+	regex_scratch_free(evaluation.scratch);
+	arena_done(&evaluation.arena);
+	strbuf_done(&evaluation.path);
 }

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "api/schema/schema_priv.h"
+#include "api/schema/node_priv.h"
 #include "cel/type.h"
 
 static enum cel_kind kind_of_string(const char *format)

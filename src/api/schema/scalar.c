@@ -1,103 +1,18 @@
-/* Checks of one value by itself: its type, range, length, pattern, format and the words it may be.
- * The order of checks, what ends them early and the words are those of the server's library. */
+/* Checks of one value by itself: type, range, length, pattern, format and enum. The order of the checks,
+ * what ends them early and the messages are those of the API server's library. */
+#include "api/schema/scalar_priv.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/schema/schema_priv.h"
 #include "api/tree.h"
 #include "base/mem.h"
 #include "base/text/utf8.h"
 
-/* ---- results ---- */
-
-void schema_result_done(struct schema_result *result)
-{
-	for (size_t i = 0; i < result->keys.n; i++)
-		free(result->keys.v[i]);
-	vec_done(&result->keys);
-	api_errors_done(&result->errs);
-}
-
-/* The same text is told once. */
-static bool has_key(const struct schema_result *result, const char *key)
-{
-	for (size_t i = 0; i < result->keys.n; i++) {
-		if (strcmp(result->keys.v[i], key) == 0)
-			return true;
-	}
-	return false;
-}
-
-void schema_result_merge(struct schema_result *result, struct schema_result *from)
-{
-	for (size_t i = 0; i < from->errs.n; i++) {
-		if (has_key(result, from->keys.v[i]) || result->errs.n >= API_ERRORS_MAX) {
-			free(from->errs.v[i].field);
-			free(from->errs.v[i].body);
-			free(from->keys.v[i]);
-			continue;
-		}
-		vec_push(&result->errs, from->errs.v[i]);
-		vec_push(&result->keys, from->keys.v[i]);
-	}
-	result->matches += from->matches;
-	vec_done(&from->errs);
-	vec_done(&from->keys);
-	from->matches = 0;
-}
-
-static void add(struct schema_result *result, enum api_fielderr_type type, const char *field,
-		const char *value, const char *detail, const char *key)
-{
-	if (has_key(result, key) || result->errs.n >= API_ERRORS_MAX)
-		return;
-	api_errors_add(&result->errs, type, field, value, detail);
-	vec_push(&result->keys, xstrdup(key));
-}
-
-void schema_fail(struct schema_result *result, const struct schema_walk *walk,
-		 enum api_fielderr_type type, const char *value, const char *fmt, ...)
-{
-	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT, field = STRBUF_INIT;
-	bool whole = type == API_FIELD_INVALID || type == API_FIELD_TYPE;
-	va_list ap;
-	strbuf_addf(&text, "%s in body ", walk->path.s);
-	size_t n = text.n;
-	va_start(ap, fmt);
-	strbuf_vaddf(&text, fmt, ap);
-	va_end(ap);
-	strbuf_adds(&field, walk->under);
-	if (walk->path.n != 0)
-		schema_path_child(&field, walk->path.s);
-	add(result, type, field.s, value, whole ? text.s : text.s + n, text.s);
-}
-
-void schema_fail_whole(struct schema_result *result, const struct schema_walk *walk,
-		       const char *fmt, ...)
-{
-	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-	va_list ap;
-	va_start(ap, fmt);
-	strbuf_vaddf(&text, fmt, ap);
-	va_end(ap);
-	add(result, API_FIELD_INVALID, walk->under, "\"\"", text.s, text.s);
-}
-
 /* ---- type ---- */
-
-const char *const schema_type_words[] = {
-	[SCHEMA_ANY] = "",
-	[SCHEMA_OBJECT] = "object",
-	[SCHEMA_ARRAY] = "array",
-	[SCHEMA_STRING] = "string",
-	[SCHEMA_INTEGER] = "integer",
-	[SCHEMA_NUMBER] = "number",
-	[SCHEMA_BOOLEAN] = "boolean",
-	NULL,
-};
 
 static enum schema_type type_of(const json_t *value)
 {
@@ -130,7 +45,7 @@ static bool is_whole(double number)
 	return number == near || (near != 0 && fabs(number - near) < 1e-9 * fabs(near));
 }
 
-static bool takes(const struct schema_node *node, enum schema_type type)
+static bool type_accepts(const struct schema_node *node, enum schema_type type)
 {
 	return node->int_or_string ? type == SCHEMA_INTEGER || type == SCHEMA_STRING
 				   : node->type == type;
@@ -163,11 +78,12 @@ void schema_check_type(const struct schema_node *node, const struct schema_walk 
 			result->matches++;
 		return;
 	}
-	bool whole = t == SCHEMA_NUMBER && takes(node, SCHEMA_INTEGER) &&
+	bool whole = t == SCHEMA_NUMBER && type_accepts(node, SCHEMA_INTEGER) &&
 		     is_whole(json_real_value(value));
-	bool fits = takes(node, t) || whole || (t == SCHEMA_INTEGER && takes(node, SCHEMA_NUMBER));
+	bool fits = type_accepts(node, t) || whole ||
+		    (t == SCHEMA_INTEGER && type_accepts(node, SCHEMA_NUMBER));
 	bool text_or_list = t == SCHEMA_STRING || t == SCHEMA_ARRAY;
-	bool number = takes(node, SCHEMA_NUMBER) || takes(node, SCHEMA_INTEGER);
+	bool number = type_accepts(node, SCHEMA_NUMBER) || type_accepts(node, SCHEMA_INTEGER);
 	if (node->format != NULL && !text_or_list && !fits &&
 	    strcmp(kind_of(t), node->format) != 0) {
 		wrong_type(walk, node->format, kind_of(t), result);
@@ -291,7 +207,7 @@ struct number {
 };
 
 /* Less than, equal, greater than the bound: -1, 0, 1. Whole numbers keep their precision. */
-static int compare(const struct number *number, double bound)
+static int compare_numbers(const struct number *number, double bound)
 {
 	if (number->whole && fabs(bound) < 0x1p63) {
 		json_int_t a = json_integer_value(number->v), b = (json_int_t)bound;
@@ -310,16 +226,16 @@ static void check_bound(const struct schema_node *node, const struct schema_walk
 	if (!b->set)
 		return;
 	struct number as = *number;
-	if (!check_range(node, walk, b->v, upper ? "Maximum boundary" : "Minimum boundary", result))
+	if (!check_range(node, walk, b->value, upper ? "Maximum boundary" : "Minimum boundary", result))
 		as.whole = false;
-	int side = compare(&as, b->v) * (upper ? 1 : -1);
+	int side = compare_numbers(&as, b->value) * (upper ? 1 : -1);
 	if (side < 0 || (side == 0 && !exclusive))
 		return;
 	api_fielderr_value(&value, number->v);
 	if (as.whole)
-		strbuf_addf(&limit, "%lld", (long long)b->v);
+		strbuf_addf(&limit, "%lld", (long long)b->value);
 	else
-		api_fielderr_float(&limit, b->v);
+		api_fielderr_float(&limit, b->value);
 	schema_fail(result, walk, API_FIELD_INVALID, value.s, "should be %s than %s%s",
 		    upper ? "less" : "greater", exclusive ? "" : "or equal to ", limit.s);
 }
@@ -340,12 +256,12 @@ static void check_multiple(const struct schema_node *node, const struct schema_w
 	if (!node->multiple.set)
 		return;
 	struct number as = *number;
-	if (!check_range(node, walk, node->multiple.v, "MultipleOf", result))
+	if (!check_range(node, walk, node->multiple.value, "MultipleOf", result))
 		as.whole = false;
-	if (is_multiple(&as, node->multiple.v))
+	if (is_multiple(&as, node->multiple.value))
 		return;
 	api_fielderr_value(&value, number->v);
-	api_fielderr_float(&factor, node->multiple.v);
+	api_fielderr_float(&factor, node->multiple.value);
 	schema_fail(result, walk, API_FIELD_INVALID, value.s, "should be a multiple of %s",
 		    factor.s);
 }

@@ -1,116 +1,32 @@
-/* Walking an object beside its schema. The order of checks is the server's: type, alternatives,
- * text, number, list, enum, object; so is the count of what went well, by which it picks the
- * alternative whose errors are told.
+/* Validates an object by walking it along its schema. The order of checks is the API server's: type,
+ * alternatives, string, number, list, enum, object; so is the count of successful checks, by which it
+ * picks the alternative whose errors are reported.
  *
  * On an update, errors of a value that is as it was are dropped: at each member, and at each item
  * of a list of type map. */
+#include "api/schema/validate.h"
+
 #include <stdio.h>
 #include <string.h>
 
-#include "api/schema/schema_priv.h"
+#include "api/schema/list_priv.h"
+#include "api/schema/node_priv.h"
+#include "api/schema/path_priv.h"
+#include "api/schema/result_priv.h"
+#include "api/schema/rule_priv.h"
+#include "api/schema/scalar_priv.h"
+#include "api/schema/unchanged_priv.h"
 #include "api/tree.h"
 
-/* ---- places ---- */
-
-void schema_path_cut(struct strbuf *path, size_t count)
-{
-	path->n = count;
-	if (path->cap != 0)
-		path->s[count] = '\0';
-}
-
-void schema_path_child(struct strbuf *path, const char *key)
-{
-	strbuf_addf(path, "%s%s", path->n != 0 ? "." : "", key);
-}
-
-void schema_path_index(struct strbuf *path, size_t index)
-{
-	strbuf_addf(path, "[%zu]", index);
-}
-
-void schema_path_key(struct strbuf *path, const char *key)
-{
-	strbuf_addf(path, "[%s]", key);
-}
-
-/* ---- what was there before ---- */
-
-static bool same_keys(const struct schema_node *node, const json_t *left, const json_t *right)
-{
-	for (size_t i = 0; i < node->map_keys.n; i++) {
-		const json_t *x = json_object_get(left, node->map_keys.v[i]);
-		const json_t *y = json_object_get(right, node->map_keys.v[i]);
-		if (x == NULL || y == NULL ? x != y : !json_equal(x, y))
-			return false;
-	}
-	return true;
-}
-
-const json_t *schema_same_key(const struct schema_node *node, const json_t *list,
-			      const json_t *item)
-{
-	if (node->list != SCHEMA_LIST_MAP || !json_is_object(item))
-		return NULL;
-	for (size_t i = 0; i < json_array_size(list); i++) {
-		const json_t *other = json_array_get(list, i);
-		if (json_is_object(other) && same_keys(node, item, other))
-			return other;
-	}
-	return NULL;
-}
-
-static bool unchanged_object(const struct schema_node *node, const json_t *left,
-			     const json_t *right)
-{
-	const char *key;
-	json_t *value;
-	if (json_object_size(left) != json_object_size(right))
-		return false;
-	json_object_foreach (api_tree(left), key, value) {
-		const json_t *other = json_object_get(right, key);
-		const struct schema_node *m = schema_member(node, key);
-		if (other == NULL || m == NULL || !schema_unchanged(m, value, other))
-			return false;
-	}
-	return true;
-}
-
-static bool unchanged_map(const struct schema_node *node, const json_t *left, const json_t *right)
-{
-	size_t i;
-	json_t *item;
-	if (json_array_size(left) != json_array_size(right))
-		return false;
-	json_array_foreach (left, i, item) {
-		const json_t *other = schema_same_key(node, right, item);
-		if (other == NULL || !schema_unchanged(node->items, item, other))
-			return false;
-	}
-	return true;
-}
-
-bool schema_unchanged(const struct schema_node *node, const json_t *left, const json_t *right)
-{
-	if (json_is_object(left) && json_is_object(right))
-		return unchanged_object(node, left, right);
-	if (json_is_array(left) && json_is_array(right) && node->list == SCHEMA_LIST_MAP &&
-	    node->items != NULL)
-		return unchanged_map(node, left, right);
-	return json_equal(left, right) != 0;
-}
-
-/* ---- the walk ---- */
-
-static void check(const struct schema_node *n, struct schema_walk *w, const json_t *v,
-		  const json_t *old, struct schema_result *r);
+static void check_node(const struct schema_node *n, struct schema_walk *w, const json_t *v,
+		       const json_t *old, struct schema_result *r);
 
 /* A member or item, whose errors do not count if it is as it was. */
 static void check_below(const struct schema_node *node, struct schema_walk *walk,
 			const json_t *value, const json_t *old, struct schema_result *result)
 {
 	struct schema_result here = { 0 };
-	check(node, walk, value, old, &here);
+	check_node(node, walk, value, old, &here);
 	if (here.errs.n != 0 && old != NULL && schema_unchanged(node, value, old)) {
 		result->matches += here.matches;
 		schema_result_done(&here);
@@ -126,7 +42,7 @@ static bool try_one(const struct schema_node *node, struct schema_walk *walk, co
 		    const json_t *old, struct schema_result *ret)
 {
 	*ret = (struct schema_result){ 0 };
-	check(node, walk, value, old, ret);
+	check_node(node, walk, value, old, ret);
 	return ret->errs.n == 0;
 }
 
@@ -306,8 +222,8 @@ static void check_object(const struct schema_node *node, struct schema_walk *wal
 	}
 }
 
-static void check(const struct schema_node *node, struct schema_walk *walk, const json_t *value,
-		  const json_t *old, struct schema_result *result)
+static void check_node(const struct schema_node *node, struct schema_walk *walk,
+		       const json_t *value, const json_t *old, struct schema_result *result)
 {
 	if (json_is_null(value)) {
 		schema_check_type(node, walk, value, result);
@@ -335,7 +251,7 @@ static void check(const struct schema_node *node, struct schema_walk *walk, cons
 	result->matches += json_is_array(value) || json_is_object(value) ? 5 : 4;
 }
 
-void schema_validate_values(const struct schema_node *node, const json_t *object, const json_t *old,
+static void validate_values(const struct schema_node *node, const json_t *object, const json_t *old,
 			    const char *under, struct api_errors *errs)
 {
 	struct schema_walk w = { regex_scratch_new(0), STRBUF_INIT, under };
@@ -363,7 +279,7 @@ static void validate_rest(const struct api_schema *schema, const json_t *object,
 void api_schema_validate(const struct api_schema *schema, const json_t *object, const json_t *old,
 			 struct api_errors *errs)
 {
-	schema_validate_values(schema->root, object, old, "", errs);
+	validate_values(schema->root, object, old, "", errs);
 	schema_validate_embedded(schema, object, errs);
 	validate_rest(schema, object, old, errs);
 }
@@ -374,6 +290,6 @@ void api_schema_validate_status(const struct api_schema *schema, const json_t *o
 	const struct schema_node *n = schema_property(schema->root, "status");
 	const json_t *status = json_object_get(object, "status");
 	if (n != NULL && status != NULL)
-		schema_validate_values(n, status, json_object_get(old, "status"), "status", errs);
+		validate_values(n, status, json_object_get(old, "status"), "status", errs);
 	validate_rest(schema, object, old, errs);
 }

@@ -8,7 +8,7 @@
 #include <yaml.h>
 
 #include "api/tree.h"
-#include "api/yaml/yaml_priv.h"
+#include "api/yaml/yaml_scalar_priv.h"
 #include "base/err.h"
 #include "base/map.h"
 #include "base/mem.h"
@@ -32,9 +32,10 @@ struct builder {
 	json_t *root;
 };
 
-static struct srcpos pos_of(const struct builder *builder, const yaml_mark_t *m)
+static struct srcpos pos_of(const struct builder *builder, const yaml_mark_t *mark)
 {
-	return (struct srcpos){ builder->file, (uint32_t)m->line + 1, (uint32_t)m->column + 1 };
+	return (struct srcpos){ builder->file, (uint32_t)mark->line + 1,
+				(uint32_t)mark->column + 1 };
 }
 
 static int fail_at(struct builder *builder, const yaml_event_t *event, const char *text)
@@ -89,10 +90,10 @@ static int scalar_value(struct builder *builder, const yaml_event_t *event, json
 		v = json_false();
 		break;
 	case YAML_INT:
-		v = json_integer(num.i);
+		v = json_integer(num.integer);
 		break;
 	case YAML_FLOAT:
-		v = json_real(num.f);
+		v = json_real(num.real);
 		break;
 	case YAML_NOT_JSON:
 		return fail_at(builder, event, "infinity and not-a-number cannot be said in JSON");
@@ -116,7 +117,7 @@ static int key_text(struct builder *builder, const yaml_event_t *event, char **r
 		*ret = xstrdup("false");
 		return 0;
 	case YAML_INT:
-		*ret = xasprintf("%lld", (long long)num.i);
+		*ret = xasprintf("%lld", (long long)num.integer);
 		return 0;
 	case YAML_NULL:
 		if (s.n == 0 && event->data.scalar.style != YAML_PLAIN_SCALAR_STYLE)
@@ -177,7 +178,7 @@ static int take_merge(struct builder *builder, struct frame *frame, const yaml_e
 }
 
 /* Puts a finished value (a reference of ours) where it belongs. */
-static int put(struct builder *builder, const yaml_event_t *event, json_t *value)
+static int put_value(struct builder *builder, const yaml_event_t *event, json_t *value)
 {
 	if (builder->stack.n == 0) {
 		builder->root = value;
@@ -202,7 +203,7 @@ static int put(struct builder *builder, const yaml_event_t *event, json_t *value
 	return r == 0 ? 0 : fail_at(builder, event, "text is not valid UTF-8");
 }
 
-static int count(struct builder *builder, const yaml_event_t *event, size_t count)
+static int count_value(struct builder *builder, const yaml_event_t *event, size_t count)
 {
 	builder->n_nodes += count;
 	if (builder->n_nodes <= API_YAML_NODES_MAX)
@@ -212,7 +213,7 @@ static int count(struct builder *builder, const yaml_event_t *event, size_t coun
 	return ERR_LIMIT;
 }
 
-static void remember(struct builder *builder, const char *anchor, json_t *value)
+static void remember_anchor(struct builder *builder, const char *anchor, json_t *value)
 {
 	if (anchor != NULL)
 		json_decref(map_set(&builder->anchors, slice_of(anchor), json_incref(value)));
@@ -250,8 +251,8 @@ static int on_scalar(struct builder *builder, const yaml_event_t *event)
 	int r = scalar_value(builder, event, &v);
 	if (r < 0)
 		return r;
-	remember(builder, (const char *)event->data.scalar.anchor, v);
-	return put(builder, event, v);
+	remember_anchor(builder, (const char *)event->data.scalar.anchor, v);
+	return put_value(builder, event, v);
 }
 
 static int on_alias(struct builder *builder, const yaml_event_t *event)
@@ -261,8 +262,8 @@ static int on_alias(struct builder *builder, const yaml_event_t *event)
 	if (v == NULL)
 		return srcerr_set(builder->err, pos_of(builder, &event->start_mark),
 				  "nothing has the anchor '%s'", name);
-	int r = count(builder, event, count_nodes(v));
-	return r < 0 ? r : put(builder, event, json_deep_copy(v));
+	int r = count_value(builder, event, count_nodes(v));
+	return r < 0 ? r : put_value(builder, event, json_deep_copy(v));
 }
 
 static int on_start(struct builder *builder, const yaml_event_t *event, json_t *value,
@@ -287,14 +288,14 @@ static int on_end(struct builder *builder, const yaml_event_t *event)
 	if (f.merged != NULL)
 		json_object_update_missing(f.value, f.merged);
 	json_decref(f.merged);
-	remember(builder, f.anchor, f.value);
+	remember_anchor(builder, f.anchor, f.value);
 	free(f.anchor);
-	return put(builder, event, f.value);
+	return put_value(builder, event, f.value);
 }
 
 static int on_event(struct builder *builder, const yaml_event_t *event)
 {
-	int r = count(builder, event, 1);
+	int r = count_value(builder, event, 1);
 	if (r < 0)
 		return r;
 	switch (event->type) {

@@ -1,4 +1,6 @@
 /* Where a field stands in the text: the events once more, with the path so far beside them. */
+#include "api/yaml/yaml_locate.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,7 +38,7 @@ static bool leads_to(const struct finder *finder)
 	       (finder->want[n] == '\0' || finder->want[n] == '.' || finder->want[n] == '[');
 }
 
-static void visit(struct finder *finder, const yaml_event_t *event)
+static void note_place(struct finder *finder, const yaml_event_t *event)
 {
 	if (!leads_to(finder) || (finder->best != SIZE_MAX && finder->path.n <= finder->best))
 		return;
@@ -45,7 +47,7 @@ static void visit(struct finder *finder, const yaml_event_t *event)
 					(uint32_t)event->start_mark.column + 1 };
 }
 
-static void cut(struct finder *finder, size_t count)
+static void cut_path(struct finder *finder, size_t count)
 {
 	finder->path.n = count;
 	if (finder->path.cap != 0)
@@ -58,7 +60,7 @@ static void enter_child(struct finder *finder)
 	struct level *l = finder->depth != 0 ? &finder->level[finder->depth - 1] : NULL;
 	if (l == NULL || !l->is_list)
 		return;
-	cut(finder, l->path_n);
+	cut_path(finder, l->path_n);
 	strbuf_addf(&finder->path, "[%zu]", l->index++);
 }
 
@@ -67,7 +69,7 @@ static void leave_child(struct finder *finder)
 	struct level *l = finder->depth != 0 ? &finder->level[finder->depth - 1] : NULL;
 	if (l == NULL)
 		return;
-	cut(finder, l->path_n);
+	cut_path(finder, l->path_n);
 	l->have_key = false;
 }
 
@@ -75,12 +77,12 @@ static void leave_child(struct finder *finder)
 static void on_key(struct finder *finder, const yaml_event_t *event)
 {
 	struct level *l = &finder->level[finder->depth - 1];
-	cut(finder, l->path_n);
+	cut_path(finder, l->path_n);
 	if (finder->path.n != 0)
 		strbuf_addc(&finder->path, '.');
 	strbuf_add(&finder->path, event->data.scalar.value, event->data.scalar.length);
 	l->have_key = true;
-	visit(finder, event);
+	note_place(finder, event);
 }
 
 static bool at_key(const struct finder *finder)
@@ -92,7 +94,7 @@ static bool at_key(const struct finder *finder)
 static void open_level(struct finder *finder, const yaml_event_t *event, bool is_list)
 {
 	enter_child(finder);
-	visit(finder, event);
+	note_place(finder, event);
 	if (finder->depth == API_YAML_DEPTH_MAX) {
 		finder->broken = true;
 		return;
@@ -113,7 +115,7 @@ static void on_event(struct finder *finder, const yaml_event_t *event)
 		on_key(finder, event);
 	} else if (event->type == YAML_SCALAR_EVENT || event->type == YAML_ALIAS_EVENT) {
 		enter_child(finder);
-		visit(finder, event);
+		note_place(finder, event);
 		leave_child(finder);
 	}
 }

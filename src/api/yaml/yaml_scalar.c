@@ -1,12 +1,13 @@
 /* What a plain scalar of YAML 1.1 is: the table of the reader kubectl uses. */
+#include "api/yaml/yaml_scalar_priv.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/yaml/yaml_priv.h"
-#include "base/mem.h"
 #include "base/text/charset.h"
+#include "base/mem.h"
 
 static const struct {
 	const char *text;
@@ -114,10 +115,10 @@ enum yaml_kind yaml_plain(struct slice word, struct yaml_number *ret)
 	}
 	if (!number_text(word, text))
 		return YAML_STRING;
-	if (parse_int(text, &ret->i))
+	if (parse_int(text, &ret->integer))
 		return YAML_INT;
 	if (!looks_float(text))
 		return YAML_STRING;
-	ret->f = strtod(text, NULL);
-	return isfinite(ret->f) ? YAML_FLOAT : YAML_NOT_JSON;
+	ret->real = strtod(text, NULL);
+	return isfinite(ret->real) ? YAML_FLOAT : YAML_NOT_JSON;
 }

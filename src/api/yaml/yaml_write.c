@@ -1,9 +1,11 @@
 /* Writing: block style, two spaces a level, lists in line with their key as kubectl prints them. */
+#include "api/yaml/yaml_write.h"
+
 #include <string.h>
 
 #include "api/tree.h"
 #include "api/yaml/yaml.h"
-#include "api/yaml/yaml_priv.h"
+#include "api/yaml/yaml_scalar_priv.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text/utf8.h"
@@ -77,7 +79,7 @@ static void write_quoted(struct strbuf *out, struct slice text)
 	}
 }
 
-static void indent(struct strbuf *out, unsigned level)
+static void write_indent(struct strbuf *out, unsigned level)
 {
 	for (unsigned i = 0; i < level; i++)
 		strbuf_adds(out, "  ");
@@ -94,7 +96,7 @@ static void write_block(struct strbuf *out, struct slice text, unsigned level)
 	do {
 		struct slice line = slice_cut(&rest, '\n');
 		if (line.n != 0)
-			indent(out, level);
+			write_indent(out, level);
 		strbuf_add_slice(out, line);
 		strbuf_addc(out, '\n');
 	} while (rest.p != NULL);
@@ -123,7 +125,7 @@ static void write_map(struct strbuf *out, const json_t *value, unsigned level, b
 	bool first = true;
 	json_object_foreach (api_tree(value), k, c) {
 		if (!first || !in_list)
-			indent(out, level);
+			write_indent(out, level);
 		first = false;
 		if (plain_safe(slice_of(k)))
 			strbuf_adds(out, k);
@@ -143,7 +145,7 @@ static void write_list(struct strbuf *out, const json_t *value, unsigned level, 
 	json_t *c;
 	json_array_foreach (value, i, c) {
 		if (i != 0 || !in_list)
-			indent(out, level);
+			write_indent(out, level);
 		strbuf_adds(out, "- ");
 		write_node(out, c, level + 1, true);
 	}

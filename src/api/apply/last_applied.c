@@ -1,8 +1,12 @@
-/* kubectl's annotation of client-side apply: what it set is kubectl's when it turns to server-side
- * apply, and the annotation follows what it applies from then on. */
+/* kubectl's annotation of client-side apply: the fields it set count as kubectl's when it changes to
+ * server-side apply, and the annotation follows what it applies from then on. */
+#include "api/apply/last_applied_priv.h"
+
 #include <string.h>
 
-#include "api/apply/managed_priv.h"
+#include "api/apply/check_priv.h"
+#include "api/apply/compare_priv.h"
+#include "api/apply/fields_priv.h"
 #include "api/meta.h"
 #include "base/mem.h"
 
@@ -11,7 +15,8 @@ static const char annotation[] = "kubectl.kubernetes.io/last-applied-configurati
 enum { ANNOTATIONS_MAX_BYTES = 256 << 10 };
 
 /* The fields of `then` that live still has with the same values. */
-static struct fieldset *unchanged(struct managed_type type, const json_t *then, const json_t *live)
+static struct fieldset *unchanged_fields(struct managed_type type, const json_t *then,
+					 const json_t *live)
 {
 	CLEANUP(strbuf_done) struct strbuf err = STRBUF_INIT;
 	struct managed_change c;
@@ -30,8 +35,8 @@ static struct fieldset *unchanged(struct managed_type type, const json_t *then, 
 	return all;
 }
 
-struct fieldset *managed_applied_fields(struct managed_type type, const char *version,
-					const json_t *live)
+struct fieldset *managed_last_applied_fields(struct managed_type type, const char *version,
+					     const json_t *live)
 {
 	json_error_t e;
 	struct fieldset *set = NULL;
@@ -40,13 +45,13 @@ struct fieldset *managed_applied_fields(struct managed_type type, const char *ve
 		return NULL;
 	json_t *then = json_loads(text, 0, &e);
 	if (json_is_object(then) && strcmp(api_version(then), version) == 0)
-		set = unchanged(type, then, live);
+		set = unchanged_fields(type, then, live);
 	json_decref(then);
 	return set;
 }
 
 /* As Go encodes it: names sorted, <, > and & escaped, a line's end behind it. */
-static char *encode(const json_t *config)
+static char *encode_config(const json_t *config)
 {
 	CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
 	json_t *copy = json_deep_copy(config);
@@ -64,7 +69,7 @@ static char *encode(const json_t *config)
 	return strbuf_take(&out);
 }
 
-void managed_applied_set(json_t *object, const json_t *config)
+void managed_last_applied_set(json_t *object, const json_t *config)
 {
 	const char *k, *old = api_annotation(object, annotation);
 	json_t *v;
@@ -72,7 +77,7 @@ void managed_applied_set(json_t *object, const json_t *config)
 	if (old == NULL || old[0] == '\0')
 		return;
 	json_t *all = json_object_get(json_object_get(object, "metadata"), "annotations");
-	CLEANUP(freep) char *text = encode(config);
+	CLEANUP(freep) char *text = encode_config(config);
 	json_object_set_new(all, annotation, json_string(text));
 	json_object_foreach (all, k, v)
 		bytes += strlen(k) + json_string_length(v);

@@ -1,4 +1,4 @@
-/* Inside of the YAML reader and writer: what plain scalars mean. */
+/* The meaning of unquoted scalars, for the reader and the writer of YAML. */
 #pragma once
 
 #include <jansson.h>
@@ -16,8 +16,8 @@ enum yaml_kind {
 };
 
 struct yaml_number {
-	json_int_t i;
-	double f;
+	json_int_t integer;
+	double real;
 };
 
 /* The kind of an unquoted scalar; numbers are filled in. */

@@ -1,0 +1,39 @@
+/* Entries of managedFields: which writer owns which fields. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "api/fields/fieldset.h"
+#include "base/compiler.h"
+
+/* One writer's entry. */
+struct managed_entry {
+	char *id; /* names, operation, version and subresource as one text, by which it is found */
+	char *manager, *api_version, *subresource;
+	bool applied;
+	int64_t time_s; /* 0: none */
+	struct fieldset *set;
+};
+struct managed_entries {
+	struct managed_entry *v;
+	size_t n, cap;
+};
+void managed_entries_done(struct managed_entries *entries);
+void managed_entries_copy(struct managed_entries *to, const struct managed_entries *from);
+/* ERR_PARSE, ERR_LIMIT. */
+MUST_CHECK int managed_entries_read(struct managed_entries *entries, const json_t *managed_fields);
+/* Sorted; NULL when there are none. */
+json_t *managed_entries_write(const struct managed_entries *entries);
+struct managed_entry *managed_entries_find(struct managed_entries *entries, const char *id);
+/* The entry with the id of `like`; added if it is missing. */
+struct managed_entry *managed_entries_add(struct managed_entries *entries,
+					  const struct managed_entry *like);
+void managed_entries_del(struct managed_entries *entries, size_t index);
+/* Takes ownership of `set`. */
+void managed_entry_set(struct managed_entry *entry, struct fieldset *set);
+/* Merges the oldest updaters into one when there are more than ten. */
+void managed_entries_cap(struct managed_entries *entries);

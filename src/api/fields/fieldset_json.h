@@ -1,0 +1,13 @@
+/* Sets of fields as JSON: FieldsV1. */
+#pragma once
+
+#include <jansson.h>
+
+#include "base/compiler.h"
+
+struct fieldset;
+
+/* ERR_PARSE, ERR_LIMIT. */
+MUST_CHECK int fieldset_parse(const json_t *fields_v1, struct fieldset **ret);
+/* A new object in the server's order. */
+json_t *fieldset_write(const struct fieldset *fieldset);

@@ -1,0 +1,13 @@
+/* JSON patch (RFC 6902). */
+#pragma once
+
+#include <stddef.h>
+
+#include <jansson.h>
+
+#include "base/compiler.h"
+
+/* All operations or none. ERR_PARSE: not a patch; ERR_NOTFOUND: a path that must exist does not;
+ * ERR_CONFIG: a `test` failed; ERR_LIMIT. `err` gets a sentence with the operation's number. */
+MUST_CHECK int api_json_patch(const json_t *target, const json_t *ops, json_t **ret, char *err,
+			      size_t err_n);

@@ -1,0 +1,8 @@
+/* The schema of metadata. */
+#pragma once
+
+#include <jansson.h>
+
+/* Types, list types and merge keys of ObjectMeta, for schemas that do not describe metadata. Borrowed;
+ * any thread. */
+const json_t *api_metadata_schema(void);

@@ -1,0 +1,24 @@
+/* Strategic merge patches: lists. */
+#pragma once
+
+#include <stdbool.h>
+
+#include <jansson.h>
+
+#include "api/patch/strategic_priv.h"
+#include "base/compiler.h"
+
+/* "$patch" */
+extern const char strategic_directive[];
+/* Is it an item with the directive `word`: {"$patch": "delete"}? */
+bool strategic_is_directive(const json_t *item, const char *word);
+
+/* The merged list of both, a new reference; `deletion`: the items of the patch are removed. */
+MUST_CHECK int strategic_list(const struct strategic *strategic,
+			      const struct strategic_field *field, const json_t *original,
+			      const json_t *patch, bool deletion, json_t **ret);
+/* $setElementOrder: merges the list of this field and puts it in order. */
+MUST_CHECK int strategic_order(const struct strategic *strategic, const char *name,
+			       const json_t *order, json_t *original, json_t *patch);
+/* As Go names types: "[]interface {}". */
+const char *strategic_go_type(const json_t *value);

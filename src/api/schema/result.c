@@ -1,0 +1,84 @@
+/* Collects the errors of a validation. */
+#include "api/schema/result_priv.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/schema/path_priv.h"
+#include "base/mem.h"
+
+void schema_result_done(struct schema_result *result)
+{
+	for (size_t i = 0; i < result->keys.n; i++)
+		free(result->keys.v[i]);
+	vec_done(&result->keys);
+	api_errors_done(&result->errs);
+}
+
+/* The same message is reported once. */
+static bool has_key(const struct schema_result *result, const char *key)
+{
+	for (size_t i = 0; i < result->keys.n; i++) {
+		if (strcmp(result->keys.v[i], key) == 0)
+			return true;
+	}
+	return false;
+}
+
+void schema_result_merge(struct schema_result *result, struct schema_result *from)
+{
+	assert(from->errs.n == from->keys.n);
+	for (size_t i = 0; i < from->errs.n; i++) {
+		if (has_key(result, from->keys.v[i]) || result->errs.n >= API_ERRORS_MAX) {
+			free(from->errs.v[i].field);
+			free(from->errs.v[i].body);
+			free(from->keys.v[i]);
+			continue;
+		}
+		vec_push(&result->errs, from->errs.v[i]);
+		vec_push(&result->keys, from->keys.v[i]);
+	}
+	result->matches += from->matches;
+	vec_done(&from->errs);
+	vec_done(&from->keys);
+	from->matches = 0;
+}
+
+static void add_error(struct schema_result *result, enum api_fielderr_type type, const char *field,
+		      const char *value, const char *detail, const char *key)
+{
+	if (has_key(result, key) || result->errs.n >= API_ERRORS_MAX)
+		return;
+	api_errors_add(&result->errs, type, field, value, detail);
+	vec_push(&result->keys, xstrdup(key));
+}
+
+void schema_fail(struct schema_result *result, const struct schema_walk *walk,
+		 enum api_fielderr_type type, const char *value, const char *fmt, ...)
+{
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT, field = STRBUF_INIT;
+	bool whole = type == API_FIELD_INVALID || type == API_FIELD_TYPE;
+	va_list ap;
+	strbuf_addf(&text, "%s in body ", walk->path.s);
+	size_t n = text.n;
+	va_start(ap, fmt);
+	strbuf_vaddf(&text, fmt, ap);
+	va_end(ap);
+	strbuf_adds(&field, walk->under);
+	if (walk->path.n != 0)
+		schema_path_child(&field, walk->path.s);
+	add_error(result, type, field.s, value, whole ? text.s : text.s + n, text.s);
+}
+
+void schema_fail_whole(struct schema_result *result, const struct schema_walk *walk,
+		       const char *fmt, ...)
+{
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	va_list ap;
+	va_start(ap, fmt);
+	strbuf_vaddf(&text, fmt, ap);
+	va_end(ap);
+	add_error(result, API_FIELD_INVALID, walk->under, "\"\"", text.s, text.s);
+}
