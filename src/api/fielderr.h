@@ -19,7 +19,7 @@ enum { API_ERRORS_MAX = 1000 };
 
 enum api_fielderr_type {
 	API_FIELD_INVALID,
-	API_FIELD_TYPE, /* reads "Invalid value", but keeps rules from being looked at */
+	API_FIELD_TYPE, /* reads "Invalid value", but prevents the evaluation of rules */
 	API_FIELD_REQUIRED,
 	API_FIELD_UNSUPPORTED,
 	API_FIELD_TOO_LONG,

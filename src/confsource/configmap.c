@@ -1,5 +1,5 @@
-/* The watch of one ConfigMap, and its copy. The reflector's thread leaves the newest state under
- * the lock and rings the descriptor; whoever loads takes it from there. */
+/* Watches the ConfigMap that holds the Corefile, and keeps a copy of it on disk. The reflector's thread
+ * stores the newest state under the lock and makes the descriptor readable; configmap_load reads it. */
 #include "confsource/configmap_priv.h"
 
 #include <errno.h>

@@ -29,16 +29,16 @@ MUST_CHECK int configmap_new(const struct configmap_conf *conf, struct configmap
 void configmap_free(struct configmap *configmap);	       /* NULL is fine */
 const char *configmap_name(const struct configmap *configmap); /* "configmap:NAMESPACE/NAME/KEY" */
 
-/* The text as the API has it now. The first call starts the watch and waits for the object; with a
- * copy at hand it gives up at the first trouble. Errors have a sentence in `why`. */
+/* The Corefile as the API server has it now. The first call starts the watch and waits for the object;
+ * where a copy exists, it gives up at the first failure. Errors have a sentence in `why`. */
 MUST_CHECK int configmap_load(struct configmap *configmap, struct strbuf *out, char *why,
 			      size_t why_n);
 /* The copy. */
 MUST_CHECK int configmap_last_good(struct configmap *configmap, struct strbuf *out, char *why,
 				   size_t why_n);
-/* What was loaded last serves: it becomes the copy. */
+/* The Corefile that was loaded last is in use: it becomes the copy. */
 void configmap_accepted(struct configmap *configmap);
 
-/* Readable after a change; configmap_changed takes that off. */
+/* Readable after a change, until configmap_changed is called. */
 int configmap_fd(const struct configmap *configmap);
 bool configmap_changed(struct configmap *configmap);

@@ -27,9 +27,9 @@ struct confsource_opts {
 };
 MUST_CHECK int confsource_open(const struct confsource_opts *opts, struct confsource **ret,
 			       char *err, size_t err_n);
-/* Does it tell of changes, and keep a copy? The functions below it are for such ones only. */
+/* Does it report changes and keep a copy? The functions below are only for such sources. */
 bool confsource_is_watched(const struct confsource *confsource);
-/* Readable after a change; confsource_changed takes that off. */
+/* Readable after a change, until confsource_changed is called. */
 int confsource_fd(const struct confsource *confsource);
 bool confsource_changed(struct confsource *confsource);
 /* What was loaded last serves. */

@@ -53,8 +53,8 @@ static bool first_of_version(const struct managed_entries *entries, size_t index
 	return true;
 }
 
-/* Without what the applier said last time and says no more, unless somebody else owns it. Takes
- * `merged`. */
+/* Removes the fields that the applier applied last time and leaves out now, unless others own them.
+ * Takes ownership of `merged`. */
 static json_t *prune_removed(const struct managed_write *write,
 			     const struct managed_entries *entries, json_t *merged,
 			     struct fieldset *last)
@@ -80,7 +80,7 @@ static json_t *prune_removed(const struct managed_write *write,
 	return pruned;
 }
 
-/* The applier's entry becomes what it says; what it said before is handed out. */
+/* Sets the applier's entry to the fields of `config`; *ret_last is its set before. */
 static struct managed_entry *update_own_entry(const struct managed_write *write,
 					      struct managed_entries *entries, const json_t *config,
 					      struct fieldset **ret_last)
@@ -127,8 +127,7 @@ static json_t *apply_entries(const struct managed_write *write, struct managed_e
 	return to;
 }
 
-/* What kubectl set itself when it still applied on its side is no conflict. True: nothing is left
- * of the conflicts. */
+/* Fields that kubectl set itself by client-side apply are no conflicts. True: no conflicts are left. */
 static bool allow_own_kubectl(const struct managed_write *write, struct managed_losses *conflicts)
 {
 	if (strcmp(write->request->manager, "kubectl") != 0)
@@ -168,7 +167,7 @@ static void report_conflicts(const struct managed_entries *entries,
 	free(who);
 }
 
-/* Applies to the entries and gives the object, without managedFields. */
+/* Applies to the entries and returns the object, without managedFields. */
 static int apply_checked(struct managed_write *write, struct managed_entries *entries,
 			 const json_t *config, bool force, json_t **ret,
 			 struct api_conflicts *conflicts)

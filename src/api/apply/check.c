@@ -74,7 +74,7 @@ static void check_scalar(struct checker *checker, enum managed_scalar want, cons
 
 static void check_value(struct checker *c, struct managed_type t, const json_t *v);
 
-/* False: what follows in the list cannot be looked at. */
+/* False: the rest of the list cannot be checked. */
 static bool item_element(struct checker *checker, const struct managed_atom *atom,
 			 const json_t *item, size_t at, struct fieldset_el **ret)
 {

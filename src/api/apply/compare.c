@@ -60,7 +60,7 @@ struct comparison {
 	struct managed_change *change;
 };
 
-/* Two values at the path, at most one of them NULL. `leaf`: nothing below is looked at. */
+/* Two values at the path, at most one of them NULL. `leaf`: nothing below is compared. */
 struct pair {
 	const json_t *from, *to;
 	bool leaf;

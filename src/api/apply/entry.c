@@ -1,6 +1,7 @@
 /* Entries of managedFields: reading, writing, finding, and merging them when there are too many. */
 #include "api/apply/entry_priv.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,7 +47,7 @@ void managed_entries_copy(struct managed_entries *to, const struct managed_entri
 }
 
 /* An applier is the same one in whatever version it writes. The order of such texts is that in
- * which conflicts are told. */
+ * which conflicts are reported. */
 static char *make_id(const struct managed_entry *entry)
 {
 	CLEANUP(strbuf_done) struct strbuf b = STRBUF_INIT;
@@ -99,6 +100,7 @@ struct managed_entry *managed_entries_add(struct managed_entries *entries,
 
 void managed_entries_del(struct managed_entries *entries, size_t index)
 {
+	assert(index < entries->n);
 	entry_done(&entries->v[index]);
 	memmove(&entries->v[index], &entries->v[index + 1],
 		(entries->n - index - 1) * sizeof(*entries->v));

@@ -1,6 +1,7 @@
 /* Sets of fields: a sorted tree, and the operations on two of them as merges of sorted lists. */
 #include "api/fields/fieldset.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,12 +17,14 @@ struct fieldset *fieldset_new(void)
 
 struct fieldset *fieldset_ref(struct fieldset *fieldset)
 {
+	assert(fieldset->refs != 0);
 	fieldset->refs++;
 	return fieldset;
 }
 
 void fieldset_unref(struct fieldset *fieldset)
 {
+	assert(fieldset == NULL || fieldset->refs != 0);
 	if (fieldset == NULL || --fieldset->refs > 0)
 		return;
 	for (size_t i = 0; i < fieldset->n; i++) {
@@ -138,7 +141,7 @@ bool fieldset_equal(const struct fieldset *left, const struct fieldset *right)
 	return true;
 }
 
-/* Appends a node unless there is nothing in it; takes `sub`. */
+/* Appends a node unless it is empty; takes ownership of `sub`. */
 static void keep_node(struct fieldset *fieldset, struct fieldset_el *element, bool member,
 		      struct fieldset *sub)
 {

@@ -169,7 +169,7 @@ static struct ranked *sorted_part(const json_t *list, const struct places *in, b
 	return v;
 }
 
-/* Items of the patch in its order, and the object's own put between them where its order tells. */
+/* Items of the patch in its order, with the object's own items between them by their order. */
 static json_t *in_order(const json_t *merged, const json_t *patch_order, const json_t *live_order,
 			const char *key)
 {

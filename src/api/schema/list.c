@@ -25,7 +25,7 @@ static void report_duplicate(struct lists *lists, size_t index, const json_t *va
 	schema_path_cut(&lists->path, at);
 }
 
-/* What an item is told apart by: itself in a set, its keys in a map. A new reference. */
+/* What identifies an item: itself in a set, its keys in a map. A new reference. */
 static json_t *identity_of(const struct schema_node *node, const json_t *item)
 {
 	if (node->list == SCHEMA_LIST_SET)

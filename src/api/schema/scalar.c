@@ -36,7 +36,7 @@ static enum schema_type type_of(const json_t *value)
 	return SCHEMA_ANY;
 }
 
-/* Whole, or as near to it as the library takes for whole, and exact in a double. */
+/* An integer, or as near to one as the library accepts for an integer, and exact in a double. */
 static bool is_whole(double number)
 {
 	double near = round(number);
@@ -226,7 +226,8 @@ static void check_bound(const struct schema_node *node, const struct schema_walk
 	if (!b->set)
 		return;
 	struct number as = *number;
-	if (!check_range(node, walk, b->value, upper ? "Maximum boundary" : "Minimum boundary", result))
+	if (!check_range(node, walk, b->value, upper ? "Maximum boundary" : "Minimum boundary",
+			 result))
 		as.whole = false;
 	int side = compare_numbers(&as, b->value) * (upper ? 1 : -1);
 	if (side < 0 || (side == 0 && !exclusive))

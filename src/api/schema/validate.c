@@ -187,7 +187,7 @@ static void check_member(const struct schema_node *node, struct schema_walk *wal
 {
 	size_t at = walk->path.n;
 	const json_t *was = json_object_get(old, key);
-	/* Both are of one version by now, so what they were written in cannot be told. */
+	/* Both are of one version by now, so their original versions are not known. */
 	if (at == 0 && (strcmp(key, "apiVersion") == 0 || strcmp(key, "kind") == 0))
 		was = NULL;
 	schema_path_child(&walk->path, key);

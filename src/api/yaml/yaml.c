@@ -150,7 +150,7 @@ static size_t count_nodes(const json_t *value)
 	return n;
 }
 
-/* What `<<` brings: a mapping, or a list of them, the first that says a key wins. */
+/* Merges what `<<` names: a mapping, or a list of mappings, of which the first with a key wins. */
 static int take_merge(struct builder *builder, struct frame *frame, const yaml_event_t *event,
 		      json_t *value)
 {

@@ -1,6 +1,7 @@
 /* The client: the address of the API server, and requests with their retries. */
 #include "kube/client/client.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +21,9 @@ enum { DEFAULT_TIMEOUT_S = 60 };
 /* host[:port] of the URL, what stands behind in *rest. */
 static struct slice parse_authority(const char *url, struct slice *rest)
 {
-	const char *p = strstr(url, "://") + 3;
+	const char *scheme_end = strstr(url, "://");
+	assert(scheme_end != NULL); /* every configuration has a scheme */
+	const char *p = scheme_end + 3;
 	size_t n = strcspn(p, "/");
 	*rest = slice_of(p + n);
 	return (struct slice){ p, n };
@@ -153,8 +156,10 @@ static int try_once(struct kube_conn *conn, struct kube_exchange *exchange, bool
 	if (r < 0)
 		return r;
 	*asked_ns = clock_mono_ns();
-	if (exchange->got_bytes)
+	if (exchange->got_bytes) {
+		assert(exchange->restart != NULL);
 		exchange->restart(exchange->ctx);
+	}
 	exchange->token = strbuf_slice(&token);
 	r = kube_conn_exchange(conn, exchange);
 	exchange->token = (struct slice){ 0 };

@@ -1,6 +1,7 @@
 /* A connection: one libcurl handle, driven so that another thread can end the wait at once. */
 #include "kube/client/conn.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -115,6 +116,7 @@ static size_t on_data(char *pos, size_t size, size_t count, void *ctx)
 	int code = code_of(x);
 	count *= size;
 	if (code < 200 || code > 299) {
+		assert(x->error_body.n <= KUBE_ERROR_MAX_BYTES);
 		size_t room = KUBE_ERROR_MAX_BYTES - x->error_body.n;
 		strbuf_add(&x->error_body, pos, MIN(count, room));
 	} else {
@@ -128,6 +130,7 @@ static size_t on_data(char *pos, size_t size, size_t count, void *ctx)
 static size_t on_body(char *pos, size_t size, size_t count, void *ctx)
 {
 	struct kube_exchange *x = ctx;
+	assert(x->body_at <= x->body.n);
 	size_t k = MIN(size * count, x->body.n - x->body_at);
 	memcpy(pos, x->body.p + x->body_at, k);
 	x->body_at += k;
@@ -154,7 +157,7 @@ static void set_tls(struct kube_conn *conn)
 	bool verify = !conn->client->config->insecure;
 	SET(SSL_VERIFYPEER, (long)verify);
 	SET(SSL_VERIFYHOST, verify ? 2L : 0L);
-	/* Spec 6.1: unless told otherwise each handle loads the system's whole bundle, 4 MB. */
+	/* Spec 6.1: by default each handle loads the system's whole bundle, 4 MB. */
 	if (!t->system_ca) {
 		SET(CAINFO, t->ca_path);
 		SET(CAPATH, NULL);
@@ -237,7 +240,7 @@ static void drop_headers(struct kube_conn *conn, struct curl_slist *slist)
 	conn->lib->slist_free_all(slist);
 }
 
-/* Takes the newest TLS material; a change means a new connection. */
+/* Switches to the newest certificates; a change means a new connection. */
 static int refresh_tls(struct kube_conn *conn, struct kube_exchange *exchange, bool *ret_changed)
 {
 	struct kube_tls *t = NULL;
@@ -317,7 +320,7 @@ int kube_conn_sleep(struct kube_conn *conn, uint64_t ns)
 	}
 }
 
-/* ---- what came of it ---- */
+/* ---- results ---- */
 
 static const struct {
 	CURLcode code;
@@ -389,6 +392,7 @@ static int classify_result(struct kube_conn *conn, struct kube_exchange *exchang
 
 static void reset_exchange(struct kube_conn *conn, struct kube_exchange *exchange)
 {
+	assert(exchange->method != NULL && exchange->path != NULL && exchange->data != NULL);
 	exchange->conn = conn;
 	exchange->code = 0;
 	exchange->got_bytes = exchange->has_retry_after = exchange->reset = false;

@@ -2,6 +2,7 @@
  * certificates for TLS. */
 #include "kube/client/credential_priv.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,6 +68,7 @@ static int run_unlocked(struct kube_config *config, const _Atomic bool *stop,
 			 config->exec.command, err_str(r));
 		return r;
 	}
+	assert(config->exec_wake < 0); /* one plugin at a time */
 	config->exec_wake = wake;
 	pthread_mutex_unlock(&config->lock);
 	int r = kube_exec_run(config, stop, wake, got, err, err_n);
@@ -150,7 +152,11 @@ int kube_config_token(struct kube_config *config, const struct kube_token_ask *a
 
 void kube_tls_unref(struct kube_tls *tls)
 {
-	if (tls == NULL || atomic_fetch_sub(&tls->refs, 1) != 1)
+	if (tls == NULL)
+		return;
+	unsigned before = atomic_fetch_sub(&tls->refs, 1);
+	assert(before != 0);
+	if (before != 1)
 		return;
 	for (size_t i = 0; i < ARRAY_LEN(tls->fd); i++)
 		if (tls->fd[i] >= 0)
@@ -173,7 +179,7 @@ static struct kube_tls *tls_new(void)
 	return t;
 }
 
-/* The GnuTLS build of libcurl takes no certificates as bytes (7.88 refuses CAINFO_BLOB), only as
+/* The GnuTLS build of libcurl accepts no certificates as bytes (7.88 refuses CAINFO_BLOB), only as
  * files: so as files in memory, and nothing touches a disk. */
 static int make_file(const struct kube_secret *secret, int *fd, char **path)
 {

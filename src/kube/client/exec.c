@@ -34,7 +34,7 @@ void kube_exec_cred_done(struct kube_exec_cred *cred)
 	*cred = (struct kube_exec_cred){ 0 };
 }
 
-/* ---- what it is told ---- */
+/* ---- its environment and arguments ---- */
 
 static json_t *cluster_info(const struct kube_config *config)
 {
@@ -162,7 +162,7 @@ static int start_child(const struct kube_config *config, struct child *ret)
 
 /* ---- reading it ---- */
 
-/* Takes what is there: 1 more may come, 0 its end. What is beyond `max` is dropped. */
+/* Reads once: 1 when more may follow, 0 at the end. What is beyond `max` is dropped. */
 static int drain_pipe(int fd, struct strbuf *to, size_t max)
 {
 	char buf[4096];
@@ -174,7 +174,7 @@ static int drain_pipe(int fd, struct strbuf *to, size_t max)
 	return n > 0;
 }
 
-/* Who may not want it any more. */
+/* How the caller ends the wait. */
 struct stopper {
 	const _Atomic bool *stop; /* or NULL */
 	int wake;
@@ -296,7 +296,7 @@ int kube_exec_run(const struct kube_config *config, const _Atomic bool *stop, in
 	return r;
 }
 
-/* ---- what it says ---- */
+/* ---- its output ---- */
 
 static int take_status(const json_t *status, struct kube_exec_cred *cred, const char **why)
 {

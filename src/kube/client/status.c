@@ -38,7 +38,7 @@ static int err_of(int code, const char *reason)
 		if (code >= codes[i].first && code <= codes[i].last &&
 		    (codes[i].reason == NULL || strcmp(codes[i].reason, reason) == 0))
 			return codes[i].err;
-	return ERR_PARSE; /* no code of HTTP that an API server gives */
+	return ERR_PARSE; /* not an HTTP status of an API server */
 }
 
 void kube_status_done(struct kube_status *status)

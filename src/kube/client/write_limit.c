@@ -2,6 +2,8 @@
  * write moves it on; a burst may run ahead of it by the tolerance. */
 #include "kube/client/write_limit.h"
 
+#include <assert.h>
+
 #include "base/clock.h"
 #include "base/compiler.h"
 
@@ -22,6 +24,7 @@ void kube_write_limit_set(struct kube_write_limit *limit, unsigned per_s, unsign
 	limit->tolerance_ns = burst > 1 ? (burst - 1) * limit->interval_ns : 0;
 	limit->reserve_ns = burst / 4 * limit->interval_ns;
 	limit->next_ns = 0;
+	assert(limit->reserve_ns <= limit->tolerance_ns);
 }
 
 uint64_t kube_write_limit_take(struct kube_write_limit *limit, bool patient, uint64_t now_ns)

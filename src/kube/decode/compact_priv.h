@@ -1,5 +1,5 @@
-/* What the decoders have in common: they collect texts and offsets while they read, and build
- * the object when all was well. */
+/* The part that the decoders of compact objects share: they collect texts and offsets while they read,
+ * and build the object at the end. */
 #pragma once
 
 #include "base/strbuf.h"
@@ -52,7 +52,7 @@ void compact_begin(struct compact *compact);
 /* The rows of all kinds. */
 MUST_CHECK int compact_value(struct compact *compact, int id, enum kube_json_type type,
 			     struct slice text);
-/* Reads an object with `fn`, and looks whether it is whole: ERR_PARSE when it has no name. */
+/* Reads an object with `fn`. ERR_PARSE when it has no name. */
 MUST_CHECK int compact_read(const struct compact *compact, struct slice json, kube_filter_fn fn,
 			    void *ctx);
 

@@ -13,24 +13,25 @@
 /* Both mark a byte by its high bit; those above the first one may be marked wrongly, by its borrow.
  *
  * A quote or a backslash. */
-static ALWAYS_INLINE uint64_t scan_ends(uint64_t w)
+static ALWAYS_INLINE uint64_t scan_ends(uint64_t word)
 {
-	uint64_t quote = w ^ SCAN_EACH('"'), backslash = w ^ SCAN_EACH('\\');
+	uint64_t quote = word ^ SCAN_EACH('"'), backslash = word ^ SCAN_EACH('\\');
 	return (((quote - SCAN_EACH(1)) & ~quote) | ((backslash - SCAN_EACH(1)) & ~backslash)) &
 	       SCAN_EACH(0x80);
 }
 
 /* Also a control character or a part of a character beyond ASCII. */
-static ALWAYS_INLINE uint64_t scan_odd(uint64_t w)
+static ALWAYS_INLINE uint64_t scan_odd(uint64_t word)
 {
-	uint64_t quote = w ^ SCAN_EACH('"'), backslash = w ^ SCAN_EACH('\\');
-	return (w | (w - SCAN_EACH(0x20)) | (quote - SCAN_EACH(1)) | (backslash - SCAN_EACH(1))) &
+	uint64_t quote = word ^ SCAN_EACH('"'), backslash = word ^ SCAN_EACH('\\');
+	return (word | (word - SCAN_EACH(0x20)) | (quote - SCAN_EACH(1)) |
+		(backslash - SCAN_EACH(1))) &
 	       SCAN_EACH(0x80);
 }
 
-/* The first byte from p on that `marks` marks; `end` when there is none. */
+/* The first byte from `pos` on that `marks` marks; `end` when there is none. */
 static ALWAYS_INLINE const char *scan_to(const char *pos, const char *end,
-					 uint64_t (*marks)(uint64_t w))
+					 uint64_t (*marks)(uint64_t word))
 {
 	uint64_t w;
 	for (; end - pos >= 8; pos += 8) {

@@ -1,6 +1,7 @@
 /* Builds Event objects, and sends them on a thread. */
 #include "kube/events/events.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -36,7 +37,7 @@ struct events {
 
 /* ---- the object ---- */
 
-/* Not longer than the server takes, and no half character at the end. */
+/* Cuts the text to the server's limit, at the end of a character. */
 static json_t *cut_text(const char *text, size_t max)
 {
 	size_t n = strlen(text);
@@ -125,6 +126,7 @@ static void send_one(struct events *events, struct series_item *it, enum series_
 	kube_status_done(&st);
 	json_decref(body);
 	pthread_mutex_lock(&events->lock);
+	assert(!events->ended);
 	series_result(events->series, it, act, r, clock_mono_ns());
 }
 

@@ -108,6 +108,7 @@ static bool take_token(struct series *series, const json_t *body, uint64_t now_n
 	if (b->tokens < 1)
 		return false;
 	b->tokens -= 1;
+	assert(b->tokens >= 0 && b->tokens < SERIES_BURST);
 	return true;
 }
 
@@ -152,7 +153,7 @@ static uint64_t due_ns_of(const struct series_item *it)
 	return MAX(want, it->due_ns);
 }
 
-/* Room for another: one that is told goes first. */
+/* Makes room for another series: removes one whose count was sent. */
 static bool make_room(struct series *series)
 {
 	const struct map_entry *e;

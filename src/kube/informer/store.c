@@ -81,7 +81,7 @@ static void table_del(struct table *table, uint32_t hash, uint32_t at)
 	assert(table->n != 0);
 	table->entries[i].at = 0;
 	table->n--;
-	/* Late, and not when small: an update takes an object's keys out before it puts them in. */
+	/* Late, and not when small: an update removes an object's keys before it adds them again. */
 	if (table->cap > 4096 && table->n * 8 < table->cap)
 		resize_table(table, table->cap / 2);
 }

@@ -171,6 +171,7 @@ static uint64_t bucket_delay(struct workqueue *workqueue, uint64_t now)
 	workqueue->tokens = MIN(workqueue->tokens, (double)workqueue->conf.retry_burst);
 	workqueue->filled_ns = now;
 	workqueue->tokens -= 1;
+	assert(workqueue->tokens < workqueue->conf.retry_burst);
 	return workqueue->tokens >= 0 ? 0 : (uint64_t)(-workqueue->tokens / per_ns);
 }
 

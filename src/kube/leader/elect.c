@@ -181,7 +181,7 @@ static void result_of_get(struct elect *elect, const json_t *answer, uint64_t no
 		return;
 	}
 	elect->take = is_free(elect, now_ns);
-	/* To look just when it expires keeps a take-over short: the retry period alone could add
+	/* A request just when it expires keeps a take-over short: the retry period alone could add
 	 * itself to the lease's. */
 	uint64_t later = now_ns + retry_delay_ns(elect);
 	elect->due_ns = elect->take ? now_ns : MIN(later, expiry_ns(elect));
