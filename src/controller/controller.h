@@ -1,5 +1,5 @@
-/* What a controller is. It watches kinds; a change of an object puts keys into its queue; workers
- * take them and call reconcile, which makes the cluster as it should be for that key, whatever
+/* The interface of controllers. A controller watches kinds; a change of an object puts keys into its
+ * queue; workers call reconcile for each key, which makes the cluster as it should be, whatever
  * happened before. The manager (controller/manager.h) does the rest: copies of the watched objects,
  * queue, election, Events, health, metrics, stop. docs/controllers.md has a walk through one.
  *
@@ -31,23 +31,24 @@ enum { CONTROLLER_WATCHES_MAX = 24, CONTROLLER_WORKERS_MAX = 16 };
 /* `fairlead up`: the DNS server of this process, instead of others that read a ConfigMap. */
 struct controller_machine {
 	uint16_t port;
-	const char *bind, *kubeconfig; /* where it listens, and whence it learns of Services */
-	bool no_resolvers;	       /* nobody in /etc/resolv.conf to forward to */
-	/* What it is to run from now on; NULL: what it began with. Any thread. */
+	const char *bind,
+		*kubeconfig; /* where it listens, and the API that it reads Services from */
+	bool no_resolvers;   /* /etc/resolv.conf has no server to forward to */
+	/* Sets the Corefile that it should run; NULL: the one that it started with. Any thread. */
 	void (*publish)(void *ctx, const char *corefile);
 	void *ctx;
 };
 
-/* What the command line says to controllers; members may be NULL. */
+/* Flags of the command line for controllers; members may be NULL. */
 struct controller_options {
 	const struct controller_machine *machine; /* NULL: a cluster */
-	const char *platform;		/* "kubernetes", "openshift", ...; NULL, "auto": look */
+	const char *platform;		/* "kubernetes", "openshift", ...; NULL, "auto": detect */
 	const char *feature_gates;	/* "NAME=true|false,..." */
 	const char *dns_cluster_domain; /* lower case, no final dot; NULL: that of the Corefile */
-	/* The cluster's DNS servers; none: its pods are looked for. */
+	/* The cluster's DNS servers; none: its pods. */
 	const union net_addr *dns_instances;
 	size_t n_dns_instances;
-	bool dns_by_proxy;	  /* they are asked through the API server, not over DNS */
+	bool dns_by_proxy;	  /* they are polled through the API server, not over DNS */
 	uint64_t dns_reload_ns;	  /* they load a new configuration within this time; 0: default */
 	uint64_t dns_settle_ns;	  /* conditions that got well stay so for this time; 0: default */
 	const char *dns_operands; /* "true", "false"; NULL, "auto": where the platform has it so */
@@ -58,7 +59,7 @@ struct controller_options {
 /* Puts a key into the queue. */
 typedef void (*controller_emit)(void *arg, const char *key);
 
-/* What a controller works with. Each worker has its own. */
+/* The context of reconcile. Each worker has its own. */
 struct controller_ctx {
 	const char *ns;				  /* of the program itself */
 	const struct controller_options *options; /* NULL in tests: none given */
@@ -67,10 +68,10 @@ struct controller_ctx {
 	struct events *events; /* may be NULL in tests */
 	struct lease *lease;   /* for calls that no resourceVersion guards; NULL: no election */
 	void *state;	       /* what `start` made */
-	controller_emit emit;  /* for keys that another key's reconcile wants looked at */
+	controller_emit emit;  /* queues another key */
 	void *emit_arg;
 	/* Set by reconcile: */
-	uint64_t again_ns; /* all went well, but look again after this time; 0: no need to */
+	uint64_t again_ns; /* success, but reconcile again after this time; 0: no need to */
 	char err[512];	   /* why it failed, for the log */
 };
 
@@ -81,8 +82,8 @@ struct controller_watch {
 	const char *labels, *fields;
 	bool optional; /* the server may lack the kind, or keep it from us: no objects then */
 	const char *const *paths; /* what to keep of an object, ended by NULL; NULL: all of it */
-	/* Which keys want another look since `o` was added, changed (also called with what it was)
-	 * or deleted; NULL: its own. On the watch's thread: must not wait. */
+	/* Emits the keys to reconcile because `o` was added, changed (also called with the old
+	 * object) or deleted; NULL: its own. On the watch's thread: must not wait. */
 	void (*keys)(const struct controller_ctx *c, const json_t *o, controller_emit emit,
 		     void *arg);
 };
@@ -93,7 +94,7 @@ struct controller {
 	const struct controller_watch *watch;
 	size_t n_watch;
 	unsigned workers; /* 0: two */
-	/* 0, or a negative code with ctx->err: the key comes back, later and later. Must end soon
+	/* 0, or a negative code with ctx->err: the key is retried, with growing delays. Must end soon
 	 * after its connection was cancelled (-ECANCELED). */
 	int (*reconcile)(struct controller_ctx *c, const char *key);
 	/* State of its own, before anything runs and after all has ended; may be NULL. */

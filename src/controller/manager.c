@@ -1,4 +1,5 @@
-/* The manager: units, their health, one HTTP server. */
+/* The manager starts a unit for each controller and one HTTP server for their health and metrics, and
+ * ends all of them in order. */
 #include "controller/manager.h"
 
 #include <pthread.h>
@@ -17,7 +18,7 @@
 #include "kube/leader/lease.h"
 #include "kube/informer/reflector_plan.h"
 
-enum { NOT_READY = 503, TROUBLE_S = 10 /* between two log lines about web hooks */ };
+enum { NOT_READY = 503, HOOK_LOG_S = 10 /* between two log lines about web hooks */ };
 
 struct manager {
 	struct unit **units;
@@ -167,7 +168,7 @@ static int end_units(struct manager *manager)
 
 static int end_manager(struct manager *manager)
 {
-	http_server_stop(manager->http); /* it asks units */
+	http_server_stop(manager->http); /* its handlers use units */
 	metrics_off_collect(collect_metrics, manager);
 	hookserver_stop(manager->webhooks);
 	int r = end_units(manager);
@@ -210,15 +211,15 @@ int manager_start(const struct manager_conf *conf, struct manager **ret, char *e
 	pthread_mutex_init(&m->lock, NULL);
 	pthread_cond_init(&m->cond, NULL);
 	m->identity = lease_make_identity();
-	m->hook_limit.interval_ns = TROUBLE_S * NS_PER_S;
+	m->hook_limit.interval_ns = HOOK_LOG_S * NS_PER_S;
 	int r = start_units(m, conf, err, err_n);
 	metrics_on_collect(collect_metrics, m);
 	if (r >= 0 && conf->webhooks != NULL)
 		r = start_webhooks(m, conf, err, err_n);
-	if (r >= 0 && conf->listen != NULL) /* it asks all of them */
+	if (r >= 0 && conf->listen != NULL) /* its handlers use all of them */
 		r = start_http(m, conf->listen, err, err_n);
 	if (r < 0) {
-		IGNORE(end_manager(m)); /* the first reason counts */
+		IGNORE(end_manager(m)); /* the first error counts */
 		return r;
 	}
 	*ret = m;

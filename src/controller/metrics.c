@@ -1,4 +1,4 @@
-/* Counters and gauges of a controller. */
+/* The metrics of each controller: reconciles, their duration, its queue, whether it leads. */
 #include <stddef.h>
 
 #include "base/clock.h"

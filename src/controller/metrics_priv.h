@@ -1,4 +1,4 @@
-/* Inside of the manager: what is counted. */
+/* The metrics of a controller; for the manager. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,6 +11,6 @@ struct controller_metrics *controller_metrics_new(const char *controller);
 void controller_metrics_free(struct controller_metrics *metrics);
 void controller_metrics_reconciled(struct controller_metrics *metrics, int ret, bool again,
 				   uint64_t took_ns);
-/* The gauges, from what is so now. */
+/* Sets the gauges from the present state. */
 void controller_metrics_set(struct controller_metrics *metrics, struct workqueue *workqueue,
 			    bool leading);

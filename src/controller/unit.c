@@ -1,4 +1,6 @@
-/* One controller's life. */
+/* One controller's life: fills the copies of what it watches, waits to lead, runs workers that
+ * reconcile keys, and stops them before the lease is released. */
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -24,7 +26,7 @@
 
 enum {
 	WORKERS = 2,
-	SYNC_LOOK_MS = 200,
+	SYNC_CHECK_MS = 200,
 	STOP_GRACE_S = 5, /* for reconciles under way */
 	STUCK_S = 600,	  /* a reconcile that takes so long never ends */
 	TROUBLE_S = 10,	  /* between two log lines about a watch */
@@ -56,7 +58,7 @@ struct unit {
 	struct workqueue *queue;
 	struct watching watching[CONTROLLER_WATCHES_MAX];
 	struct kube_store *stores[CONTROLLER_WATCHES_MAX];
-	struct controller_ctx view; /* what `keys` and hooks see */
+	struct controller_ctx view; /* for `keys` and hooks */
 	struct events *events;
 	struct lease *lease;
 	struct worker workers[CONTROLLER_WORKERS_MAX];
@@ -70,7 +72,7 @@ struct unit {
 	struct log_limit trouble_limit, lease_limit;
 };
 
-/* ---- what changes, as keys ---- */
+/* ---- changes become keys ---- */
 
 static void emit_key(void *arg, const char *key)
 {
@@ -105,7 +107,7 @@ static void on_deleted(void *ctx, struct kube_obj *last)
 	queue_keys(ctx, last);
 }
 
-/* What to do about a kind that is not there. */
+/* What to do about a missing kind. */
 static const char *advice_of(const struct watching *watch)
 {
 	return kube_informer_absent(watch->informer)
@@ -162,7 +164,7 @@ static int start_watch(struct unit *unit, size_t index, char *err, size_t err_n)
 	return 0;
 }
 
-/* Handlers of one kind may look at another's store: all are made before any is started. */
+/* Handlers of one kind may read another's store: all are created before any is started. */
 static int start_watches(struct unit *unit, char *err, size_t err_n)
 {
 	int r = 0;
@@ -173,7 +175,7 @@ static int start_watches(struct unit *unit, char *err, size_t err_n)
 	return r;
 }
 
-/* Is there anything to wait for before work can begin? */
+/* Is the copy complete, as far as it can be? */
 static bool is_filled(const struct watching *watch)
 {
 	return kube_informer_synced(watch->informer) ||
@@ -197,7 +199,7 @@ static bool wait_synced(struct unit *unit)
 {
 	for (size_t i = 0; i < unit->controller->n_watch; i++) {
 		while (!unit->stopping && !is_filled(&unit->watching[i]) &&
-		       !kube_informer_wait(unit->watching[i].informer, SYNC_LOOK_MS * NS_PER_MS)) {
+		       !kube_informer_wait(unit->watching[i].informer, SYNC_CHECK_MS * NS_PER_MS)) {
 		}
 	}
 	return !unit->stopping;
@@ -232,6 +234,7 @@ static void *run_worker(void *arg)
 	while (workqueue_get(w->unit->queue, &key))
 		reconcile_one(w, &key);
 	pthread_mutex_lock(&w->unit->lock);
+	assert(w->unit->running != 0);
 	w->unit->running--;
 	pthread_cond_broadcast(&w->unit->cond);
 	pthread_mutex_unlock(&w->unit->lock);
@@ -269,7 +272,7 @@ static void cancel_workers(struct unit *unit)
 		kube_conn_cancel(unit->workers[i].ctx.conn);
 }
 
-/* True when all have ended in time, by the clock that nobody sets. */
+/* True when all ended before that time of the monotonic clock. */
 static bool wait_workers(struct unit *unit, uint64_t until_ns)
 {
 	struct timespec ts = { .tv_sec = (time_t)(until_ns / NS_PER_S),
@@ -283,7 +286,7 @@ static bool wait_workers(struct unit *unit, uint64_t until_ns)
 	return ended;
 }
 
-/* Reconciles under way may end by themselves, unless there is no right any more to what they do. */
+/* Reconciles under way may finish, unless the lease was lost. */
 static void stop_workers(struct unit *unit, bool at_once)
 {
 	workqueue_close(unit->queue);
@@ -293,6 +296,7 @@ static void stop_workers(struct unit *unit, bool at_once)
 		pthread_join(unit->workers[i].thread, NULL);
 		kube_conn_free(unit->workers[i].ctx.conn);
 	}
+	assert(unit->running == 0);
 	unit->n_workers = 0;
 }
 
@@ -312,8 +316,7 @@ bool unit_is_alive(struct unit *unit, struct strbuf *why)
 
 /* ---- its life ---- */
 
-/* Waits until it is no longer ours to work: false when the lease was lost, true when told to stop.
- */
+/* Waits for the end: false when the lease was lost, true after unit_stop(). */
 static bool wait_end(struct unit *unit)
 {
 	bool held = true;
@@ -326,12 +329,13 @@ static bool wait_end(struct unit *unit)
 	return held || unit->stopping;
 }
 
-/* Works until there is a reason to stop; negative when it could not, or had to. */
+/* Runs workers until unit_stop(); negative when they could not start or the lease was lost. */
 static int lead_until_stopped(struct unit *unit, char *err, size_t err_n)
 {
 	unit->leading = true;
 	log_info(unit->area, "leading as %s",
 		 unit->lease != NULL ? lease_identity(unit->lease) : "told");
+	assert(unit->n_workers == 0);
 	int r = start_workers(unit, err, err_n);
 	if (r == 0 && !wait_end(unit)) {
 		snprintf(err, err_n, "the lease '%s%s' was lost", LEASE_PREFIX,
@@ -343,7 +347,7 @@ static int lead_until_stopped(struct unit *unit, char *err, size_t err_n)
 	return r;
 }
 
-/* Refused, or not answered: who waits for ever must be told why. */
+/* A lease that cannot be got: logged, because the unit waits for it without end. */
 static void on_lease_trouble(void *ctx, const char *text)
 {
 	struct unit *u = ctx;

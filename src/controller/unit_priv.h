@@ -1,6 +1,5 @@
-/* Inside of the manager: one controller with all that it needs to run. Its life: copies of what it
- * watches are filled; then it waits to lead (with warm copies); then workers reconcile; at the end
- * the workers stop before the lease is given back. */
+/* A unit runs one controller: it fills the copies of what the controller watches, waits to lead with
+ * warm copies, reconciles with workers, and at the end stops the workers before it releases the lease. */
 #pragma once
 
 #include <stdbool.h>
@@ -26,7 +25,7 @@ struct unit_conf {
 	struct elect_times times;
 	struct kube_server_memory *memory;
 	const struct controller_options *options;
-	/* On a thread of the unit's, when it has ended, by unit_stop or since it lost its lease. */
+	/* Called on the unit's thread when it has ended, by unit_stop() or because it lost its lease. */
 	void (*ended)(void *ctx);
 	void *ctx;
 };
@@ -37,12 +36,12 @@ void unit_stop(struct unit *unit);
 /* Waits for the end and frees; negative when the lease was lost. NULL is fine. */
 int unit_join(struct unit *unit);
 
-/* What hooks see; as long as the unit is there. */
+/* The context for hooks; valid until unit_join(). */
 struct controller_ctx *unit_view(struct unit *unit);
-/* Are all copies filled? A sentence about one that is not. */
+/* Are all copies complete? `why` gets a line about one that is not. */
 bool unit_is_synced(struct unit *unit, struct strbuf *why);
-/* Does each reconcile end? A sentence about one that does not. */
+/* Does each reconcile end? `why` gets a line about one that does not. */
 bool unit_is_alive(struct unit *unit, struct strbuf *why);
-/* What its controller has to say. */
+/* Adds the controller's own lines for /readyz. */
 void unit_note(const struct unit *unit, struct strbuf *out);
 void unit_collect(struct unit *unit); /* its gauges */

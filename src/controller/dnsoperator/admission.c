@@ -47,14 +47,14 @@ static struct changes changes_of(const struct admission_request *req)
 	};
 }
 
-/* An object on its way out must not be held up: whoever takes its finalizers away changes it. */
+/* An object that is being deleted must not be refused: the removal of its finalizers changes it. */
 static bool is_ours(const struct admission_request *req)
 {
 	return req->sub[0] == '\0' && req->object != NULL && !api_is_deleting(req->object) &&
 	       (strcmp(req->operation, "CREATE") == 0 || strcmp(req->operation, "UPDATE") == 0);
 }
 
-/* ---- the place ---- */
+/* ---- facts about the cluster ---- */
 
 struct cluster {
 	struct dnsoperator_facts facts;
@@ -62,7 +62,7 @@ struct cluster {
 	bool gate_known;
 };
 
-/* Trees of stores are shared by threads: they are looked at, and nobody counts on them. */
+/* Trees of stores are shared by threads: they are only read, without references to them. */
 struct families {
 	enum dnsoperator_platform platform;
 	int which;
@@ -160,7 +160,7 @@ static void gather_cluster(const struct controller_ctx *ctx, const struct admiss
 					      SLICE(DNSOPERATOR_CRD_NAME));
 	const json_t *net = network != NULL ? kube_tree_of(network) : NULL;
 	*cluster = (struct cluster){ 0 };
-	/* MicroShift that nobody named is taken for Kubernetes: who does not lead has not asked */
+	/* without --platform MicroShift counts as Kubernetes: a follower has not read its version */
 	cluster->facts.platform = dnsoperator_platform_of(ctx, net, false);
 	cluster->facts.families = families_of(ctx, cluster->facts.platform, net);
 	cluster->facts.keeps = dnsoperator_keeps_of(crd != NULL ? kube_tree_of(crd) : NULL);
@@ -171,7 +171,7 @@ static void gather_cluster(const struct controller_ctx *ctx, const struct admiss
 	kube_obj_unref(crd);
 }
 
-/* ---- the answer ---- */
+/* ---- the reply ---- */
 
 static void add_problems(struct strbuf *text, const struct dnsoperator_problems *problems)
 {
@@ -182,7 +182,7 @@ static void add_problems(struct strbuf *text, const struct dnsoperator_problems 
 	dnsoperator_problems_text(problems, text);
 }
 
-/* Warnings are short: what is longer is told in several, not cut. */
+/* Warnings are short: a longer one is split, not cut. */
 static void warn_wrapped(struct admission_reply *reply, struct slice text)
 {
 	while (text.n > ADMISSION_WARNING_MAX) {
@@ -239,8 +239,8 @@ static void judge_object(const struct admission_request *req, const struct chang
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 	struct dnsoperator_plan plan;
-	/* the spec of before has the members of what was accepted: by it is told which of two lists
-	 * makes the configuration too large */
+	/* the old spec has the members of the accepted configuration: it shows which of two lists makes
+	 * the configuration too large */
 	struct dnsoperator_plan_in in = { .dns = req->object,
 					  .facts = &cluster->facts,
 					  .accepted = json_object_get(req->old, "spec") };

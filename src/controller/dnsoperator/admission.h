@@ -1,6 +1,6 @@
 /* Admission of the object `DNS default`: what the conditions would refuse later is refused before
- * it is stored, in the same words, as far as it can be known without asking the API: leaders and
- * followers answer alike. What is not known is not held against an object. */
+ * it is stored, in the same words, as far as the watches show it: leaders and followers answer alike. An
+ * object is never refused for what is not known. */
 #pragma once
 
 #include "kube/webhook/admission.h"

@@ -36,8 +36,8 @@ enum dnsoperator_platform dnsoperator_platform_of(const struct controller_ctx *c
 	return network != NULL ? DNSOPERATOR_OPENSHIFT : DNSOPERATOR_KUBERNETES;
 }
 
-/* The version of OpenShift that the cluster is to run, by which its feature gates are listed; ""
- * when there is none. A guess instead of an answer that failed could turn templates off. */
+/* The version of OpenShift that the cluster should run, by which its feature gates are listed; ""
+ * when it is missing. A read that fails is an error: a guess could turn templates off. */
 static int read_version(struct controller_ctx *ctx, char *out, size_t len)
 {
 	json_t *o = NULL;
@@ -90,7 +90,7 @@ int dnsoperator_gather_facts(struct dnsoperator_pass *pass)
 	return r;
 }
 
-/* It has neither an operator nor the object Network, but it says its name. */
+/* MicroShift has neither an operator nor the object Network, but a ConfigMap with its version. */
 int dnsoperator_find_microshift(struct dnsoperator_pass *pass)
 {
 	const struct controller_options *o = dnsoperator_options(pass->ctx);
@@ -98,11 +98,9 @@ int dnsoperator_find_microshift(struct dnsoperator_pass *pass)
 	bool told = o->platform != NULL && strcmp(o->platform, "auto") != 0;
 	if (told || dnsoperator_machine(pass->ctx) != NULL)
 		return 0;
-	int r = dnsoperator_get(pass->ctx,
-				"/api/v1/namespaces/kube-public/configmaps/microshift-version",
-				"is this MicroShift? (--platform says it, too) "
-				"kube-public/microshift-version",
-				&found);
+	int r = dnsoperator_get(
+		pass->ctx, "/api/v1/namespaces/kube-public/configmaps/microshift-version",
+		"kube-public/microshift-version (set --platform to skip this check)", &found);
 	pass->microshift = found != NULL;
 	json_decref(found);
 	return r;
@@ -113,9 +111,10 @@ static bool read_domain(struct dnsoperator_pass *pass, const char *corefile)
 	return corefile != NULL && dnsoperator_domain_of(slice_of(corefile), pass->domain) == 0;
 }
 
-/* The flag names it, else the Corefile of before us, else what we last knew, else the Corefile of
- * now, which somebody may just have spoilt. A Corefile that does not name it must not be replaced:
- * all names of Services might be lost. Without any Corefile it is what it nearly always is. */
+/* The domain comes from the flag, else from the Corefile that we replaced, else from the status, else
+ * from the present Corefile, which somebody may just have broken. A Corefile that does not name it
+ * must not be replaced: all names of Services might be lost. Without any Corefile it is
+ * cluster.local. */
 static void choose_domain(struct dnsoperator_pass *pass)
 {
 	const char *flag = dnsoperator_options(pass->ctx)->dns_cluster_domain;

@@ -1,5 +1,5 @@
-/* DNS objects of another name than `default` are not acted on. Their owner is told so once each, in
- * the log and by an Event of the object. */
+/* DNS objects with another name than `default` have no effect. A log line and an Event say so, once
+ * for each object. */
 #include "controller/dnsoperator/ignored_dns.h"
 
 #include <stdlib.h>
@@ -29,7 +29,7 @@ void dnsoperator_ignored_done(struct dnsoperator_ignored *ignored)
 	pthread_mutex_destroy(&ignored->lock);
 }
 
-/* Notes the object (uid NULL: there is none of that name); true when it is new. */
+/* Remembers the object (uid NULL: it is missing); true when it is new. */
 static bool is_new(struct dnsoperator_ignored *ignored, const char *name, const char *uid)
 {
 	pthread_mutex_lock(&ignored->lock);

@@ -1,5 +1,6 @@
-/* While there is no DNS default. On OpenShift it must be there: its absence is told, and it is made
- * again, though not at once, since whoever deleted it may be about to write another. */
+/* A pass while DNS default is missing. On OpenShift it must exist: the ClusterOperator reports that it
+ * is missing, and it is created again after a minute, because whoever deleted it may be about to
+ * create another. */
 #include "controller/dnsoperator/missing_dns.h"
 
 #include "api/kind.h"
@@ -28,7 +29,7 @@ static int create_dns(struct controller_ctx *ctx)
 	return r;
 }
 
-/* A program that starts makes it at once. */
+/* A program that starts creates it at once. */
 static uint64_t wait_ns(struct dnsoperator_state *state)
 {
 	uint64_t now = clock_mono_ns();

@@ -1,4 +1,4 @@
-/* Comparing with what was applied. */
+/* Compares trees by the rules of server-side apply, as far as the operator's objects need them. */
 #include "controller/dnsoperator/object_contains.h"
 
 #include <string.h>
@@ -6,8 +6,8 @@
 #include "api/meta.h"
 #include "base/compiler.h"
 
-/* Lists whose items have keys, by the member that holds the list. Items without the key (ports of a
- * NetworkPolicy) make it one value. */
+/* Lists whose items have keys, by the name of the list. A list of items without the key (ports of a
+ * NetworkPolicy) is one value. */
 static const struct {
 	const char *list, *key;
 } keyed[] = {

@@ -1,11 +1,11 @@
-/* Is an object of the cluster still as it was applied? Fields that others added are theirs, as with
- * server-side apply; lists and maps that are one value to it (rules, tolerations, selectors) must
- * be equal: to add to them is to change them. */
+/* Does an object in the cluster contain what was applied? Fields that others added are theirs, as with
+ * server-side apply. Lists and maps that it treats as one value (rules, tolerations, selectors) must
+ * be equal. */
 #pragma once
 
 #include <stdbool.h>
 
 #include "api/tree.h"
 
-/* Both in the form that the API gives back. */
+/* Both in the form that the API returns. */
 bool dnsoperator_object_contains(const json_t *now, const json_t *wanted);

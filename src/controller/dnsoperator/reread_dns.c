@@ -1,7 +1,6 @@
-/* The DNS object while its CRD is new. An API server that was told of another CRD goes on for a
- * moment with the watches that it has, and those show objects by the old one: without fields that
- * are new. What they left out never comes again, since to the watch nothing has changed. So for a
- * while the object is read. */
+/* Reads the DNS object while its CRD is new. After a CRD was changed, an API server keeps its present
+ * watches for a moment, and those show objects without the new fields. The fields never come later,
+ * because for the watch nothing has changed. So the object is read for a while. */
 #include "controller/dnsoperator/reread_dns.h"
 
 #include <stdio.h>
@@ -30,8 +29,8 @@ static bool crd_is_new(const struct controller_ctx *ctx)
 	return crd != NULL && now < s->crd_ns + NEW_S * NS_PER_S;
 }
 
-/* The CRD of before may have dropped observedGeneration: it is sent again, now and when the API
- * server has surely taken up the new one. */
+/* The old CRD may have dropped observedGeneration: it is written again, now and when the API server
+ * certainly uses the new one. */
 static void send_generation_again(struct controller_ctx *ctx)
 {
 	struct dnsoperator_state *s = ctx->state;

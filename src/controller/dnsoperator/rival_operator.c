@@ -9,8 +9,8 @@
 #define ORIGINAL "the Deployment openshift-dns-operator/dns-operator"
 
 enum {
-	LOOK_S = 5,   /* between two looks whether it is gone: one read each */
-	TELL_S = 300, /* between two lines about it */
+	CHECK_S = 5, /* between two checks, one read each */
+	LOG_S = 300, /* between two log lines */
 };
 
 static const struct metrics_family family = {
@@ -41,7 +41,7 @@ static bool has_any(const json_t *object, const char *path)
 	return json_integer_value(api_get(object, path)) > 0;
 }
 
-/* Pods that were told to end may still write. */
+/* Pods that are terminating may still write. */
 static enum dnsoperator_rival rival_of(const json_t *deployment)
 {
 	const json_t *n = api_get(deployment, "spec.replicas");
@@ -64,12 +64,12 @@ static int read_rival(struct controller_ctx *ctx, enum dnsoperator_rival *ret)
 	return r;
 }
 
-/* The object may come after the line in the log. */
+/* Logs it, and emits an Event, if the DNS object exists by then. */
 static void report_rival(const struct dnsoperator_pass *pass)
 {
 	struct dnsoperator_state *s = pass->ctx->state;
 	uint64_t now = clock_mono_ns(), last = s->rival_logged_ns;
-	bool due = last == 0 || now >= last + TELL_S * NS_PER_S;
+	bool due = last == 0 || now >= last + LOG_S * NS_PER_S;
 	if (!due && (pass->dns == NULL || s->rival_event))
 		return;
 	if (due)
@@ -99,6 +99,6 @@ int dnsoperator_rival_check(struct dnsoperator_pass *pass)
 		report_rival(pass);
 	else if (before != DNSOPERATOR_RIVAL_ENDING)
 		log_info(DNSOPERATOR_LOG_AREA, "waiting for the pods of " ORIGINAL " to end");
-	pass->ctx->again_ns = LOOK_S * NS_PER_S;
+	pass->ctx->again_ns = CHECK_S * NS_PER_S;
 	return 1;
 }

@@ -1,5 +1,5 @@
-/* Templates that a CRD without the field has dropped are put back into the DNS object, and no write
- * of ours destroys them before a copy is saved (stored.h). */
+/* Restores templates in the DNS object that a CRD without the field has dropped, and holds our own
+ * writes, which would destroy them, until a copy is saved (plan/pruned_templates.h). */
 #include "controller/dnsoperator/templates_restore.h"
 
 #include "api/kind.h"
@@ -10,7 +10,7 @@
 #include "controller/dnsoperator/plan/configmap_objects.h"
 #include "kube/decode/tree.h"
 
-/* An API server may go on for a moment with the CRD of before, and drop the list again. */
+/* An API server may use the old CRD for a moment, and drop the list again. */
 #define AGAIN_NS (2 * NS_PER_S)
 
 bool dnsoperator_may_write_dns(struct dnsoperator_pass *pass)
@@ -41,8 +41,8 @@ static void tell_restored(struct dnsoperator_pass *pass)
 	dnsoperator_emit_event(pass, false, "TemplatesRestored", "Write", text);
 }
 
-/* For a moment an API server goes on with the CRD of before, and shows the list that the new one
- * drops; no event tells when that is over. */
+/* For a moment an API server still uses the old CRD, and shows the list that the new one drops; no
+ * watch event marks the end of that. */
 static void look_again_at_new_crd(struct dnsoperator_pass *pass)
 {
 	enum { NEW_S = 60 };
@@ -68,7 +68,7 @@ int dnsoperator_restore_templates(struct dnsoperator_pass *pass)
 	if (r >= 0 && api_get(now, "spec.templates") != NULL)
 		tell_restored(pass);
 	else if (r == ERR_NOTFOUND || r == ERR_CONFLICT)
-		r = 0; /* it has changed meanwhile, and is looked at again */
+		r = 0; /* it has changed meanwhile: another pass follows */
 	else if (r < 0)
 		r = dnsoperator_set_error(pass->ctx, r, "restoring spec.templates", &st);
 	kube_status_done(&st);

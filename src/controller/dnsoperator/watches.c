@@ -1,4 +1,4 @@
-/* What is watched, and which objects ask for a look. */
+/* The watched kinds, and which of their objects start a pass. */
 #include "controller/dnsoperator/watches.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@ static void keys_of_any(const struct controller_ctx *ctx, const json_t *object,
 	emit(arg, DNSOPERATOR_DNS_NAME);
 }
 
-/* Nodes report every few minutes, each of them. */
+/* Each node updates its status every few minutes: only a new address family matters. */
 static void keys_of_node(const struct controller_ctx *ctx, const json_t *object,
 			 controller_emit emit, void *arg)
 {
@@ -38,7 +38,7 @@ static void keys_of_pod(const struct controller_ctx *ctx, const json_t *object,
 	emit(arg, DNSOPERATOR_SERVERS_KEY);
 }
 
-/* The namespace has others, too. */
+/* Only ours: the namespace has other ConfigMaps, too. */
 static void keys_of_map(const struct controller_ctx *ctx, const json_t *object,
 			controller_emit emit, void *arg)
 {
@@ -51,7 +51,7 @@ static void keys_of_map(const struct controller_ctx *ctx, const json_t *object,
 		emit(arg, DNSOPERATOR_DNS_NAME);
 }
 
-/* Those that the object names. */
+/* Only those that the DNS object names. */
 static void keys_of_source(const struct controller_ctx *ctx, const json_t *object,
 			   controller_emit emit, void *arg)
 {
@@ -99,7 +99,7 @@ const struct controller_watch dnsoperator_watches[DNSOPERATOR_WATCH_COUNT] = {
 	[DNSOPERATOR_WATCH_PODS_KUBERNETES] = { "", "Pod", .optional = true, .ns = "kube-system",
 						.labels = "k8s-app=kube-dns", .paths = pod_paths,
 						.keys = keys_of_pod },
-	/* What was written, so that changes by others are put right. */
+	/* Watched because we write them: changes by others are repaired. */
 	[DNSOPERATOR_WATCH_CONFIGMAPS_OPENSHIFT] = { "", "ConfigMap", .optional = true,
 						     .ns = DNSOPERATOR_OPENSHIFT_NS,
 						     .keys = keys_of_map },

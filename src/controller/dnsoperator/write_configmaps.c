@@ -1,7 +1,7 @@
-/* Writes the two ConfigMaps of a plan, notices other writers that keep changing them, and tells the
- * poller which Corefile the servers should run now. */
+/* Writes the two ConfigMaps of a plan, notices other writers that keep changing them, and sets for the poller which Corefile the servers should run now. */
 #include "controller/dnsoperator/write_configmaps.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -194,6 +194,7 @@ static void report_blocked(struct dnsoperator_pass *pass, int ret)
 int dnsoperator_write_configmaps(struct dnsoperator_pass *pass)
 {
 	int r = pass->plan.write ? write_corefile(pass) : save_stored_templates(pass);
+	assert(r <= 1);
 	pass->corefile_result = r;
 	note_result(pass, r);
 	note_contested(pass);

@@ -20,13 +20,13 @@
 
 enum { TAKEN_AGAIN_S = 300 };
 
-/* ---- what is watched ---- */
+/* ---- watches ---- */
 
 enum { NAMESPACES, SOURCE, COPIES };
 
 static const char *const namespace_paths[] = { "metadata.labels", "status.phase", NULL };
 
-/* A copy is looked at by its namespace's name. */
+/* The key of a copy is the name of its namespace. */
 static void keys_of_copy(const struct controller_ctx *ctx, const json_t *object,
 			 controller_emit emit, void *arg)
 {
@@ -62,7 +62,7 @@ static const struct controller_watch watches[] = {
 	[COPIES] = { "", "ConfigMap", .labels = MANAGED "=" MANAGER, .keys = keys_of_copy },
 };
 
-/* ---- what is done ---- */
+/* ---- reconcile ---- */
 
 /* The three objects a key is about; members may be NULL. */
 struct view {
@@ -100,7 +100,7 @@ static int set_error(struct controller_ctx *ctx, int ret, const struct kube_stat
 	return ret;
 }
 
-/* An object that somebody else made is not ours to overwrite. 1: it is there. */
+/* An object that somebody else created is not ours to overwrite. 1: there is one. */
 static int is_taken(struct controller_ctx *ctx, const struct kube_ref *ref)
 {
 	struct kube_status st = { 0 };
@@ -173,7 +173,7 @@ static int report_taken(struct controller_ctx *ctx, const struct view *view)
 					     .warning = true,
 					     .reason = "NameTaken",
 					     .action = "Create" },
-			    "a ConfigMap '%s' is there that is not ours", COPY_NAME);
+			    "a ConfigMap '%s' exists that is not ours", COPY_NAME);
 	ctx->again_ns = TAKEN_AGAIN_S * NS_PER_S;
 	return 0;
 }

@@ -3,6 +3,7 @@
  * accounts mostly, are read again from time to time. */
 #include "controller/dnsoperator/operands/apply.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -174,6 +175,7 @@ static int ensure_operand(struct dnsoperator_pass *pass, const json_t *wanted)
 					    .ns = api_namespace(wanted),
 					    .name = api_name(wanted) } };
 	json_t *now = NULL;
+	assert(operand.ref.kind != NULL); /* manifests are part of the program */
 	operand.write = dnsoperator_own_write_of(&state->own_writes, api_kind(wanted),
 						 operand.ref.ns, operand.ref.name);
 	if (watch >= 0)

@@ -1,7 +1,7 @@
-/* Manifests with places to fill in: `${NAME}` in any text.
+/* Fills in manifests: `${NAME}` in any string is replaced by a value.
  *
- * Where it is all of the text its value may be any tree, and a list that stands in a list becomes
- * part of it. Without a value there is no object; `${NAME?}` leaves out only the member or item. */
+ * A string that is nothing but `${NAME}` may become any tree, and a list inside a list becomes part
+ * of it. Without a value the object is left out; `${NAME?}` leaves out only the member or item. */
 #pragma once
 
 #include <stddef.h>
@@ -11,14 +11,14 @@
 
 struct dnsoperator_value {
 	const char *name;
-	json_t *v; /* NULL: there is none */
+	json_t *v; /* NULL: none */
 };
 struct dnsoperator_values {
 	const struct dnsoperator_value *v;
 	size_t n;
 };
 
-/* A new tree; NULL when it cannot be without a value that is not there, whose name is in
- * *ret_missing then. A manifest is part of the program: unknown names are errors of ours. */
+/* A new tree; NULL when a required value is missing, with its name in *ret_missing. A manifest is part
+ * of the program: unknown names are programming errors. */
 json_t *dnsoperator_manifest_fill(const json_t *manifest, const struct dnsoperator_values *values,
 				  const char **ret_missing);

@@ -24,7 +24,7 @@
 
 enum { HASH_DIGITS = 16, VALUES_MAX = 16 };
 
-/* What a manifest may lack, and how it is given. */
+/* Values that may be missing, and where they come from. */
 static const struct {
 	const char *value, *source;
 } sources[] = {
@@ -63,7 +63,7 @@ const char *dnsoperator_operands_servers(enum dnsoperator_platform platform)
 	return platform_sets[platform].servers;
 }
 
-/* ---- CA bundles: where render.c says that they are ---- */
+/* ---- CA bundles, mounted where render.c expects them ---- */
 
 struct bundles {
 	const struct dnsoperator_facts *facts;
@@ -180,7 +180,7 @@ static void put_config(struct filler *filler)
 	CLEANUP(freep) char *object = xasprintf("configmap:%s/%s", site->ns, site->configmap);
 	bool api = filler->in->config_by_api;
 	put_text(filler, "CONFIG", api ? object : "/etc/coredns/Corefile");
-	/* a last good copy, for starts while the API is away */
+	/* the last valid copy, for starts without the API */
 	put_value(filler, "CONFIG_ARGS", api ? json_pack("[ss]", "-state-dir", "/tmp") : NULL);
 }
 
@@ -213,7 +213,7 @@ static void put_all(struct filler *filler, struct dnsoperator_operands *ret)
 
 /* ---- objects ---- */
 
-/* By which it is seen that something is to be taken back, too. */
+/* The hash shows also that a field was removed from the manifest. */
 static void add_hash(json_t *object)
 {
 	char hash[DNSOPERATOR_MARKER_HASH_MAX];

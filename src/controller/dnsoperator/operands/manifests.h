@@ -1,5 +1,5 @@
-/* The objects that run a cluster's DNS, made of the manifests in deploy/operands: pure, of what is
- * known. Who applies them is operands_apply.c. */
+/* The operands: the objects that run a cluster's DNS, made from the manifests in deploy/operands. Pure;
+ * apply.h applies them. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,13 +15,13 @@
 struct dnsoperator_operands_in {
 	const struct dnsoperator_facts *facts;
 	const json_t *dns;
-	const json_t *accepted; /* the routes that the text was made of; see plan.h */
+	const json_t *accepted; /* the accepted configuration; see plan.h */
 	const char *dns_image, *cli_image, *proxy_image; /* NULL, "": not given */
 	const char *cluster_ip;				 /* "": not known */
 	bool config_by_api;	 /* servers read the ConfigMap through the API: not for CoreDNS */
-	const json_t *nodes;	 /* as in placement.h */
-	const json_t *servers;	 /* what is there: the servers' DaemonSet */
-	const json_t *service;	 /* ... and their Service; NULL: none */
+	const json_t *nodes;	 /* as in node_placement.h */
+	const json_t *servers;	 /* the servers' DaemonSet as it is */
+	const json_t *service;	 /* and their Service; NULL: missing */
 	const json_t *apiserver; /* APIServer cluster, for its TLS profile; NULL: none */
 };
 

@@ -1,4 +1,4 @@
-/* Selectors, tolerations and nodes. */
+/* Node selector and tolerations of the servers, and which nodes they fit. */
 #include "controller/dnsoperator/operands/node_placement.h"
 
 #include <string.h>
@@ -49,7 +49,7 @@ static bool tolerates_taint(const json_t *toleration, const json_t *taint)
 		strcmp(api_get_string(toleration, "value"), api_get_string(taint, "value")) == 0);
 }
 
-/* Pods of DaemonSets get tolerations for what a node says of itself for a while. */
+/* Pods of DaemonSets tolerate the temporary taints that a node sets on itself. */
 static bool taint_matters(const json_t *taint)
 {
 	return strcmp(api_get_string(taint, "effect"), "PreferNoSchedule") != 0 &&
@@ -83,9 +83,9 @@ static bool some_node_fits(const json_t *nodes, const struct dnsoperator_placeme
 	return json_array_size(nodes) == 0;
 }
 
-/* ---- what is asked for ---- */
+/* ---- the wanted placement ---- */
 
-/* As the API gives it back: without members that are empty. */
+/* As the API returns it: without empty members. */
 static json_t *toleration_of(const json_t *value)
 {
 	static const char *const texts[] = { "key", "operator", "value", "effect" };

@@ -1,4 +1,4 @@
-/* Where servers may run: spec.nodePlacement of the DNS object, and what nodes say to it. */
+/* On which nodes servers may run, by spec.nodePlacement of the DNS object. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,12 +10,12 @@ struct dnsoperator_placement_in {
 	enum dnsoperator_platform platform;
 	const json_t *dns;
 	const json_t *nodes; /* an array; empty or NULL: nobody knows */
-	const json_t *now;   /* the servers' DaemonSet that is there; NULL: none */
+	const json_t *now;   /* the servers' DaemonSet; NULL: missing */
 };
 
 struct dnsoperator_placement {
 	json_t *selector, *tolerations;
-	bool ignored; /* no node fits what is asked for: it stays as it is */
+	bool ignored; /* no node fits: the placement stays as it is */
 };
 
 /* What the object asks for, or what holds without it. New trees. */

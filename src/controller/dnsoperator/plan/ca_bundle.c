@@ -1,4 +1,4 @@
-/* Names, checks and trees of CA bundles. */
+/* Names of CA bundles in a spec, validation, and copies as trees. */
 #include "controller/dnsoperator/plan/ca_bundle.h"
 
 #include <stdio.h>

@@ -1,7 +1,6 @@
 /* CA bundles of upstreams: `caBundle.name` of a transport names a ConfigMap of the namespace
  * openshift-config, which is copied to where servers can mount it. The names of copies, their label
- * and their owner are OpenShift's (spec 1.2, 1.5); rotation changes the copy's version, which
- * stands in the text, so that servers notice. */
+ * and their owner are OpenShift's (spec 1.2, 1.5); rotation changes the copy's version, which is part of the Corefile, so that servers notice. */
 #pragma once
 
 #include <stdbool.h>
@@ -27,9 +26,9 @@ bool dnsoperator_ca_has(const dnsoperator_names *names, const char *name);
 /* "ca-NAME"; the caller's. */
 char *dnsoperator_ca_copy_name(const char *name);
 bool dnsoperator_ca_is_copy(const json_t *configmap);
-/* What is wrong with a source (NULL: there is none), after its name; NULL: nothing. */
+/* The error of a source (NULL: it is missing), to follow its name; NULL: none. */
 const char *dnsoperator_ca_error(const json_t *source);
-/* What is to be applied as the copy of a good one. */
+/* The copy of a valid source, to be applied. */
 json_t *dnsoperator_ca_copy(const json_t *source, const json_t *dns, const char *ns);
 
 /* Where nothing mounts copies into servers, naming a bundle is refused. ERR_CONFIG. */

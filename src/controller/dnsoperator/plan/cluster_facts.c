@@ -1,4 +1,4 @@
-/* Platform, families, domain and gate, each from the trees that tell it. */
+/* Platform, address families, domain and feature gate, each from the objects that show it. */
 #include "controller/dnsoperator/plan/cluster_facts.h"
 
 #include <arpa/inet.h>
@@ -33,7 +33,7 @@ int dnsoperator_platform_find(const char *name)
 
 /* ---- families ---- */
 
-/* An address or a network; what is neither (a Service's "None") tells nothing. */
+/* An address or a network; other values (a Service's "None") are ignored. */
 static void note_family(struct dnsoperator_families *families, const json_t *value)
 {
 	struct net_cidr c;
@@ -89,7 +89,7 @@ static bool is_reverse(struct slice zone)
 }
 
 /* The one of these zones that is not for addresses, into `out`, unless it is there already.
- * ERR_PARSE: it is not a domain, or another one: nobody can tell which is meant. */
+ * ERR_PARSE: it is not a domain, or another one: it is ambiguous. */
 static int take_domains(struct arena *arena, const struct word *words, size_t count,
 			char out[DNSOPERATOR_DOMAIN_MAX])
 {
@@ -153,7 +153,7 @@ int dnsoperator_domain_of(struct slice corefile, char out[DNSOPERATOR_DOMAIN_MAX
 
 static const char gate_name[] = "DNSTemplatePlugin";
 
-/* 1 on, 0 off, -1 not said. The last one that says it counts. */
+/* 1 on, 0 off, -1 not listed. The last entry counts. */
 static int gate_by_flag(const char *flag)
 {
 	struct slice rest = slice_of(flag);
@@ -167,7 +167,7 @@ static int gate_by_flag(const char *flag)
 	return said;
 }
 
-/* Entries are texts, or objects with a name. */
+/* Entries are strings, or objects with a name. */
 static bool lists_gate(const json_t *list)
 {
 	size_t i;

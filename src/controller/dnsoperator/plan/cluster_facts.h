@@ -1,5 +1,5 @@
-/* What the operator knows of the place it works in, apart from the DNS object: platform, domain,
- * address families, feature gate. Read from trees that the caller got; nothing is fetched here. */
+/* Facts about the cluster, apart from the DNS object: platform, domain, address families, feature
+ * gate. Read from trees that the caller has; nothing is fetched here. */
 #pragma once
 
 #include <stdbool.h>
@@ -29,7 +29,7 @@ struct dnsoperator_site {
 	bool loop;		    /* guard against forwarding to itself */
 	bool kubeadm;		    /* loadbalance and TTL 30, as the file there has them */
 	bool network_object;	    /* families are in Network cluster */
-	bool gate;		    /* whether DNSTemplatePlugin is on where nobody says */
+	bool gate;		    /* default of DNSTemplatePlugin */
 	bool bundles;		    /* copies of CA bundles are mounted into servers */
 };
 extern const struct dnsoperator_site dnsoperator_sites[DNSOPERATOR_PLATFORM_COUNT];
@@ -38,7 +38,7 @@ extern const struct dnsoperator_site dnsoperator_sites[DNSOPERATOR_PLATFORM_COUN
 int dnsoperator_platform_find(const char *name);
 
 struct dnsoperator_families {
-	bool known; /* false: nobody could tell; taken for both */
+	bool known; /* false: both are assumed */
 	bool v4, v6;
 };
 
@@ -69,7 +69,7 @@ struct dnsoperator_facts {
 
 enum { DNSOPERATOR_DOMAIN_MAX = 254 };
 
-/* The objects that tell families; lists may be NULL or empty, and so may objects. */
+/* The objects that show address families; any may be NULL, lists may be empty. */
 struct dnsoperator_network {
 	const json_t *network;	     /* Network cluster, config.openshift.io/v1 */
 	const json_t *service_cidrs; /* arrays of objects */

@@ -1,4 +1,4 @@
-/* ConfigMaps and status as trees. */
+/* Builds and reads the two ConfigMaps. */
 #include "controller/dnsoperator/plan/configmap_objects.h"
 
 #include <arpa/inet.h>
@@ -60,7 +60,8 @@ json_t *dnsoperator_corefile_object(const struct dnsoperator_plan *plan,
 	json_t *data = json_object_get(o, "data");
 	json_object_set_new(data, "Corefile", json_stringn(plan->corefile.s, plan->corefile.n));
 	if (facts->platform == DNSOPERATOR_OPENSHIFT) {
-		/* As the original: it goes with the object. Elsewhere servers would lose theirs. */
+		/* As OpenShift's operator: it is deleted with the object. Elsewhere servers would
+		 * lose their Corefile. */
 		json_object_set_new(json_object_get(o, "metadata"), "ownerReferences",
 				    json_pack("[o]", dnsoperator_owner(dns)));
 	} else if (dnsoperator_corefile_before(now) != NULL) {

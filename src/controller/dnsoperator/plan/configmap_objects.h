@@ -1,5 +1,5 @@
-/* The objects that carry a plan out: two ConfigMaps and the DNS object's status. Trees in, trees
- * out; who reads and writes them is dnsoperator.c. */
+/* The two ConfigMaps of a plan, as trees: the Corefile, and the accepted configuration to fall back to.
+ * write_configmaps.c writes them. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,8 +12,7 @@
 #define DNSOPERATOR_MANAGER "fairlead-dnsoperator"
 #define DNSOPERATOR_BEFORE  "Corefile.before-fairlead"
 
-/* "dns-default-accepted": what a plan falls back to. It may be as large as the text, so it has an
- * object of its own. */
+/* "dns-default-accepted": what a plan falls back to. It may be as large as the Corefile, so it has an object of its own. */
 char *dnsoperator_accepted_name(const struct dnsoperator_site *site);
 
 /* Of a ConfigMap; NULL: it has no such key. */
@@ -22,16 +21,16 @@ const char *dnsoperator_data(const json_t *configmap, const char *key);
 /* An entry of ownerReferences. */
 json_t *dnsoperator_owner(const json_t *dns);
 
-/* What is to be applied as the ConfigMap with the text. `now` is what is there, NULL for nothing:
- * elsewhere than on OpenShift a Corefile that is not ours is kept under another key. */
+/* The ConfigMap with the Corefile, to be applied. `now` is the present one, NULL: missing. Elsewhere than
+ * on OpenShift a Corefile that is not ours is kept under another key. */
 json_t *dnsoperator_corefile_object(const struct dnsoperator_plan *plan,
 				    const struct dnsoperator_facts *facts, const json_t *dns,
 				    const json_t *now);
-/* The Corefile that was there before us; NULL: none. */
+/* The Corefile that we replaced; NULL: none. */
 const char *dnsoperator_corefile_before(const json_t *configmap);
-/* When we wrote it, by the server's clock; 0: nobody knows. */
+/* When we wrote it, by the server's clock; 0: not known. */
 uint64_t dnsoperator_corefile_time(const json_t *configmap);
 json_t *dnsoperator_accepted_object(const struct dnsoperator_plan *plan,
 				    const struct dnsoperator_facts *facts);
-/* The tree in it; a new reference, NULL when there is none. */
+/* The accepted configuration in it; a new reference, NULL when it is missing. */
 json_t *dnsoperator_accepted_read(const json_t *configmap);

@@ -57,12 +57,12 @@ void dnsoperator_routes_read(const json_t *spec, struct arena *arena,
 			     struct dnsoperator_routes *ret, struct api_errors *errs)
 {
 	json_t *o = json_pack("{sO}", "spec", api_tree(spec));
-	/* what is wrong is in errs, where the caller looks */
+	/* the caller reads the errors from errs */
 	IGNORE(api_view_fill(&route_view, o, arena, ret, errs));
 	json_decref(o);
 }
 
-/* As the original: rounded half up to seconds, and nothing left means the default. */
+/* As OpenShift's operator: rounded half up to seconds; 0 means the default. */
 static uint32_t seconds_at(const json_t *object, const char *path, uint32_t def)
 {
 	int64_t ns;

@@ -58,8 +58,8 @@ struct dnsoperator_dns {
 	uint32_t positive_s, negative_s;
 	enum dnsoperator_log log, operator_log;
 	bool unmanaged;
-	const json_t *templates;      /* NULL: the field is not there */
-	const char *annotation;	      /* NULL: it is not there */
+	const json_t *templates;      /* NULL: missing */
+	const char *annotation;	      /* NULL: missing */
 	const json_t *node_placement; /* NULL */
 };
 
@@ -77,7 +77,7 @@ struct dnsoperator_templates {
 	size_t n;
 };
 
-/* Always fills; what has the wrong type is in `errs`. Free with dnsoperator_dns_done. */
+/* Always fills in `ret`; values of a wrong type are listed in `errs`. Free with dnsoperator_dns_done. */
 void dnsoperator_dns_read(const json_t *object, struct arena *arena, struct dnsoperator_dns *ret);
 void dnsoperator_dns_done(struct dnsoperator_dns *dns);
 /* The routes alone, of {"servers": [...], "upstreamResolvers": {...}}. */

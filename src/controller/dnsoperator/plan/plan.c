@@ -1,4 +1,5 @@
-/* From the object to the text: what is accepted, what is fallen back to, what is told. */
+/* From the DNS object to the plan: which configuration is accepted, what to fall back to, the Corefile
+ * and the conditions. */
 #include "controller/dnsoperator/plan/plan.h"
 
 #include <assert.h>
@@ -14,11 +15,11 @@
 #include "controller/dnsoperator/plan/validate_routes.h"
 #include "controller/dnsoperator/plan/validate_templates.h"
 
-/* Templates that servers could run, and where they are from. */
+/* Templates that servers could run, and their origin. */
 struct template_choice {
 	struct dnsoperator_templates templates;
 	const json_t *list; /* as they are written; NULL: none */
-	int64_t generation; /* of the object that asked for them */
+	int64_t generation; /* of the object that has them */
 };
 
 /* Servers and resolvers likewise. */
@@ -146,7 +147,7 @@ static void choose_routes(struct job *job)
 		job->routes = last_routes(job);
 }
 
-/* ---- text ---- */
+/* ---- the Corefile ---- */
 
 static bool render_fits(struct job *job)
 {
@@ -202,7 +203,7 @@ static void render_to_fit(struct job *job)
 {
 	if (render_fits(job) || fall_back_to_fit(job))
 		return;
-	/* even the last accepted do not fit, with a longer name of a CA file, say */
+	/* even the last accepted do not fit, for example with a longer name of a CA file */
 	job->templates = (struct template_choice){ .generation = job->templates.generation };
 	if (render_fits(job))
 		return;

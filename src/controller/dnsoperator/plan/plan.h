@@ -32,7 +32,7 @@ struct dnsoperator_answers {
 };
 
 /* What TemplateConfigurationApplied was last reported for. It must not stay True for a
- * configuration that no server was asked about. */
+ * configuration that no server was polled about. */
 struct dnsoperator_reported {
 	int64_t generation;   /* of the object; 0: not known */
 	const char *hash;     /* of the Corefile; NULL: not known */

@@ -1,4 +1,4 @@
-/* Problems as a list and as the text of a condition. */
+/* Lists problems, and prints them for a condition. */
 #include "controller/dnsoperator/plan/problems.h"
 
 #include <stdlib.h>
@@ -18,7 +18,7 @@ const char *dnsoperator_reason_str(enum dnsoperator_reason reason)
 	return reasons[reason];
 }
 
-/* Quoted, so that nothing in it can be taken for our words; cut, so that it stays a line. */
+/* Quoted, so that nothing in it looks like our words; cut to fit a line. */
 static char *shown_value(const struct slice *value)
 {
 	struct strbuf b = STRBUF_INIT;

@@ -1,5 +1,4 @@
-/* What is wrong with a DNS object, so that a person can put it right: template, field, value, why,
- * and what to do. */
+/* Problems of a DNS object, each with template, field, value, reason and what to do. */
 #pragma once
 
 #include <stdbool.h>
@@ -38,7 +37,7 @@ struct dnsoperator_problem {
 	enum dnsoperator_reason reason;
 	char *template_name; /* "": it has none, or it is not about a template */
 	char *field;	     /* "spec.templates[0].zones[1]" */
-	char *value;	     /* as it is shown: quoted, cut; "": there is none */
+	char *value;	     /* as it is printed: quoted, cut; "": none */
 	char *why;	     /* "is not a DNS name" */
 	char *fix;	     /* "use letters, digits and inner hyphens" */
 };

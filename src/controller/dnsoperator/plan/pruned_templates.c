@@ -1,4 +1,4 @@
-/* Which list of templates must outlive a CRD without the field, and when it is put back. */
+/* Which list of templates must survive a CRD without the field, and when it is restored. */
 #include "controller/dnsoperator/plan/pruned_templates.h"
 
 #include <string.h>
@@ -80,7 +80,7 @@ void dnsoperator_kept_templates_store(const struct dnsoperator_kept_templates *d
 	if (json_equal(api_tree(dnsoperator_stored->list), json_object_get(accepted, "templates")))
 		return;
 	json_object_set_new(stored, "templates", json_deep_copy(dnsoperator_stored->list));
-	/* the object still has it; once it has not, the copy is worth more than the next text */
+	/* too large, and the object still has the list; once it has not, the copy must be kept */
 	if (!dnsoperator_stored->pruned && !dnsoperator_stored->restore &&
 	    size_of(accepted) > ACCEPTED_MAX)
 		json_object_del(accepted, "stored");

@@ -1,4 +1,4 @@
-/* The text of the Corefile, block by block. */
+/* Renders the Corefile, block by block. */
 #include "controller/dnsoperator/plan/render.h"
 
 #include <stdio.h>
@@ -52,7 +52,7 @@ static void add_cache(struct out *out)
 		    out->w->dns->positive_s, out->w->dns->negative_s);
 }
 
-/* A CA bundle that is not there (yet) leaves the system's. */
+/* Without a copy of the CA bundle the system's CAs are used. */
 static void add_tls(struct out *out, const struct dnsoperator_transport *transport)
 {
 	const struct dnsoperator_facts *f = out->w->facts;
@@ -285,7 +285,7 @@ static void add_root(struct out *out)
 
 /* ---- the whole ---- */
 
-/* Tells which text a server runs, to whoever asks it by one of two names (ack.h). */
+/* The marker, by its two names (marker.h). */
 static void add_marker(struct out *out, char hash[DNSOPERATOR_MARKER_HASH_MAX])
 {
 	char name[DNSOPERATOR_MARKER_NAME_MAX];

@@ -1,9 +1,10 @@
-/* Accepted configuration into the text of a Corefile.
+/* Renders accepted configuration as a Corefile.
  *
- * Without templates the text is byte for byte what OpenShift's operator writes (OP-1). With them
- * each block but that for CHAOS has the templates; names of the cluster are kept out of their reach
- * by a block of their own (design 8.1), as they are from servers for a zone above them, and a block
- * `config.fairlead.internal` tells which text a server runs. All of it means the same to CoreDNS.
+ * Without templates it is byte for byte what OpenShift's operator writes (OP-1). With them each block
+ * but that for CHAOS has the templates; the cluster's names are excluded by a block of their own, as
+ * they are from servers for a zone above them, and a block `config.fairlead.internal` is the marker
+ * (marker.h). All of it means the same to CoreDNS.
+ 
  */
 #pragma once
 
@@ -15,7 +16,7 @@
 #include "controller/dnsoperator/plan/cluster_facts.h"
 #include "controller/dnsoperator/plan/dns_spec.h"
 
-/* Of a rendered text; a ConfigMap holds a MiB. */
+/* Bytes of a Corefile; a ConfigMap holds a MiB. */
 enum { DNSOPERATOR_TEXT_MAX = 900 << 10 };
 
 struct dnsoperator_render_in {

@@ -1,5 +1,5 @@
-/* What the status says of templates: valid, applied, dangerous (OP-33). A sentence or more each;
- * the generation stands in it where it matters: OpenShift's CRD drops observedGeneration. */
+/* The conditions about templates: valid, applied, dual-stack warning (OP-33). Messages name the
+ * generation where it matters, because OpenShift's CRD drops observedGeneration. */
 #include "controller/dnsoperator/plan/template_conditions.h"
 
 #include <inttypes.h>
@@ -144,7 +144,7 @@ struct answers {
 	struct strbuf others, silents; /* their names */
 };
 
-/* Were servers asked since this text is wanted? One that ran it before may have left it since. */
+/* Were servers polled since this Corefile is wanted? One that ran it before may have changed. */
 static bool is_asked_for(const struct dnsoperator_answers *all, const char *hash)
 {
 	return all->asked_for == NULL || strcmp(all->asked_for, hash) == 0;
@@ -167,7 +167,7 @@ static void count_answers(const struct dnsoperator_outcome *outcome,
 	end_names(&answers->others, answers->other);
 }
 
-/* Why they could not be asked, as far as that is known; each reason once. */
+/* Why they could not be polled, as far as that is known; each reason once. */
 static void add_whys(const struct dnsoperator_answers *all, struct strbuf *message)
 {
 	size_t before = message->n;
@@ -240,7 +240,7 @@ static struct verdict judge_answers(const struct dnsoperator_outcome *outcome,
 	return (struct verdict){ API_TRUE, "AsExpected" };
 }
 
-/* Was Applied last told of another configuration than the plan's? */
+/* Was Applied last reported for another configuration than the plan's? */
 static bool is_reported_for_another(const struct dnsoperator_outcome *outcome,
 				    const struct dnsoperator_plan *plan)
 {
@@ -250,8 +250,8 @@ static bool is_reported_for_another(const struct dnsoperator_outcome *outcome,
 	       (reported->corefile != NULL && strcmp(reported->corefile, plan->corefile.s) != 0);
 }
 
-/* Nothing is known of some servers yet. What was said before stays, unless that was said of
- * something else. */
+/* Some servers have not been polled yet. The condition stays as it is, unless it was about another
+ * configuration. */
 static struct verdict judge_unpolled(const struct dnsoperator_outcome *outcome,
 				     const struct dnsoperator_plan *plan, struct strbuf *message)
 {
@@ -454,7 +454,7 @@ static struct verdict judge_dual_stack(const struct dnsoperator_outcome *outcome
 
 void dnsoperator_plan_blocked(struct dnsoperator_plan *plan, bool contested, const char *why)
 {
-	/* the reasons that servers' answers decide; others are not about what servers run */
+	/* the reasons that depend on servers' answers */
 	static const char *const by_answers[] = { "AsExpected",	 "NoTemplates",
 						  "Updating",	 "ReloadFailed",
 						  "NoInstances", "InstancesUnreachable" };

@@ -3,7 +3,7 @@
 
 #include "controller/dnsoperator/plan/plan.h"
 
-/* Where the list of templates was taken from. */
+/* Where the list of templates came from. */
 enum dnsoperator_source {
 	DNSOPERATOR_FROM_SPEC,
 	DNSOPERATOR_FROM_ANNOTATION,
@@ -13,7 +13,7 @@ enum dnsoperator_source {
 struct dnsoperator_outcome {
 	const struct dnsoperator_plan_in *in;
 	const struct dnsoperator_dns *dns;
-	const struct dnsoperator_routes *routes;       /* that servers are to run */
+	const struct dnsoperator_routes *routes;       /* that servers should run */
 	const struct dnsoperator_templates *templates; /* likewise */
 	int64_t templates_generation;		       /* whose templates these are */
 	enum dnsoperator_source source;
@@ -22,7 +22,8 @@ struct dnsoperator_outcome {
 /* Fills plan->conditions by the rest of the plan. */
 void dnsoperator_conditions_fill(const struct dnsoperator_outcome *outcome,
 				 struct dnsoperator_plan *plan);
-/* Servers cannot get the text: `why` is reported by TemplateConfigurationApplied instead of what
- * they answered. Unless the ConfigMap is contested, servers that run the text all the same count.
+/* Servers cannot get the Corefile: TemplateConfigurationApplied reports `why` instead of their
+ * answers. Unless the ConfigMap is contested, servers that run the Corefile nevertheless count.
+ 
  */
 void dnsoperator_plan_blocked(struct dnsoperator_plan *plan, bool contested, const char *why);

@@ -1,5 +1,5 @@
-/* What is accepted, and still hardly what was meant: told, never refused, since the original takes
- * it, too (1.2, 1.5). */
+/* Warnings about configuration that is accepted but hardly intended. It is never refused, because
+ * OpenShift's own DNS operator accepts it, too (1.2, 1.5). */
 #include <stdio.h>
 
 #include "controller/dnsoperator/plan/upstream_advice.h"
@@ -26,7 +26,7 @@ static void advise_transport(const struct dnsoperator_transport *transport, cons
 		    field);
 }
 
-/* The CRD fills in 53 where no port is given, so that DNS over TLS goes where there is none. */
+/* The CRD's default port is 53, also for DNS over TLS, which hardly any server offers there. */
 static void advise_port(const struct dnsoperator_resolvers *resolvers, struct strbuf *out)
 {
 	const struct dnsoperator_upstream *u = resolvers->upstreams.v;
@@ -42,7 +42,7 @@ static void advise_port(const struct dnsoperator_resolvers *resolvers, struct st
 	}
 }
 
-/* Names of the cluster have a server block of their own then (render.h). */
+/* The cluster's names then get a server block of their own (render.h). */
 static void advise_zones(const struct dnsoperator_server *server, size_t index, const char *domain,
 			 struct strbuf *out)
 {

@@ -4,6 +4,6 @@
 #include "base/strbuf.h"
 #include "controller/dnsoperator/plan/dns_spec.h"
 
-/* A line for each, without a final line break; nothing when there is nothing to say. */
+/* Adds a line for each, without a final line break. */
 void dnsoperator_upstream_advice(const struct dnsoperator_routes *routes, const char *domain,
 				 struct strbuf *out);

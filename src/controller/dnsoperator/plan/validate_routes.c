@@ -1,5 +1,5 @@
-/* Checking spec.servers and spec.upstreamResolvers: what the original passes on unread, and CoreDNS
- * then refuses with the whole file (1.5). What CoreDNS takes is taken. */
+/* Validates spec.servers and spec.upstreamResolvers. OpenShift's operator passes them on unchecked, and
+ * CoreDNS then refuses the whole Corefile (1.5). What CoreDNS accepts is accepted. */
 #include "controller/dnsoperator/plan/validate_routes.h"
 
 #include <stdio.h>
@@ -109,7 +109,7 @@ static void check_tls(struct check *check, const struct dnsoperator_transport *t
 
 /* ---- servers ---- */
 
-/* Such a server would answer for the cluster's Services, which nobody means by it. */
+/* Such a server would answer for the cluster's Services, which is never intended. */
 static bool refuse_reserved(struct check *check, const char *text, const char *field)
 {
 	char why[400];
@@ -176,7 +176,7 @@ static void check_server(struct check *check, const struct dnsoperator_server *s
 		const char *u = server->upstreams.v[i];
 		bool tls = dnsoperator_is_tls(&server->how);
 		snprintf(at, sizeof(at), "%s.upstreams[%zu]", forward, i);
-		/* over TLS neither a file nor %scope, as the original has it */
+		/* over TLS neither a file nor %scope, as in OpenShift's operator */
 		if (!is_upstream(u, !tls) && (tls || strcmp(u, "/etc/resolv.conf") != 0))
 			add_problem(check, at, u, "is not an IP address",
 				    "write it as 10.0.0.1, 10.0.0.1:5353 or [2001:db8::1]:5353");

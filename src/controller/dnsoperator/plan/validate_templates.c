@@ -1,5 +1,5 @@
-/* Checking spec.templates. Everything is looked at, so that one round tells all that is wrong; the
- * list is accepted whole or not at all. */
+/* Validates spec.templates. All of it is checked, so that one message lists all problems; the list is
+ * accepted as a whole or not at all. */
 #include "controller/dnsoperator/plan/validate_templates.h"
 
 #include <stdarg.h>
@@ -56,7 +56,7 @@ static void leave_field(struct check *check, size_t at)
 	check->field.s[at] = '\0';
 }
 
-/* A member that is there: the API drops nulls, an annotation does not. */
+/* NULL when it is missing or null: the API drops nulls, an annotation does not. */
 static const json_t *member_of(const json_t *object, const char *name)
 {
 	const json_t *v = json_object_get(object, name);

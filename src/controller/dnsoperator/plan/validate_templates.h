@@ -21,6 +21,6 @@ enum {
 MUST_CHECK int dnsoperator_templates_check(const json_t *list, const char *domain,
 					   struct arena *arena, struct dnsoperator_templates *ret,
 					   struct dnsoperator_problems *problems);
-/* The list in the annotation's text, JSON or YAML; the caller's. */
+/* Parses the list in the annotation, JSON or YAML; the caller's. */
 MUST_CHECK int dnsoperator_annotation_parse(const char *text, json_t **ret,
 					    struct dnsoperator_problems *problems);

@@ -89,7 +89,7 @@ static int compare_depth(const void *pa, const void *pb)
 }
 
 /* Zones above this one come after its stanza, unless they are of the same template: whichever of
- * its zones a name is found in, it gives the same answer. */
+ * its zones a name is found in, the answer is the same. */
 static void hold_back(const struct map *entries, const struct entry *entry, size_t stanza)
 {
 	const char *zone = entry->zone;

@@ -1,6 +1,7 @@
-/* The roll: who is there, what they said, when to ask again. */
+/* The DNS servers: what each answered, and when to poll it again. */
 #include "controller/dnsoperator/rollout/instances.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +13,8 @@
 
 #define FIRST_NS (100 * NS_PER_MS)
 #define YOUNG_NS (400 * NS_PER_MS)
-/* With the time that a question takes when it is not answered, a server that came back is noticed
- * within 2 s. A question through the API server costs more than a datagram. */
+/* Together with the time of a query without an answer, a server that came back is noticed within
+ * 2 s. A query through the API server costs more than a datagram. */
 #define MOST_NS	      (500 * NS_PER_MS)
 #define MOST_APART_NS (15 * NS_PER_S)
 #define ALL_NS	      (60 * NS_PER_S)
@@ -21,62 +22,63 @@
 
 enum { SILENT = 3 }; /* rounds without an answer that count as none */
 
-static bool is_settled(const struct dnsoperator_instances *roll,
+static bool is_settled(const struct dnsoperator_instances *instances,
 		       const struct dnsoperator_instance *entry)
 {
-	return entry->told && entry->reached && entry->fresh && entry->silent == 0 &&
-	       strcmp(entry->hash, roll->wanted) == 0;
+	return entry->known && entry->reached && entry->fresh && entry->silent == 0 &&
+	       strcmp(entry->hash, instances->wanted) == 0;
 }
 
-static size_t count_unsettled(const struct dnsoperator_instances *roll)
+static size_t count_unsettled(const struct dnsoperator_instances *instances)
 {
 	size_t n = 0;
-	for (size_t i = 0; i < roll->servers.n; i++)
-		n += !is_settled(roll, &roll->servers.v[i]);
+	for (size_t i = 0; i < instances->servers.n; i++)
+		n += !is_settled(instances, &instances->servers.v[i]);
 	return n;
 }
 
-static bool is_late(const struct dnsoperator_instances *roll, uint64_t now)
+static bool is_late(const struct dnsoperator_instances *instances, uint64_t now)
 {
-	return roll->wants && now >= roll->since_ns + roll->late_ns;
+	return instances->wants && now >= instances->since_ns + instances->late_ns;
 }
 
-void dnsoperator_instances_done(struct dnsoperator_instances *roll)
+void dnsoperator_instances_done(struct dnsoperator_instances *instances)
 {
-	for (size_t i = 0; i < roll->servers.n; i++)
-		free(roll->servers.v[i].name);
-	vec_done(&roll->servers);
+	for (size_t i = 0; i < instances->servers.n; i++)
+		free(instances->servers.v[i].name);
+	vec_done(&instances->servers);
 }
 
-bool dnsoperator_instances_want(struct dnsoperator_instances *roll, const char *hash,
+bool dnsoperator_instances_want(struct dnsoperator_instances *instances, const char *hash,
 				uint64_t late_ns, uint64_t age, uint64_t now)
 {
-	roll->late_ns = late_ns;
-	if (roll->wants == (hash != NULL) && (hash == NULL || strcmp(roll->wanted, hash) == 0))
+	instances->late_ns = late_ns;
+	if (instances->wants == (hash != NULL) &&
+	    (hash == NULL || strcmp(instances->wanted, hash) == 0))
 		return false;
-	roll->wants = hash != NULL;
-	snprintf(roll->wanted, sizeof(roll->wanted), "%s", hash != NULL ? hash : "");
-	roll->since_ns = now - MIN(age, now);
-	roll->told_late = roll->told_new = false;
-	roll->rounds = 0;
-	roll->all_ns = now + ALL_NS;
-	for (size_t i = 0; i < roll->servers.n; i++) {
-		roll->servers.v[i].due = true;
-		roll->servers.v[i].fresh = false;
+	instances->wants = hash != NULL;
+	snprintf(instances->wanted, sizeof(instances->wanted), "%s", hash != NULL ? hash : "");
+	instances->since_ns = now - MIN(age, now);
+	instances->late_reported = instances->new_reported = false;
+	instances->rounds = 0;
+	instances->next_all_ns = now + ALL_NS;
+	for (size_t i = 0; i < instances->servers.n; i++) {
+		instances->servers.v[i].due = true;
+		instances->servers.v[i].fresh = false;
 	}
 	return true;
 }
 
-bool dnsoperator_instances_recheck(struct dnsoperator_instances *roll, uint64_t now)
+bool dnsoperator_instances_recheck(struct dnsoperator_instances *instances, uint64_t now)
 {
-	roll->doubt_ns = now + roll->late_ns;
-	roll->rounds = 0;
-	for (size_t i = 0; i < roll->servers.n; i++)
-		roll->servers.v[i].due = true;
-	return roll->wants;
+	instances->recheck_until_ns = now + instances->late_ns;
+	instances->rounds = 0;
+	for (size_t i = 0; i < instances->servers.n; i++)
+		instances->servers.v[i].due = true;
+	return instances->wants;
 }
 
-/* ---- who is there ---- */
+/* ---- the list ---- */
 
 static int compare_names(const void *left, const void *right)
 {
@@ -84,28 +86,29 @@ static int compare_names(const void *left, const void *right)
 	return strcmp(x->name, y->name);
 }
 
-static struct dnsoperator_instance *find_instance(const struct dnsoperator_instances *roll,
+static struct dnsoperator_instance *find_instance(const struct dnsoperator_instances *instances,
 						  const struct dnsoperator_server_at *at)
 {
 	struct dnsoperator_instance key = { .name = (char *)(uintptr_t)at->name };
-	struct dnsoperator_instance *e = roll->servers.n == 0
-						 ? NULL
-						 : bsearch(&key, roll->servers.v, roll->servers.n,
-							   sizeof(key), compare_names);
+	struct dnsoperator_instance *e =
+		instances->servers.n == 0
+			? NULL
+			: bsearch(&key, instances->servers.v, instances->servers.n, sizeof(key),
+				  compare_names);
 	bool same = e != NULL && net_addr_same_ip(&e->addr, &at->addr) &&
 		    net_addr_port(&e->addr) == net_addr_port(&at->addr);
 	return same ? e : NULL;
 }
 
-bool dnsoperator_instances_set_list(struct dnsoperator_instances *roll,
+bool dnsoperator_instances_set_list(struct dnsoperator_instances *instances,
 				    const struct dnsoperator_server_at *at, size_t count)
 {
-	struct dnsoperator_instances now = *roll;
+	struct dnsoperator_instances now = *instances;
 	size_t kept = 0;
 	now.servers.v = NULL;
 	now.servers.n = now.servers.cap = 0;
 	for (size_t i = 0; i < count; i++) {
-		const struct dnsoperator_instance *old = find_instance(roll, &at[i]);
+		const struct dnsoperator_instance *old = find_instance(instances, &at[i]);
 		struct dnsoperator_instance *e = vec_add(&now.servers);
 		kept += old != NULL;
 		if (old != NULL)
@@ -118,11 +121,11 @@ bool dnsoperator_instances_set_list(struct dnsoperator_instances *roll,
 		qsort(now.servers.v, count, sizeof(*now.servers.v), compare_names);
 	if (kept < count)
 		now.rounds = 0;
-	/* somebody new has said nothing yet */
-	bool changed = kept < roll->servers.n || (!roll->taken && count == 0);
-	now.taken = true;
-	dnsoperator_instances_done(roll);
-	*roll = now;
+	/* a new server has not answered yet */
+	bool changed = kept < instances->servers.n || (!instances->list_known && count == 0);
+	now.list_known = true;
+	dnsoperator_instances_done(instances);
+	*instances = now;
 	return changed;
 }
 
@@ -141,159 +144,163 @@ void dnsoperator_ready_pods(const json_t *pods, uint16_t port, dnsoperator_serve
 	}
 }
 
-/* ---- questions and answers ---- */
+/* ---- polling ---- */
 
-static bool any_due(const struct dnsoperator_instances *roll)
+static bool any_due(const struct dnsoperator_instances *instances)
 {
-	for (size_t i = 0; i < roll->servers.n; i++) {
-		if (roll->servers.v[i].due)
+	for (size_t i = 0; i < instances->servers.n; i++) {
+		if (instances->servers.v[i].due)
 			return true;
 	}
 	return false;
 }
 
-static void begin_round(struct dnsoperator_instances *roll, uint64_t now)
+static void begin_round(struct dnsoperator_instances *instances, uint64_t now)
 {
-	bool some = now >= roll->next_ns,
-	     all = now >= roll->all_ns || (some && now < roll->doubt_ns);
-	if (now >= roll->all_ns)
-		roll->all_ns = now + ALL_NS;
-	for (size_t i = 0; i < roll->servers.n; i++) {
-		struct dnsoperator_instance *e = &roll->servers.v[i];
-		e->due = all || (some && !is_settled(roll, e));
+	bool some = now >= instances->next_ns,
+	     all = now >= instances->next_all_ns || (some && now < instances->recheck_until_ns);
+	if (now >= instances->next_all_ns)
+		instances->next_all_ns = now + ALL_NS;
+	for (size_t i = 0; i < instances->servers.n; i++) {
+		struct dnsoperator_instance *e = &instances->servers.v[i];
+		e->due = all || (some && !is_settled(instances, e));
 	}
 }
 
-size_t dnsoperator_instances_due(struct dnsoperator_instances *roll, uint64_t now, size_t *ret,
+size_t dnsoperator_instances_due(struct dnsoperator_instances *instances, uint64_t now, size_t *ret,
 				 size_t max)
 {
 	size_t n = 0;
-	if (!roll->wants)
+	if (!instances->wants)
 		return 0;
-	if (!any_due(roll))
-		begin_round(roll, now);
-	for (size_t i = 0; i < roll->servers.n && n < max; i++) {
-		if (!roll->servers.v[i].due)
+	if (!any_due(instances))
+		begin_round(instances, now);
+	for (size_t i = 0; i < instances->servers.n && n < max; i++) {
+		if (!instances->servers.v[i].due)
 			continue;
-		roll->servers.v[i].due = false;
+		instances->servers.v[i].due = false;
 		ret[n++] = i;
 	}
+	assert(n <= max);
 	return n;
 }
 
-/* A server that fails does not run the marker that is wanted; whether it dropped the one of before
- * it does not show. */
-static bool is_answer(const struct dnsoperator_instances *roll, const struct dnsoperator_ack *said)
+/* A server that answers with an error does not run the wanted marker; whether it dropped the last one
+ * is not known. */
+static bool is_answer(const struct dnsoperator_instances *instances,
+		      const struct dnsoperator_ack *said)
 {
 	return said->kind == DNSOPERATOR_ACK_TOLD || said->kind == DNSOPERATOR_ACK_OTHER ||
-	       (said->kind == DNSOPERATOR_ACK_FAILED && roll->wanted[0] != '\0');
+	       (said->kind == DNSOPERATOR_ACK_FAILED && instances->wanted[0] != '\0');
 }
 
-static bool note_answer(const struct dnsoperator_instances *roll,
+static bool note_answer(const struct dnsoperator_instances *instances,
 			struct dnsoperator_instance *entry, const struct dnsoperator_ack *said)
 {
-	bool reached = is_answer(roll, said);
-	/* like no text, not even one without a marker */
+	bool reached = is_answer(instances, said);
+	/* differs from the hash of every Corefile, even of one without a marker */
 	const char *hash = said->kind == DNSOPERATOR_ACK_FAILED ? "failed" : said->hash;
 	bool first = reached && !entry->fresh;
 	entry->fresh = entry->fresh || reached;
 	entry->silent = reached ? 0 : MIN(entry->silent + 1, (unsigned)SILENT);
 	if (!reached && entry->silent < SILENT)
 		return false;
-	bool changed = first || !entry->told || entry->reached != reached ||
+	bool changed = first || !entry->known || entry->reached != reached ||
 		       entry->why != said->why || strcmp(entry->hash, hash) != 0;
-	entry->told = true;
+	entry->known = true;
 	entry->reached = reached;
 	entry->why = said->why;
 	snprintf(entry->hash, sizeof(entry->hash), "%s", hash);
 	return changed;
 }
 
-/* Twice as long each time, but not long beside the time that the text has been there: so that what
- * is told is never much older than what is. */
-static uint64_t pause_ns(const struct dnsoperator_instances *roll, uint64_t now)
+/* Twice as long each time, but short beside the age of the Corefile, so that the status is never much
+ * behind. */
+static uint64_t pause_ns(const struct dnsoperator_instances *instances, uint64_t now)
 {
-	uint64_t cap = roll->apart ? MOST_APART_NS : MOST_NS;
-	uint64_t most = MIN(MAX((now - roll->since_ns) / 4, YOUNG_NS), cap);
-	return MIN(FIRST_NS << MIN(roll->rounds, 10u), most);
+	uint64_t cap = instances->by_proxy ? MOST_APART_NS : MOST_NS;
+	uint64_t most = MIN(MAX((now - instances->since_ns) / 4, YOUNG_NS), cap);
+	return MIN(FIRST_NS << MIN(instances->rounds, 10u), most);
 }
 
-bool dnsoperator_instances_note_early(struct dnsoperator_instances *roll, const size_t *which,
+bool dnsoperator_instances_note_early(struct dnsoperator_instances *instances, const size_t *which,
 				      const struct dnsoperator_ack *said, size_t count)
 {
 	bool changed = false;
 	for (size_t i = 0; i < count; i++) {
-		if (is_answer(roll, &said[i]))
+		if (is_answer(instances, &said[i]))
 			changed =
-				note_answer(roll, &roll->servers.v[which[i]], &said[i]) || changed;
+				note_answer(instances, &instances->servers.v[which[i]], &said[i]) ||
+				changed;
 	}
 	return changed;
 }
 
-bool dnsoperator_instances_note_answers(struct dnsoperator_instances *roll, const size_t *which,
-					const struct dnsoperator_ack *said, size_t count,
-					uint64_t now)
+bool dnsoperator_instances_note_answers(struct dnsoperator_instances *instances,
+					const size_t *which, const struct dnsoperator_ack *said,
+					size_t count, uint64_t now)
 {
-	bool changed = !roll->told_new;
-	roll->told_new = true;
+	bool changed = !instances->new_reported;
+	instances->new_reported = true;
 	for (size_t i = 0; i < count; i++)
-		changed = note_answer(roll, &roll->servers.v[which[i]], &said[i]) || changed;
-	bool open = count_unsettled(roll) != 0;
-	if (!open && now >= roll->doubt_ns) {
-		roll->rounds = 0;
-		roll->next_ns = now;
+		changed = note_answer(instances, &instances->servers.v[which[i]], &said[i]) ||
+			  changed;
+	bool open = count_unsettled(instances) != 0;
+	if (!open && now >= instances->recheck_until_ns) {
+		instances->rounds = 0;
+		instances->next_ns = now;
 		return changed;
 	}
-	if (count != 0 && !any_due(roll)) {
-		roll->next_ns = now + pause_ns(roll, now);
-		roll->rounds++;
+	if (count != 0 && !any_due(instances)) {
+		instances->next_ns = now + pause_ns(instances, now);
+		instances->rounds++;
 	}
-	if (open && is_late(roll, now) && !roll->told_late)
-		changed = roll->told_late = true;
+	if (open && is_late(instances, now) && !instances->late_reported)
+		changed = instances->late_reported = true;
 	return changed;
 }
 
-uint64_t dnsoperator_instances_next_ns(const struct dnsoperator_instances *roll, uint64_t now)
+uint64_t dnsoperator_instances_next_ns(const struct dnsoperator_instances *instances, uint64_t now)
 {
-	uint64_t at = roll->all_ns;
-	bool open = count_unsettled(roll) != 0;
-	if (!roll->wants || roll->servers.n == 0)
+	uint64_t at = instances->next_all_ns;
+	bool open = count_unsettled(instances) != 0;
+	if (!instances->wants || instances->servers.n == 0)
 		return 0;
-	if (any_due(roll))
+	if (any_due(instances))
 		return SOON_NS;
-	if (open || now < roll->doubt_ns)
-		at = MIN(at, roll->next_ns);
-	if (open && !roll->told_late)
-		at = MIN(at, roll->since_ns + roll->late_ns);
+	if (open || now < instances->recheck_until_ns)
+		at = MIN(at, instances->next_ns);
+	if (open && !instances->late_reported)
+		at = MIN(at, instances->since_ns + instances->late_ns);
 	return at > now + SOON_NS ? at - now : SOON_NS;
 }
 
-/* That a server ran the wanted text at another time is no proof that it does now. */
-static const char *shown_hash(const struct dnsoperator_instances *roll,
+/* An answer from before the Corefile was wanted does not prove that the server runs it now. */
+static const char *shown_hash(const struct dnsoperator_instances *instances,
 			      const struct dnsoperator_instance *entry, struct arena *arena)
 {
-	return !entry->fresh && strcmp(entry->hash, roll->wanted) == 0
+	return !entry->fresh && strcmp(entry->hash, instances->wanted) == 0
 		       ? "of before"
 		       : arena_strdup(arena, entry->hash);
 }
 
-bool dnsoperator_instances_view(const struct dnsoperator_instances *roll, uint64_t now,
+bool dnsoperator_instances_view(const struct dnsoperator_instances *instances, uint64_t now,
 				struct arena *arena, struct dnsoperator_answers *ret)
 {
-	struct dnsoperator_answer *v = arena_calloc(arena, (roll->servers.n + 1) * sizeof(*v));
+	struct dnsoperator_answer *v = arena_calloc(arena, (instances->servers.n + 1) * sizeof(*v));
 	*ret = (struct dnsoperator_answers){ .v = v,
-					     .late = is_late(roll, now),
-					     .asked_for = arena_strdup(arena, roll->wanted) };
-	for (size_t i = 0; i < roll->servers.n; i++) {
-		const struct dnsoperator_instance *e = &roll->servers.v[i];
-		if (!e->told)
+					     .late = is_late(instances, now),
+					     .asked_for = arena_strdup(arena, instances->wanted) };
+	for (size_t i = 0; i < instances->servers.n; i++) {
+		const struct dnsoperator_instance *e = &instances->servers.v[i];
+		if (!e->known)
 			return false;
 		v[ret->n++] = (struct dnsoperator_answer){
 			.name = arena_strdup(arena, e->name),
 			.reached = e->reached,
-			.hash = e->reached ? shown_hash(roll, e, arena) : "",
+			.hash = e->reached ? shown_hash(instances, e, arena) : "",
 			.why = e->reached ? NULL : e->why,
 		};
 	}
-	return roll->taken;
+	return instances->list_known;
 }

@@ -1,8 +1,7 @@
-/* Who runs the text? The servers there are, what each told when it was asked (ack.h), and when to
- * ask whom again: at once when the text changes or a server is new, then later and later until all
- * of them run it, and seldom from then on, so that one that came back with an old text is noticed.
- * Silence counts when it lasts: one lost packet, or a server that is just starting, is no news.
- * No clock, no lock, no network. */
+/* The DNS servers, what each answered (marker_query.h), and when to poll whom again: at once when the
+ * Corefile changes or a server is new, then less and less often until all run it, and rarely from then
+ * on, to notice a server that came back with an old Corefile. Silence counts when it lasts: one lost
+ * packet, or a server that is just starting, changes nothing. No clock, no lock, no network. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,7 +13,7 @@
 #include "controller/dnsoperator/rollout/marker_query.h"
 #include "controller/dnsoperator/plan/plan.h"
 
-/* A server by the name that people know it by. */
+/* A server by the name that messages use. */
 struct dnsoperator_server_at {
 	const char *name;
 	union net_addr addr;
@@ -23,56 +22,56 @@ struct dnsoperator_server_at {
 struct dnsoperator_instance {
 	char *name;
 	union net_addr addr;
-	bool due;	 /* to be asked at the next occasion */
-	bool fresh;	 /* it was heard since the wanted text is wanted */
-	unsigned silent; /* so often in a row it did not answer */
-	bool told;	 /* something is known: */
+	bool due;	 /* to be polled in the next round */
+	bool fresh;	 /* it answered since the Corefile is wanted */
+	unsigned silent; /* polls in a row without an answer */
+	bool known;	 /* the members below are known */
 	bool reached;
 	char hash[DNSOPERATOR_MARKER_HASH_MAX];
-	const char *why; /* it was not reached; NULL: it was silent */
+	const char *why; /* why it was not reached; NULL: it was silent */
 };
 
 struct dnsoperator_instances {
 	VEC(struct dnsoperator_instance) servers; /* by name */
-	bool taken;				  /* it is known which there are */
-	bool wants;				  /* there is a text that they are to run */
-	bool apart; /* they are asked through the API server, which must not be asked too often */
-	char wanted[DNSOPERATOR_MARKER_HASH_MAX]; /* "": one without the marker */
+	bool list_known;			  /* the list has been set */
+	bool wants;				  /* there is a Corefile that they should run */
+	bool by_proxy;				  /* polled through the API server: less often */
+	char wanted[DNSOPERATOR_MARKER_HASH_MAX]; /* its hash; "": without the marker */
 	uint64_t since_ns, late_ns;		  /* wanted since; late after this time */
-	bool told_late, told_new;		  /* that has been answered with true */
-	unsigned rounds;			  /* that left some unsettled, in a row */
-	uint64_t next_ns, all_ns; /* the next question to the unsettled ones, to all */
-	uint64_t doubt_ns;	  /* until then nobody counts as settled */
+	bool late_reported, new_reported;	  /* reported by a return value */
+	unsigned rounds;			  /* in a row that left some unsettled */
+	uint64_t next_ns, next_all_ns;		  /* next poll of the unsettled, of all */
+	uint64_t recheck_until_ns;		  /* until then none counts as settled */
 };
 
-void dnsoperator_instances_done(struct dnsoperator_instances *roll);
-/* The text that they are to run; NULL: nobody is to be asked. `age` is how long it has been there,
- * which matters when it is another one than before: true then. */
-bool dnsoperator_instances_want(struct dnsoperator_instances *roll, const char *hash,
+void dnsoperator_instances_done(struct dnsoperator_instances *instances);
+/* Sets the hash of the Corefile that they should run; NULL: they are not polled. `age` is for how long
+ * it could be read. True when it differs from the last one. */
+bool dnsoperator_instances_want(struct dnsoperator_instances *instances, const char *hash,
 				uint64_t late_ns, uint64_t age, uint64_t now);
-/* Servers may load another text than the wanted one, and come back from it, within `late_ns` from
- * now: all of them are asked, at once and again. False when nobody is to be asked. */
-bool dnsoperator_instances_recheck(struct dnsoperator_instances *roll, uint64_t now);
-/* Those that are there. True when what is known of them is another thing than before. */
-bool dnsoperator_instances_set_list(struct dnsoperator_instances *roll,
+/* Servers may load another Corefile for a while, within `late_ns` from now: all of them are polled, at
+ * once and again. False when they are not polled at all. */
+bool dnsoperator_instances_recheck(struct dnsoperator_instances *instances, uint64_t now);
+/* Sets the list of servers. True when the answers of those that remain differ from before. */
+bool dnsoperator_instances_set_list(struct dnsoperator_instances *instances,
 				    const struct dnsoperator_server_at *at, size_t count);
-/* Who is to be asked now: indexes into `servers`, good until the next roll_take. */
-size_t dnsoperator_instances_due(struct dnsoperator_instances *roll, uint64_t now, size_t *ret,
+/* The servers to poll now: indexes into `servers`, valid until the list is set again. */
+size_t dnsoperator_instances_due(struct dnsoperator_instances *instances, uint64_t now, size_t *ret,
 				 size_t max);
-/* What some of them said while others are still silent; to be repeated to
- * dnsoperator_instances_note_answers(). True when it is another thing than the last time. */
-bool dnsoperator_instances_note_early(struct dnsoperator_instances *roll, const size_t *which,
+/* Notes answers while other servers are still silent; pass them to
+ * dnsoperator_instances_note_answers() again. True when they differ from the last ones. */
+bool dnsoperator_instances_note_early(struct dnsoperator_instances *instances, const size_t *which,
 				      const struct dnsoperator_ack *said, size_t count);
-/* What they said. True when it is another thing than the last time, when it is the first word on
- * this text, or when it got late. */
-bool dnsoperator_instances_note_answers(struct dnsoperator_instances *roll, const size_t *which,
-					const struct dnsoperator_ack *said, size_t count,
-					uint64_t now);
-/* When to look again; 0: no need to. */
-uint64_t dnsoperator_instances_next_ns(const struct dnsoperator_instances *roll, uint64_t now);
-/* For the conditions; false when there is one of which nothing is known yet: what was said before
- * is not replaced by a part of the truth. All of it is in the arena. */
-bool dnsoperator_instances_view(const struct dnsoperator_instances *roll, uint64_t now,
+/* Notes the answers of a round. True when they differ from the last ones, are the first about this
+ * Corefile, or when servers are late now. */
+bool dnsoperator_instances_note_answers(struct dnsoperator_instances *instances,
+					const size_t *which, const struct dnsoperator_ack *said,
+					size_t count, uint64_t now);
+/* Nanoseconds until the next round; 0: none is needed. */
+uint64_t dnsoperator_instances_next_ns(const struct dnsoperator_instances *instances, uint64_t now);
+/* The answers for the conditions, in the arena; false while some server has not answered or timed out
+ * yet, so that a condition is not replaced by half an answer. */
+bool dnsoperator_instances_view(const struct dnsoperator_instances *instances, uint64_t now,
 				struct arena *arena, struct dnsoperator_answers *ret);
 
 /* The pods of a list that are ready, at their first address; names are those of the list. */

@@ -1,6 +1,7 @@
-/* Asking instances, on a loop of its own that lives as long as the call. */
+/* Queries servers for the marker, on a loop of its own that lives as long as the call. */
 #include "controller/dnsoperator/rollout/marker_query.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,7 @@ enum {
 
 struct pull;
 
-/* One instance being asked. */
+/* One server that is being queried. */
 struct asking {
 	struct resolve_exchange x;
 	struct pull *pull;
@@ -64,7 +65,7 @@ static bool is_hash(const uint8_t *rdata, size_t len)
 	return true;
 }
 
-/* Finds a hash among the answers; false when there is none. */
+/* Finds a hash among the answers. */
 static bool find_hash(const uint8_t *msg, size_t len, struct dnsoperator_ack *ret)
 {
 	size_t at = DNS_HEADER_BYTES;
@@ -117,7 +118,7 @@ void dnsoperator_ack_read(const uint8_t *msg, size_t len, struct dnsoperator_ack
 	else if (!find_hash(msg, len, ret))
 		set_other(ret, "it answers without a hash", "");
 	if (rcode != DNS_RCODE_NOERROR && rcode != DNS_RCODE_NXDOMAIN) {
-		/* a marker may be there, and the server not able or willing to answer from it */
+		/* the server may have a marker and still be unable or unwilling to answer */
 		ret->kind = DNSOPERATOR_ACK_FAILED;
 		ret->why = why_failed(rcode);
 	}
@@ -186,6 +187,7 @@ static void on_answer(struct resolve_exchange *exchange)
 		dnsoperator_ack_read(exchange->reply, exchange->reply_n, a->ret);
 	else
 		set_unreachable(a);
+	assert(p->running != 0 && p->running <= p->started);
 	p->running--;
 	start_next(p);
 }
@@ -217,6 +219,7 @@ static void run_loop(struct pull *pull)
 			loop_turn(pull->loop, true);
 		}
 	}
+	assert(pull->started == pull->n); /* each ended query starts the next */
 	loop_timer_stop(pull->loop, &pull->progress);
 }
 

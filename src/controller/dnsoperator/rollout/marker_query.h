@@ -11,26 +11,26 @@
 #include "net/addr.h"
 
 enum dnsoperator_ack_kind {
-	DNSOPERATOR_ACK_TOLD,	/* `hash` is that of the text it runs */
-	DNSOPERATOR_ACK_OTHER,	/* it answers, but not with a hash: a text without the block */
-	DNSOPERATOR_ACK_FAILED, /* it answers SERVFAIL, REFUSED or another error: it does not run
-				   the wanted marker, and may still have another */
-	DNSOPERATOR_ACK_UNREACHABLE, /* nothing came in time, or nobody is there */
-	DNSOPERATOR_ACK_PENDING,     /* still being asked (dnsoperator_ack_opts.progress) */
+	DNSOPERATOR_ACK_TOLD,  /* `hash` is that of the Corefile it runs */
+	DNSOPERATOR_ACK_OTHER, /* it answers without a hash: its Corefile has no marker */
+	DNSOPERATOR_ACK_FAILED, /* it answers with an error: it does not run the wanted marker, but may
+				   have another */
+	DNSOPERATOR_ACK_UNREACHABLE, /* no answer in time, or no server */
+	DNSOPERATOR_ACK_PENDING,     /* no answer yet (dnsoperator_ack_opts.progress) */
 };
 
 struct dnsoperator_ack {
 	enum dnsoperator_ack_kind kind;
-	char hash[DNSOPERATOR_MARKER_HASH_MAX]; /* "" unless told */
-	char text[96];				/* otherwise what happened, for people */
-	const char *why; /* a sentence for the status: what to do about it; NULL: none */
+	char hash[DNSOPERATOR_MARKER_HASH_MAX]; /* "" without one */
+	char text[96];				/* otherwise the error, for people */
+	const char *why; /* a sentence for the status, with what to do; NULL: none */
 };
 
-/* What a reply says; any bytes. */
+/* Reads a reply; any bytes. */
 void dnsoperator_ack_read(const uint8_t *msg, size_t len, struct dnsoperator_ack *ret);
 
 struct dnsoperator_ack_opts {
-	const char *name; /* asked for; NULL: DNSOPERATOR_ACK_NAME */
+	const char *name; /* to query; NULL: DNSOPERATOR_MARKER_NAME */
 	uint64_t try_ns;  /* how long one question waits; 0: 500 ms */
 	unsigned tries;	  /* the last one over TCP; 0: 3 */
 	/* Called every DNSOPERATOR_ACK_PROGRESS_NS while some are still silent, so that they do not
@@ -40,8 +40,8 @@ struct dnsoperator_ack_opts {
 };
 #define DNSOPERATOR_ACK_PROGRESS_NS (200 * NS_PER_MS)
 
-/* Asks all of them at once, over UDP, again after a silence, and at last over TCP, as it does when
- * a reply is truncated. Blocks, for not much longer than try_ns * tries for each 256 of them.
- * ret[i] is of addr[i]. */
+/* Queries all servers at once, over UDP, again after a timeout, and at last over TCP, also when a
+ * reply is truncated. Blocks for little longer than try_ns * tries for each 256 of them. ret[i]
+ * belongs to addr[i]. */
 void dnsoperator_ack_pull(const union net_addr *addr, size_t count,
 			  const struct dnsoperator_ack_opts *opts, struct dnsoperator_ack *ret);

@@ -1,4 +1,5 @@
-/* The roll, under a lock, with a clock and the network. */
+/* Polls the DNS servers: instances.h decides whom and when, marker_query.h and proxy_query.h ask.
+ * A lock guards what two workers share. */
 #include "controller/dnsoperator/rollout/poller.h"
 
 #include <pthread.h>
@@ -10,20 +11,18 @@
 #include "controller/dnsoperator/rollout/proxy_query.h"
 #include "controller/dnsoperator/rollout/instances.h"
 
-/* A kubelet takes up to a minute and a half to hand a ConfigMap to its pods, and CoreDNS looks at
- * its file each 30 to 45 seconds. */
+/* A kubelet needs up to 90 seconds to update a ConfigMap in its pods, and CoreDNS reads its file every
+ * 30 to 45 seconds. */
 #define LATE_NS		(180 * NS_PER_S)
 #define LATE_MACHINE_NS (5 * NS_PER_S)
 
-enum {
-	AT_ONCE = 256
-}; /* as many as ack.c asks at a time: a second and a half when all are silent */
+enum { AT_ONCE = 256 }; /* as many as marker_query.c queries at a time: 1.5 s when all are silent */
 
 struct dnsoperator_poller {
 	pthread_mutex_t lock; /* guards the rest; not held while it waits for answers */
-	struct dnsoperator_instances roll;
+	struct dnsoperator_instances instances;
 	struct dnsoperator_texts texts;
-	char name[DNSOPERATOR_MARKER_NAME_MAX]; /* asked for over DNS */
+	char name[DNSOPERATOR_MARKER_NAME_MAX]; /* the marker's, for queries over DNS */
 };
 
 struct dnsoperator_poller *dnsoperator_poller_new(void)
@@ -37,7 +36,7 @@ void dnsoperator_poller_free(struct dnsoperator_poller *asker)
 {
 	if (asker == NULL)
 		return;
-	dnsoperator_instances_done(&asker->roll);
+	dnsoperator_instances_done(&asker->instances);
 	pthread_mutex_destroy(&asker->lock);
 	free(asker);
 }
@@ -50,7 +49,8 @@ static uint64_t late_ns(const struct controller_options *options,
 	return platform == DNSOPERATOR_MACHINE ? LATE_MACHINE_NS : LATE_NS;
 }
 
-/* Through the API server? Addresses that were given, and a server of this process, are for DNS. */
+/* Are servers polled through the API server? Those of --dns-instances, and the server of this
+ * process, are polled over DNS. */
 static bool is_by_proxy(const struct controller_options *options,
 			enum dnsoperator_platform platform)
 {
@@ -75,10 +75,11 @@ bool dnsoperator_poller_want(struct dnsoperator_poller *asker,
 			     uint64_t age_ns)
 {
 	pthread_mutex_lock(&asker->lock);
-	asker->roll.apart = is_by_proxy(options, facts->platform);
+	asker->instances.by_proxy = is_by_proxy(options, facts->platform);
 	dnsoperator_marker_name(dnsoperator_domain(facts), asker->name);
-	bool changed = dnsoperator_instances_want(
-		&asker->roll, hash, late_ns(options, facts->platform), age_ns, clock_mono_ns());
+	bool changed = dnsoperator_instances_want(&asker->instances, hash,
+						  late_ns(options, facts->platform), age_ns,
+						  clock_mono_ns());
 	pthread_mutex_unlock(&asker->lock);
 	return changed;
 }
@@ -86,14 +87,14 @@ bool dnsoperator_poller_want(struct dnsoperator_poller *asker,
 bool dnsoperator_poller_recheck(struct dnsoperator_poller *asker)
 {
 	pthread_mutex_lock(&asker->lock);
-	bool any = dnsoperator_instances_recheck(&asker->roll, clock_mono_ns());
+	bool any = dnsoperator_instances_recheck(&asker->instances, clock_mono_ns());
 	pthread_mutex_unlock(&asker->lock);
 	return any;
 }
 
-/* ---- who is there ---- */
+/* ---- the servers ---- */
 
-/* One that listens everywhere listens on the loopback address, too. */
+/* A server that listens on the wildcard address listens on loopback, too. */
 static void avoid_wildcard(union net_addr *at)
 {
 	if (at->family == AF_INET && at->v4.sin_addr.s_addr == htonl(INADDR_ANY))
@@ -128,15 +129,15 @@ static void list_servers(const struct controller_options *options,
 	}
 }
 
-/* ---- asking ---- */
+/* ---- one round ---- */
 
-/* Some of them, whose turn it is. */
+/* The servers that are polled in one round. */
 struct turn {
 	struct dnsoperator_poller *asker;
 	struct controller_ctx *c;
 	void (*news)(const struct controller_ctx *c);
 	char name[DNSOPERATOR_MARKER_NAME_MAX];
-	size_t which[AT_ONCE], n; /* of the roll */
+	size_t which[AT_ONCE], n; /* indexes of the instances */
 	const char *pod[AT_ONCE];
 	union net_addr addr[AT_ONCE];
 	struct dnsoperator_ack said[AT_ONCE];
@@ -146,7 +147,8 @@ static void note_early_answers(void *ctx)
 {
 	struct turn *t = ctx;
 	pthread_mutex_lock(&t->asker->lock);
-	bool changed = dnsoperator_instances_note_early(&t->asker->roll, t->which, t->said, t->n);
+	bool changed =
+		dnsoperator_instances_note_early(&t->asker->instances, t->which, t->said, t->n);
 	pthread_mutex_unlock(&t->asker->lock);
 	if (changed)
 		t->news(t->c);
@@ -174,16 +176,16 @@ static void ask_by_proxy(struct turn *turn, const char *ns)
 	free(answers);
 }
 
-/* Those whose turn it is, into t. True when servers went. */
+/* Fills in the servers to poll. True when servers have gone. */
 static bool begin_turn(struct turn *turn, const dnsoperator_servers_at *list, struct arena *arena)
 {
 	struct dnsoperator_poller *a = turn->asker;
 	pthread_mutex_lock(&a->lock);
-	bool changed = dnsoperator_instances_set_list(&a->roll, list->v, list->n);
+	bool changed = dnsoperator_instances_set_list(&a->instances, list->v, list->n);
 	memcpy(turn->name, a->name, sizeof(turn->name));
-	turn->n = dnsoperator_instances_due(&a->roll, clock_mono_ns(), turn->which, AT_ONCE);
+	turn->n = dnsoperator_instances_due(&a->instances, clock_mono_ns(), turn->which, AT_ONCE);
 	for (size_t i = 0; i < turn->n; i++) {
-		const struct dnsoperator_instance *e = &a->roll.servers.v[turn->which[i]];
+		const struct dnsoperator_instance *e = &a->instances.servers.v[turn->which[i]];
 		turn->addr[i] = e->addr;
 		turn->pod[i] = arena_strdup(arena, e->name);
 	}
@@ -211,9 +213,10 @@ void dnsoperator_poller_poll(struct dnsoperator_poller *asker, struct controller
 	arena_done(&arena);
 	pthread_mutex_lock(&asker->lock);
 	uint64_t now = clock_mono_ns();
-	changed = dnsoperator_instances_note_answers(&asker->roll, t->which, t->said, t->n, now) ||
+	changed = dnsoperator_instances_note_answers(&asker->instances, t->which, t->said, t->n,
+						     now) ||
 		  changed;
-	ctx->again_ns = dnsoperator_instances_next_ns(&asker->roll, now);
+	ctx->again_ns = dnsoperator_instances_next_ns(&asker->instances, now);
 	pthread_mutex_unlock(&asker->lock);
 	if (changed)
 		news(ctx);
@@ -224,7 +227,7 @@ const struct dnsoperator_answers *dnsoperator_poller_view(struct dnsoperator_pol
 {
 	struct dnsoperator_answers *v = arena_calloc(arena, sizeof(*v));
 	pthread_mutex_lock(&asker->lock);
-	bool any = dnsoperator_instances_view(&asker->roll, clock_mono_ns(), arena, v);
+	bool any = dnsoperator_instances_view(&asker->instances, clock_mono_ns(), arena, v);
 	pthread_mutex_unlock(&asker->lock);
 	return any ? v : NULL;
 }

@@ -1,6 +1,6 @@
-/* Asks the cluster's DNS servers which text they run, on a thread that may wait, and tells others
- * what it knows. Who is asked: on one machine its server; else those of --dns-instances; else the
- * ready pods of the platform, over DNS or through the API server (--dns-ask). */
+/* Polls the cluster's DNS servers for the Corefile that they run, on a worker that may wait, and keeps
+ * the answers for others. Polled are: on one machine its own server; else those of --dns-instances;
+ * else the ready pods of the platform, over DNS or through the API server (--dns-ask). */
 #pragma once
 
 #include <stdbool.h>
@@ -15,27 +15,27 @@ struct dnsoperator_poller;
 
 struct dnsoperator_poller *dnsoperator_poller_new(void);
 void dnsoperator_poller_free(struct dnsoperator_poller *asker);
-/* The hash of the text that servers are to run, in which cluster domain, and how long it has been
- * there; NULL: nobody is to be asked. True when it is another one than before, so that
- * dnsoperator_ask should run soon. */
+/* Sets the hash of the Corefile that servers should run, and for how long it has been in the
+ * ConfigMap; NULL: servers are not polled. True when it differs from the last one, so that
+ * dnsoperator_poller_poll() should run soon. */
 bool dnsoperator_poller_want(struct dnsoperator_poller *asker,
 			     const struct controller_options *options,
 			     const struct dnsoperator_facts *facts, const char *hash,
 			     uint64_t age_ns);
-/* Servers may have loaded what another writer left in the ConfigMap: all of them are asked again,
- * until they had time enough to load what it has now. True when dnsoperator_ask should run soon. */
+/* Servers may have loaded another writer's Corefile: all of them are polled again until they had time
+ * to load the present one. True when dnsoperator_poller_poll() should run soon. */
 bool dnsoperator_poller_recheck(struct dnsoperator_poller *asker);
-/* The text that has this hash: whoever is not asked over DNS tells another one of it. */
+/* Remembers which Corefile has this hash: servers that are polled through the API server return a hash
+ * of their own making. */
 void dnsoperator_poller_add_corefile(struct dnsoperator_poller *asker,
 				     const struct controller_options *options, struct slice text,
 				     const char *hash);
-/* Asks those whose turn it is; `pods` are the platform's. Waits for a few seconds when they are
- * silent. c->conn is for those that are asked through the API server. Calls news(c) when the status
- * should be looked at again; c->again_ns: when to come back. */
+/* Polls the servers that are due; `pods` are the platform's. Waits a few seconds when they are silent.
+ * Calls news(ctx) when the answers changed, and sets ctx->again_ns to the time of the next poll. */
 void dnsoperator_poller_poll(struct dnsoperator_poller *asker, struct controller_ctx *ctx,
 			     const struct controller_options *options,
 			     enum dnsoperator_platform platform, const json_t *pods,
 			     void (*news)(const struct controller_ctx *c));
-/* What is known, in the arena; NULL when it is not all that should be. */
+/* The answers, in the arena; NULL while some server has not been polled yet. */
 const struct dnsoperator_answers *dnsoperator_poller_view(struct dnsoperator_poller *asker,
 							  struct arena *arena);

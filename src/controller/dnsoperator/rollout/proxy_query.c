@@ -1,4 +1,4 @@
-/* Asking pods through the API server, by a few threads with a connection each. */
+/* Queries pods through the API server, with a few threads that have a connection each. */
 #include "controller/dnsoperator/rollout/proxy_query.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@ enum { THREADS = 8, PATH_MAX_BYTES = 640 };
 
 /* ---- hashes ---- */
 
-/* As the server makes it of what it has parsed. */
+/* The hash that a server computes of the Corefile it has parsed. */
 static int hash_running(struct slice text, char ret[DNSOPERATOR_PROXY_HASH_MAX])
 {
 	CLEANUP(strbuf_done) struct strbuf json = STRBUF_INIT;
@@ -49,7 +49,7 @@ static const struct dnsoperator_text_names *find_corefile(const struct dnsoperat
 void dnsoperator_texts_add(struct dnsoperator_texts *texts, struct slice text, const char *hash)
 {
 	struct dnsoperator_text_names n = { 0 };
-	/* One that does not parse is run by nobody. */
+	/* No server runs a Corefile that does not parse. */
 	if (hash_running(text, n.running) < 0 || find_corefile(texts, n.running) != NULL)
 		return;
 	snprintf(n.hash, sizeof(n.hash), "%s", hash);
@@ -69,8 +69,8 @@ void dnsoperator_texts_name(const struct dnsoperator_texts *texts, const char *r
 
 /* ---- answers ---- */
 
-/* What an answer means that is none. Refusals of the API server itself have a reason, those that it
- * passes on from a pod have not. */
+/* What a failed request means. Errors of the API server itself have a reason; those that it forwards
+ * from a pod have none. */
 static const struct {
 	int code; /* of HTTP; 0: any */
 	bool of_api;
@@ -174,7 +174,7 @@ static int ask_one(struct kube_conn *conn, const struct pull *pull, size_t index
 	return r;
 }
 
-/* Until there is nobody left to be asked. */
+/* Queries pods until none is left. */
 static void ask_rest(struct kube_conn *conn, struct pull *pull)
 {
 	for (size_t i; (i = atomic_fetch_add(&pull->next, 1)) < pull->n;) {
@@ -196,7 +196,7 @@ static void *run_helper(void *arg)
 	return NULL;
 }
 
-/* False when there can be no more: those that are there do all of it. */
+/* False when no more threads can be started: the others query all pods. */
 static bool start_helper(struct helper *helper, struct kube_client *client, struct pull *pull)
 {
 	char err[128];

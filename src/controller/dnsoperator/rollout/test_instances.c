@@ -181,9 +181,9 @@ static void waits_longer_and_longer(void **state)
 	assert_int_equal(longest_pause(s), NS_PER_S / 2);
 	want(s, NULL);
 	take(s, "");
-	s->roll.apart = true;
+	s->roll.by_proxy = true;
 	assert_int_equal(longest_pause(s), 15 * NS_PER_S);
-	s->roll.apart = false;
+	s->roll.by_proxy = false;
 	/* a text that is new is asked for at once, whoever was silent */
 	want(s, OLD);
 	assert_int_equal(again(s), NS_PER_MS);

@@ -1,4 +1,4 @@
-/* The status of ClusterOperator `dns`. */
+/* Computes and writes the status of the ClusterOperator `dns`. */
 #include "controller/dnsoperator/status/clusteroperator.h"
 
 #include <stdlib.h>
@@ -63,7 +63,7 @@ static int64_t number_at(const json_t *object, const char *path)
 	return json_integer_value(api_get(object, path));
 }
 
-/* Do all pods run what the DaemonSet has now? */
+/* Do all pods run the DaemonSet's present template? */
 static bool is_rolled_out(const json_t *object)
 {
 	int64_t want = number_at(object, "status.desiredNumberScheduled");
@@ -96,7 +96,7 @@ static void compare_versions(const json_t *co, const struct dnsoperator_clustero
 			row->on_nodes ? in->workload->node_resolver : in->workload->servers;
 		const char *has = image_of(set, row->container);
 		const char *want = in->wanted[i] != NULL ? in->wanted[i] : has;
-		bool there = all; /* the operator comes last, when all it runs is there */
+		bool there = all; /* the operator's own version comes last, after all operands */
 		if (row->container[0] != '\0') {
 			/* what has no container has nothing to wait for */
 			there = is_rolled_out(set) && (has == NULL || strcmp(has, want) == 0);
@@ -155,7 +155,7 @@ static void set_available(struct job *job)
 			      "DNS \"default\" is available.");
 }
 
-/* Pods that are replaced by an upgrade are no trouble. */
+/* Pods that an upgrade replaces do not count as degraded. */
 static void set_degraded(struct job *job)
 {
 	CLEANUP(strbuf_done) struct strbuf m = STRBUF_INIT;
@@ -246,7 +246,7 @@ static void set_progressing(struct job *job)
 
 /* ---- all of it ---- */
 
-/* What `oc adm must-gather` takes along. */
+/* The objects that `oc adm must-gather` collects. */
 static json_t *related_objects(const char *ns)
 {
 	static const char rbac[] = "rbac.authorization.k8s.io", us[] = "fairlead-dnsoperator";
@@ -283,7 +283,7 @@ bool dnsoperator_clusteroperator_set(json_t *co, const struct dnsoperator_cluste
 	set_progressing(&j);
 	set_available(&j);
 	set_upgradeable(&j);
-	json_t *list = versions_list(&versions); /* whose texts may be in the old one */
+	json_t *list = versions_list(&versions); /* its strings may be in the old one */
 	j.changed |= replace_member(status, "versions", list);
 	j.changed |= replace_member(status, "relatedObjects", related_objects(in->ns));
 	return j.changed;
@@ -314,7 +314,7 @@ static int create_object(struct controller_ctx *ctx, const struct kube_ref *ref)
 	if (r == ERR_NOTFOUND)
 		r = 1;
 	else if (r == ERR_DUPLICATE)
-		r = 0; /* it is there by now */
+		r = 0; /* somebody else created it */
 	else if (r < 0)
 		r = dnsoperator_set_error(ctx, r, "ClusterOperator", &st);
 	kube_status_done(&st);
@@ -338,7 +338,7 @@ int dnsoperator_clusteroperator_write(struct controller_ctx *ctx,
 		return r < 0 ? r : 0;
 	r = kube_edit(ctx->conn, &ref, "status", set_status, &now, &st);
 	if (r == ERR_NOTFOUND)
-		r = 0; /* deleted meanwhile: its watch tells */
+		r = 0; /* deleted meanwhile: its watch starts another pass */
 	else if (r < 0)
 		r = dnsoperator_set_error(ctx, r, "status of the ClusterOperator", &st);
 	kube_status_done(&st);

@@ -1,6 +1,6 @@
-/* ClusterOperator `dns` of OpenShift: how DNS is, for the one who upgrades the cluster (spec 1.4).
- * It follows the conditions of the DNS object, and tells which versions run. What is put together
- * is sorted, so that equal states are equal texts and a settled operator writes nothing.
+/* ClusterOperator `dns` of OpenShift: how DNS works, for the upgrade of the cluster (1.4). It follows
+ * the conditions of the DNS object and lists the versions that run. Lists are sorted, so that a settled
+ * operator writes nothing.
  *
  * Glossary
  *   operand    something that the operator has run: the servers, their proxy, the node resolver
@@ -29,9 +29,9 @@ enum {
 enum { DNSOPERATOR_VERSIONS = DNSOPERATOR_VERSION_OPERATOR + 1 };
 
 struct dnsoperator_clusteroperator {
-	const json_t *dns; /* with its conditions; NULL: there is none */
+	const json_t *dns; /* with its conditions; NULL: missing */
 	const struct dnsoperator_workload *workload;
-	/* NULL: nobody says; then what the DaemonSets have is wanted. */
+	/* NULL: not given; then the version in the DaemonSets is wanted. */
 	const char *wanted[DNSOPERATOR_VERSIONS];
 	const char *ns; /* of the operator */
 };

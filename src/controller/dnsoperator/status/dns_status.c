@@ -1,6 +1,7 @@
 /* Conditions and fields of the DNS object's status, as a tree. */
 #include "controller/dnsoperator/status/dns_status.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "api/condition.h"
@@ -9,6 +10,7 @@
 json_t *dnsoperator_member(json_t *object, const char *name, json_t *(*make)(void))
 {
 	json_t *v = json_object_get(object, name), *fresh = make();
+	assert(json_is_object(object));
 	if (v != NULL && json_typeof(v) == json_typeof(fresh)) {
 		json_decref(fresh);
 		return v;

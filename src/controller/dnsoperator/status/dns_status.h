@@ -8,10 +8,10 @@
 #include "api/tree.h"
 #include "controller/dnsoperator/plan/plan.h"
 
-/* The member of that name, made where there is none, or one of another type. */
+/* The member of that name, created where it is missing or has another type. */
 json_t *dnsoperator_member(json_t *object, const char *name, json_t *(*make)(void));
-/* The generation to be written as observedGeneration, so that nobody takes a condition for one of a
- * later generation; 0: the CRD drops the field. OpenShift's CRD drops both. */
+/* The generation to write as observedGeneration, which shows to which generation a condition belongs; 0:
+ * the CRD drops the field. OpenShift's CRD drops both. */
 struct dnsoperator_observed {
 	int64_t status, conditions;
 };
@@ -19,12 +19,12 @@ struct dnsoperator_observed {
  * was, the CRD drops it. */
 struct dnsoperator_observed dnsoperator_observed_of(const json_t *dns, int64_t sent);
 
-/* Those that have a reason, into the list; true when something besides times changed. */
+/* Sets those that have a reason; true when something besides times changed. */
 bool dnsoperator_conditions_set(json_t *list, const struct dnsoperator_condition *condition,
 				size_t count, const struct dnsoperator_observed *observed,
 				uint64_t now_wall_ns);
 /* Brings domain, address and the conditions of templates up to date in the object's status; true
- * when something besides times changed. The other conditions are those of health.h. */
+ * when something besides times changed. The other conditions are those of operator_conditions.h. */
 bool dnsoperator_status_set(json_t *dns, const struct dnsoperator_plan *plan,
 			    const struct dnsoperator_facts *facts, const char *cluster_ip,
 			    const struct dnsoperator_observed *observed, uint64_t now_wall_ns);

@@ -150,7 +150,7 @@ void dnsoperator_gauges_templates(struct dnsoperator_gauges *gauges, const json_
 	if (list == gauges->list || json_equal(api_tree(list), gauges->list))
 		return;
 	arena_init(&a);
-	/* what does not pass any more is not in force either */
+	/* templates that are no longer valid are not in force */
 	IGNORE(dnsoperator_templates_check(list, domain, &a, &t, &none));
 	json_t *shown = set_series(&t);
 	drop_others(gauges->shown, shown);

@@ -1,6 +1,6 @@
-/* What the operator knows, as metrics: the conditions of the DNS object, the templates that are in
- * force by name (T9: servers count by zone, since names are not in their configuration), and what
- * servers run. Not for two threads at once. */
+/* Metrics of the operator: the conditions of the DNS object, the templates in force by name (T9:
+ * servers count by zone, because their configuration has no names), and the answers of servers. Not
+ * thread-safe. */
 #pragma once
 
 #include "api/tree.h"
@@ -14,7 +14,7 @@ void dnsoperator_gauges_free(struct dnsoperator_gauges *gauges);
 
 /* NULL: there is no DNS object. */
 void dnsoperator_gauges_conditions(const json_t *dns);
-/* What servers answered, NULL: not known; `hash` is that of the text that they are to run. */
+/* The answers of servers, NULL: not known; `hash` is that of the Corefile that they should run. */
 void dnsoperator_gauges_servers(const struct dnsoperator_answers *instances, const char *hash);
 /* The accepted list as it is in the object, NULL for none; `domain` is the cluster's. */
 void dnsoperator_gauges_templates(struct dnsoperator_gauges *gauges, const json_t *list,

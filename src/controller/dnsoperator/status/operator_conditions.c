@@ -1,5 +1,5 @@
-/* The conditions of the operator. Reasons and messages are those that OpenShift's own operator
- * has, since alerts and people look for them; ours are added. */
+/* The conditions of the operator. Reasons and messages are those of OpenShift's own operator, because alerts and people search for
+ * them; ours are added. */
 #include "controller/dnsoperator/status/operator_conditions.h"
 
 #include <inttypes.h>
@@ -30,7 +30,7 @@ static void recheck_after(struct job *job, uint64_t after)
 		job->out->again_ns = after;
 }
 
-/* Takes the message over. */
+/* Frees the message. */
 static void set_condition(struct job *job, int which, enum api_status status, const char *reason,
 			  struct strbuf *message)
 {
@@ -52,8 +52,8 @@ static void set_fixed(struct job *job, int which, enum api_status status, const 
 	set_condition(job, which, status, reason, &m);
 }
 
-/* How long until the condition, which has this status now, has had it for longer than the time to
- * settle; 0: it has, or it has another status. One of the future is of a clock that was wrong. */
+/* Nanoseconds until the condition has had this status for longer than the settling time; 0: it has, or
+ * it has another status. A time in the future comes from a clock that was wrong. */
 static uint64_t settling_ns(const struct job *job, const char *type, enum api_status status)
 {
 	const json_t *c = api_condition_find(job->old, type);
@@ -129,7 +129,7 @@ static void add_rolling(const struct job *job, struct strbuf *message)
 		add_pods(message, w->node_resolver, "up-to-date node-resolver");
 }
 
-/* Elsewhere: is there a server that runs another text? */
+/* Elsewhere than on OpenShift: servers that run another Corefile. */
 static void add_loading(const struct job *job, struct strbuf *message)
 {
 	const struct dnsoperator_answers *all = job->in->answers;
@@ -205,7 +205,7 @@ static void set_available_openshift(struct job *job)
 	set_condition(job, DNSOPERATOR_AVAILABLE, API_FALSE, job->out->unavailable, &m);
 }
 
-/* No number of servers is told: each pod that comes and goes would rewrite the object. */
+/* The message has no number of servers: each pod that comes or goes would rewrite the object. */
 static void set_available_elsewhere(struct job *job)
 {
 	const struct dnsoperator_alive *s = &job->in->seen;
@@ -273,7 +273,7 @@ static void add_unavailable(struct strbuf *message, int64_t want, int64_t have)
 	}
 }
 
-/* What comes and goes with pods; while they are rolled out it is no trouble. */
+/* Errors that come and go with pods; not reported during a rollout. */
 static void add_pod_errors(const struct job *job, struct strbuf *message)
 {
 	const struct dnsoperator_alive *s = &job->in->seen;
@@ -292,7 +292,7 @@ static void add_pod_errors(const struct job *job, struct strbuf *message)
 				count_pods(servers, "status.numberAvailable"));
 }
 
-/* T15: templates that servers do not run count when that lasts. */
+/* T15: templates that servers do not run count only when that lasts. */
 static bool is_lasting(struct job *job, const char *type)
 {
 	uint64_t left = settling_ns(job, type, API_FALSE);
@@ -301,7 +301,7 @@ static bool is_lasting(struct job *job, const char *type)
 	return left == 0 && api_condition_status(job->old, type) == API_FALSE;
 }
 
-/* What the object asks for and servers do not run; a roll-out is no excuse. */
+/* Configuration that servers do not run, reported even during a rollout. */
 static void add_config_errors(struct job *job, struct strbuf *message)
 {
 	const struct dnsoperator_plan *p = job->in->plan;

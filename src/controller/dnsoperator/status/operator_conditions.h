@@ -1,9 +1,9 @@
-/* How the cluster's DNS is, in the four conditions that every operator of OpenShift has:
- * Progressing, Available, Upgradeable, Degraded (spec 1.4). A pure function of what runs, of the
- * DNS object with the conditions that it has, of the plan and of the time.
+/* How DNS works, in the four conditions that every operator of OpenShift has: Progressing, Available,
+ * Upgradeable, Degraded (1.4). A pure function of the operands, the DNS object with its present
+ * conditions, the plan and the time.
  *
- * On OpenShift what runs is told by the DaemonSets and the Service. Elsewhere they are not ours:
- * servers are counted that are ready, or that answered.
+ * On OpenShift the DaemonSets and the Service count. Elsewhere they are not ours: servers that are ready,
+ * or that answered, are counted.
  *
  * Two of them change slowly: Progressing and Degraded that have become False stay so for the time
  * of `settle_ns`, whatever happens to single pods meanwhile. */
@@ -31,12 +31,13 @@ struct dnsoperator_alive {
 
 struct dnsoperator_health_in {
 	enum dnsoperator_platform platform;
-	const json_t *dns; /* with TemplateConfiguration… of this look, and the others of before */
+	const json_t *
+		dns; /* with the TemplateConfiguration… conditions of this pass, and the others of before */
 	const struct dnsoperator_plan *plan;
 	const struct dnsoperator_workload *workload; /* OpenShift */
 	struct dnsoperator_alive seen;		     /* elsewhere */
 	const struct dnsoperator_answers *answers;   /* NULL: not known yet */
-	const char *unwritten; /* why the text has not been written for a while; NULL: it was */
+	const char *unwritten; /* why the Corefile could not be written for a while; NULL: it was */
 	const char *contested; /* a sentence: another writer keeps changing it; NULL: none does */
 	uint64_t now_wall_ns, settle_ns; /* 0: DNSOPERATOR_SETTLE_NS */
 };

@@ -6,13 +6,13 @@
 #include "api/meta.h"
 #include "base/compiler.h"
 
-/* Conditions that are told. Progressing is not: it comes and goes with each pod. */
+/* Conditions that get Events. Progressing does not: it changes with each pod. */
 static const struct row {
 	const char *type;
 	bool bad[3];	   /* by status */
-	bool every;	   /* another message of the same reason is told, too */
-	const char *good;  /* reason of the Event when it got well */
-	const char *quiet; /* reasons that others tell, or somebody's own wish */
+	bool every;	   /* another message with the same reason gets an Event, too */
+	const char *good;  /* reason of the Event when it is good again */
+	const char *quiet; /* reasons that another condition reports, or that are intended */
 } rows[] = {
 	{ "TemplateConfigurationValid",
 	  { [API_FALSE] = true, [API_UNKNOWN] = true },

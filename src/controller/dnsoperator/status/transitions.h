@@ -1,5 +1,4 @@
-/* Events for what has changed in the conditions of the DNS object: for people who read `kubectl
- * describe` or get Events by mail. What stays as it is is not told again. */
+/* Which changes in the conditions of the DNS object get an Event. What stays as it is gets none. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,7 +14,7 @@ struct dnsoperator_transition {
 
 enum { DNSOPERATOR_TRANSITIONS_MAX = 5 };
 
-/* What there is to tell when the object's status becomes another; the number of them. Texts belong
- * to `after`. */
+/* Compares the object before and after a change of its status. Returns the number of Events; strings
+ * belong to `after`. */
 size_t dnsoperator_transitions_of(const json_t *before, const json_t *after,
 				  struct dnsoperator_transition ret[DNSOPERATOR_TRANSITIONS_MAX]);

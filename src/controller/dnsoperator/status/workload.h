@@ -1,5 +1,5 @@
-/* What runs in the cluster for the DNS object: the servers' DaemonSet, the one that keeps nodes'
- * hosts files, and the Service in front of the servers. */
+/* The operands as they run on OpenShift: the DaemonSets of the servers and of the node resolver, and
+ * the servers' Service. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,14 +9,14 @@
 
 struct controller_ctx;
 
-/* Members are NULL for what is not there. */
+/* Members are NULL for missing objects. */
 struct dnsoperator_workload {
 	json_t *servers;       /* DaemonSet dns-default */
 	json_t *node_resolver; /* DaemonSet node-resolver */
 	json_t *service;       /* Service dns-default */
 };
 
-/* Of the namespace openshift-dns. Negative with c->err when nobody can tell. */
+/* Reads them from the namespace openshift-dns. Negative with ctx->err. */
 MUST_CHECK int dnsoperator_workload_read(struct controller_ctx *ctx,
 					 struct dnsoperator_workload *ret);
 void dnsoperator_workload_done(struct dnsoperator_workload *workload);

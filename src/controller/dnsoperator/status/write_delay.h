@@ -1,22 +1,21 @@
-/* Which writes can wait, so that the next text need not: the status until servers had a moment to
- * take the text up, since it will say another thing then; the backup until there was a pause in the
- * changes. No clock. */
+/* Delays less urgent writes, so that the next Corefile need not wait: the status until servers had a
+ * moment to load the Corefile, because it changes then; the backup until changes pause. No clock. */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct dnsoperator_write_delay {
-	uint64_t text_ns;   /* when a text was last written; 0: not by this process */
-	uint64_t untold_ns; /* when the first one was that the status says nothing of; 0: it does */
+	uint64_t corefile_ns;	      /* when a Corefile was last written; 0: not by this process */
+	uint64_t unreported_since_ns; /* first write that the status does not report yet; 0: none */
 };
 
-/* A text was written. */
-void dnsoperator_write_delay_wrote(struct dnsoperator_write_delay *pace, uint64_t now_ns);
-/* How long the status can wait; 0: it is to be told now, which counts as done. `settled`: it will
- * not soon be another one. */
-uint64_t dnsoperator_write_delay_status(struct dnsoperator_write_delay *pace, bool settled,
+/* A Corefile was written. */
+void dnsoperator_write_delay_wrote(struct dnsoperator_write_delay *delay, uint64_t now_ns);
+/* Nanoseconds until the status should be written; 0 means now, and marks it as written. `settled`: it
+ * will not change soon. */
+uint64_t dnsoperator_write_delay_status(struct dnsoperator_write_delay *delay, bool settled,
 					uint64_t now_ns);
-/* How long the backup can wait. */
-uint64_t dnsoperator_write_delay_backup(const struct dnsoperator_write_delay *pace,
+/* Nanoseconds until the backup should be written. */
+uint64_t dnsoperator_write_delay_backup(const struct dnsoperator_write_delay *delay,
 					uint64_t now_ns);
