@@ -334,7 +334,7 @@ static int lead_until_stopped(struct unit *unit, char *err, size_t err_n)
 {
 	unit->leading = true;
 	log_info(unit->area, "leading as %s",
-		 unit->lease != NULL ? lease_identity(unit->lease) : "told");
+		 unit->lease != NULL ? lease_identity(unit->lease) : "the only process");
 	assert(unit->n_workers == 0);
 	int r = start_workers(unit, err, err_n);
 	if (r == 0 && !wait_end(unit)) {

@@ -24,12 +24,12 @@ static int print_hash(void)
 
 int main(int argc, char **argv)
 {
-	static const char *const kinds[] = { [DNSOPERATOR_ACK_TOLD] = "told",
-					     [DNSOPERATOR_ACK_OTHER] = "other",
-					     [DNSOPERATOR_ACK_FAILED] = "other",
-					     [DNSOPERATOR_ACK_UNREACHABLE] = "unreachable" };
+	static const char *const kinds[] = { [DNSOPERATOR_MARKER_FOUND] = "told",
+					     [DNSOPERATOR_MARKER_MISSING] = "other",
+					     [DNSOPERATOR_MARKER_FAILED] = "other",
+					     [DNSOPERATOR_MARKER_UNREACHABLE] = "unreachable" };
 	union net_addr addr[SERVERS_MAX];
-	struct dnsoperator_ack ack[SERVERS_MAX];
+	struct dnsoperator_marker_answer ack[SERVERS_MAX];
 	if (argc == 2 && strcmp(argv[1], "hash") == 0)
 		return print_hash();
 	if (argc < 3 || argc - 2 > SERVERS_MAX || strcmp(argv[1], "ask") != 0)
@@ -38,7 +38,8 @@ int main(int argc, char **argv)
 		if (net_addr_parse(slice_of(argv[i]), &addr[i - 2]) < 0)
 			return 64;
 	}
-	dnsoperator_ack_pull(addr, (size_t)(argc - 2), &(struct dnsoperator_ack_opts){ 0 }, ack);
+	dnsoperator_marker_query(addr, (size_t)(argc - 2),
+				 &(struct dnsoperator_marker_query_opts){ 0 }, ack);
 	for (int i = 0; i < argc - 2; i++)
 		printf("%s %s%s\n", kinds[ack[i].kind], ack[i].hash, ack[i].text);
 	return 0;

@@ -209,7 +209,7 @@ static bool is_held(const json_t *dns)
 int dnsoperator_terminate(struct dnsoperator_pass *pass)
 {
 	const json_t *dns = kube_tree_of(pass->dns);
-	int r = dnsoperator_rival_check(pass), told = 0;
+	int r = dnsoperator_rival_check(pass), reported = 0;
 	if (r == 0)
 		r = dnsoperator_find_microshift(pass);
 	if (r == 0)
@@ -218,6 +218,6 @@ int dnsoperator_terminate(struct dnsoperator_pass *pass)
 		return r < 0 ? r : 0;
 	r = release_dns(pass, dns);
 	if (r < 0 || is_held(dns))
-		told = report_terminating(pass, dns);
-	return r < 0 ? r : told;
+		reported = report_terminating(pass, dns);
+	return r < 0 ? r : reported;
 }

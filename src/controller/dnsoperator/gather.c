@@ -1,5 +1,5 @@
 /* Gathers the inputs of the plan: platform, address families, feature gate and CRD from the watches,
- * the ConfigMaps, and what only a read of the API server tells. */
+ * the ConfigMaps, and objects that are not watched. */
 #include "controller/dnsoperator/gather.h"
 
 #include <stdio.h>
@@ -28,9 +28,9 @@ enum dnsoperator_platform dnsoperator_platform_of(const struct controller_ctx *c
 {
 	if (dnsoperator_machine(ctx) != NULL)
 		return DNSOPERATOR_MACHINE;
-	int told = dnsoperator_platform_find(option_text(dnsoperator_options(ctx)->platform));
-	if (told >= 0)
-		return (enum dnsoperator_platform)told;
+	int named = dnsoperator_platform_find(option_text(dnsoperator_options(ctx)->platform));
+	if (named >= 0)
+		return (enum dnsoperator_platform)named;
 	if (microshift)
 		return DNSOPERATOR_MICROSHIFT;
 	return network != NULL ? DNSOPERATOR_OPENSHIFT : DNSOPERATOR_KUBERNETES;
@@ -95,8 +95,8 @@ int dnsoperator_find_microshift(struct dnsoperator_pass *pass)
 {
 	const struct controller_options *o = dnsoperator_options(pass->ctx);
 	json_t *found = NULL;
-	bool told = o->platform != NULL && strcmp(o->platform, "auto") != 0;
-	if (told || dnsoperator_machine(pass->ctx) != NULL)
+	bool named = o->platform != NULL && strcmp(o->platform, "auto") != 0;
+	if (named || dnsoperator_machine(pass->ctx) != NULL)
 		return 0;
 	int r = dnsoperator_get(
 		pass->ctx, "/api/v1/namespaces/kube-public/configmaps/microshift-version",

@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "base/metrics/metrics.h"
 
-#define ORIGINAL "the Deployment openshift-dns-operator/dns-operator"
+#define RIVAL "the Deployment openshift-dns-operator/dns-operator"
 
 enum {
 	CHECK_S = 5, /* between two checks, one read each */
@@ -20,8 +20,8 @@ static const struct metrics_family family = {
 };
 
 static const char advice[] =
-	ORIGINAL " runs, so nothing is changed; to take over, set an override for it in "
-		 "ClusterVersion version (spec.overrides, unmanaged: true), then scale it to 0";
+	RIVAL " runs, so nothing is changed; to take over, set an override for it in "
+	      "ClusterVersion version (spec.overrides, unmanaged: true), then scale it to 0";
 
 void dnsoperator_rival_init(struct dnsoperator_state *state)
 {
@@ -58,7 +58,7 @@ static int read_rival(struct controller_ctx *ctx, enum dnsoperator_rival *ret)
 	json_t *o = NULL;
 	int r = dnsoperator_get(
 		ctx, "/apis/apps/v1/namespaces/openshift-dns-operator/deployments/dns-operator",
-		"the original operator's Deployment", &o);
+		"the Deployment of OpenShift's DNS operator", &o);
 	*ret = o != NULL ? rival_of(o) : DNSOPERATOR_RIVAL_NONE;
 	json_decref(o);
 	return r;
@@ -89,8 +89,7 @@ int dnsoperator_rival_check(struct dnsoperator_pass *pass)
 	metrics_set(s->rival_runs, now != DNSOPERATOR_RIVAL_NONE);
 	if (now == DNSOPERATOR_RIVAL_NONE) {
 		if (before != DNSOPERATOR_RIVAL_NONE)
-			log_info(DNSOPERATOR_LOG_AREA,
-				 ORIGINAL " does not run any more: taking over");
+			log_info(DNSOPERATOR_LOG_AREA, RIVAL " does not run any more: taking over");
 		s->rival_logged_ns = 0;
 		s->rival_event = false;
 		return 0;
@@ -98,7 +97,7 @@ int dnsoperator_rival_check(struct dnsoperator_pass *pass)
 	if (now == DNSOPERATOR_RIVAL_RUNS)
 		report_rival(pass);
 	else if (before != DNSOPERATOR_RIVAL_ENDING)
-		log_info(DNSOPERATOR_LOG_AREA, "waiting for the pods of " ORIGINAL " to end");
+		log_info(DNSOPERATOR_LOG_AREA, "waiting for the pods of " RIVAL " to end");
 	pass->ctx->again_ns = CHECK_S * NS_PER_S;
 	return 1;
 }

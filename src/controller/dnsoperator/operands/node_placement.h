@@ -9,7 +9,7 @@
 struct dnsoperator_placement_in {
 	enum dnsoperator_platform platform;
 	const json_t *dns;
-	const json_t *nodes; /* an array; empty or NULL: nobody knows */
+	const json_t *nodes; /* an array; empty or NULL: not known */
 	const json_t *now;   /* the servers' DaemonSet; NULL: missing */
 };
 

@@ -1,4 +1,4 @@
-/* The marker tells which Corefile a server runs: a rendered Corefile with templates ends with a
+/* The marker shows which Corefile a server runs: a rendered Corefile with templates ends with a
  * block whose TXT record is the hash of all that comes before it. It works with Fairlead and with
  * CoreDNS; rollout/marker_query.h asks servers for it.
  *

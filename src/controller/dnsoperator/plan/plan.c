@@ -154,7 +154,7 @@ static bool render_fits(struct job *job)
 	struct dnsoperator_render_in w = { job->in->facts, &job->dns, &job->routes.routes,
 					   &job->templates.templates };
 	dnsoperator_render(&w, &job->plan->corefile, job->plan->hash);
-	return job->plan->corefile.n <= DNSOPERATOR_TEXT_MAX;
+	return job->plan->corefile.n <= DNSOPERATOR_COREFILE_MAX;
 }
 
 static void refuse_templates_size(struct job *job)

@@ -83,7 +83,7 @@ static void add_forward_end(struct out *out, const struct dnsoperator_transport 
 static void add_templates(struct out *out)
 {
 	/* what is too long already is refused, and need not be written to its end */
-	for (size_t i = 0; i < out->stanzas.n && out->b->n <= DNSOPERATOR_TEXT_MAX; i++) {
+	for (size_t i = 0; i < out->stanzas.n && out->b->n <= DNSOPERATOR_COREFILE_MAX; i++) {
 		const struct dnsoperator_stanza *s = &out->stanzas.v[i];
 		strbuf_adds(out->b, "    template IN AAAA");
 		for (size_t k = 0; k < s->n_zones; k++)

@@ -17,7 +17,7 @@
 #include "controller/dnsoperator/plan/dns_spec.h"
 
 /* Bytes of a Corefile; a ConfigMap holds a MiB. */
-enum { DNSOPERATOR_TEXT_MAX = 900 << 10 };
+enum { DNSOPERATOR_COREFILE_MAX = 900 << 10 };
 
 struct dnsoperator_render_in {
 	const struct dnsoperator_facts *facts;

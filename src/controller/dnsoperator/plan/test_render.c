@@ -148,7 +148,7 @@ static void as_large_as_allowed(void **state)
 	size_t n = 0;
 	plan_of(20, 256, 1, NULL, &p);
 	assert_int_equal(p.templates.n, 0);
-	assert_true(p.corefile.n <= DNSOPERATOR_TEXT_MAX);
+	assert_true(p.corefile.n <= DNSOPERATOR_COREFILE_MAX);
 	for (const char *s = p.corefile.s; (s = strstr(s, "template IN AAAA")) != NULL; s++)
 		n++;
 	assert_int_equal(n, 2 * 20);
@@ -188,11 +188,11 @@ static void too_large_keeps_the_last(void **state)
 	struct dnsoperator_plan first, p;
 	plan_of(20, 60, 10, NULL, &first);
 	assert_int_equal(first.templates.n + first.servers.n, 0);
-	assert_true(first.corefile.n > DNSOPERATOR_TEXT_MAX / 2);
+	assert_true(first.corefile.n > DNSOPERATOR_COREFILE_MAX / 2);
 	for (size_t i = 0; i < ARRAY_LEN(changes); i++) {
 		plan_of(changes[i].templates, changes[i].zones, changes[i].servers, first.accepted,
 			&p);
-		assert_true(p.corefile.n <= DNSOPERATOR_TEXT_MAX);
+		assert_true(p.corefile.n <= DNSOPERATOR_COREFILE_MAX);
 		check_refused(&p.templates, changes[i].refuses_templates ? "spec.templates" : NULL);
 		check_refused(&p.servers, changes[i].refuses_servers ? "spec.servers" : NULL);
 		assert_int_equal(json_array_size(json_object_get(p.accepted, "servers")),

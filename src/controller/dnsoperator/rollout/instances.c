@@ -188,18 +188,19 @@ size_t dnsoperator_instances_due(struct dnsoperator_instances *instances, uint64
 /* A server that answers with an error does not run the wanted marker; whether it dropped the last one
  * is not known. */
 static bool is_answer(const struct dnsoperator_instances *instances,
-		      const struct dnsoperator_ack *said)
+		      const struct dnsoperator_marker_answer *said)
 {
-	return said->kind == DNSOPERATOR_ACK_TOLD || said->kind == DNSOPERATOR_ACK_OTHER ||
-	       (said->kind == DNSOPERATOR_ACK_FAILED && instances->wanted[0] != '\0');
+	return said->kind == DNSOPERATOR_MARKER_FOUND || said->kind == DNSOPERATOR_MARKER_MISSING ||
+	       (said->kind == DNSOPERATOR_MARKER_FAILED && instances->wanted[0] != '\0');
 }
 
 static bool note_answer(const struct dnsoperator_instances *instances,
-			struct dnsoperator_instance *entry, const struct dnsoperator_ack *said)
+			struct dnsoperator_instance *entry,
+			const struct dnsoperator_marker_answer *said)
 {
 	bool reached = is_answer(instances, said);
 	/* differs from the hash of every Corefile, even of one without a marker */
-	const char *hash = said->kind == DNSOPERATOR_ACK_FAILED ? "failed" : said->hash;
+	const char *hash = said->kind == DNSOPERATOR_MARKER_FAILED ? "failed" : said->hash;
 	bool first = reached && !entry->fresh;
 	entry->fresh = entry->fresh || reached;
 	entry->silent = reached ? 0 : MIN(entry->silent + 1, (unsigned)SILENT);
@@ -224,7 +225,7 @@ static uint64_t pause_ns(const struct dnsoperator_instances *instances, uint64_t
 }
 
 bool dnsoperator_instances_note_early(struct dnsoperator_instances *instances, const size_t *which,
-				      const struct dnsoperator_ack *said, size_t count)
+				      const struct dnsoperator_marker_answer *said, size_t count)
 {
 	bool changed = false;
 	for (size_t i = 0; i < count; i++) {
@@ -237,8 +238,9 @@ bool dnsoperator_instances_note_early(struct dnsoperator_instances *instances, c
 }
 
 bool dnsoperator_instances_note_answers(struct dnsoperator_instances *instances,
-					const size_t *which, const struct dnsoperator_ack *said,
-					size_t count, uint64_t now)
+					const size_t *which,
+					const struct dnsoperator_marker_answer *said, size_t count,
+					uint64_t now)
 {
 	bool changed = !instances->new_reported;
 	instances->new_reported = true;

@@ -61,12 +61,13 @@ size_t dnsoperator_instances_due(struct dnsoperator_instances *instances, uint64
 /* Notes answers while other servers are still silent; pass them to
  * dnsoperator_instances_note_answers() again. True when they differ from the last ones. */
 bool dnsoperator_instances_note_early(struct dnsoperator_instances *instances, const size_t *which,
-				      const struct dnsoperator_ack *said, size_t count);
+				      const struct dnsoperator_marker_answer *said, size_t count);
 /* Notes the answers of a round. True when they differ from the last ones, are the first about this
  * Corefile, or when servers are late now. */
 bool dnsoperator_instances_note_answers(struct dnsoperator_instances *instances,
-					const size_t *which, const struct dnsoperator_ack *said,
-					size_t count, uint64_t now);
+					const size_t *which,
+					const struct dnsoperator_marker_answer *said, size_t count,
+					uint64_t now);
 /* Nanoseconds until the next round; 0: none is needed. */
 uint64_t dnsoperator_instances_next_ns(const struct dnsoperator_instances *instances, uint64_t now);
 /* The answers for the conditions, in the arena; false while some server has not answered or timed out

@@ -29,7 +29,7 @@ struct asking {
 	struct resolve_exchange x;
 	struct pull *pull;
 	struct resolve_upstream *up;
-	struct dnsoperator_ack *ret;
+	struct dnsoperator_marker_answer *ret;
 	unsigned tried;
 	uint8_t msg[DNS_QUERY_MAX];
 };
@@ -38,7 +38,7 @@ struct pull {
 	struct loop *loop;
 	struct resolver *resolver;
 	bool armed;
-	struct dnsoperator_ack_opts opts;
+	struct dnsoperator_marker_query_opts opts;
 	struct loop_timer progress;
 	struct asking *v;
 	size_t n, started, running;
@@ -46,9 +46,9 @@ struct pull {
 
 /* ---- replies ---- */
 
-static void set_other(struct dnsoperator_ack *ret, const char *what, const char *more)
+static void set_other(struct dnsoperator_marker_answer *ret, const char *what, const char *more)
 {
-	*ret = (struct dnsoperator_ack){ .kind = DNSOPERATOR_ACK_OTHER };
+	*ret = (struct dnsoperator_marker_answer){ .kind = DNSOPERATOR_MARKER_MISSING };
 	snprintf(ret->text, sizeof(ret->text), "%s%s", what, more);
 }
 
@@ -66,7 +66,7 @@ static bool is_hash(const uint8_t *rdata, size_t len)
 }
 
 /* Finds a hash among the answers. */
-static bool find_hash(const uint8_t *msg, size_t len, struct dnsoperator_ack *ret)
+static bool find_hash(const uint8_t *msg, size_t len, struct dnsoperator_marker_answer *ret)
 {
 	size_t at = DNS_HEADER_BYTES;
 	unsigned questions = dns_get16(msg + 4), answers = dns_get16(msg + 6);
@@ -104,10 +104,11 @@ static const char *why_failed(uint16_t rcode)
 	}
 }
 
-void dnsoperator_ack_read(const uint8_t *msg, size_t len, struct dnsoperator_ack *ret)
+void dnsoperator_marker_answer_read(const uint8_t *msg, size_t len,
+				    struct dnsoperator_marker_answer *ret)
 {
 	char buf[DNS_MNEMONIC_MAX];
-	*ret = (struct dnsoperator_ack){ .kind = DNSOPERATOR_ACK_TOLD };
+	*ret = (struct dnsoperator_marker_answer){ .kind = DNSOPERATOR_MARKER_FOUND };
 	if (len < DNS_HEADER_BYTES) {
 		set_other(ret, "no DNS message", "");
 		return;
@@ -119,7 +120,7 @@ void dnsoperator_ack_read(const uint8_t *msg, size_t len, struct dnsoperator_ack
 		set_other(ret, "it answers without a hash", "");
 	if (rcode != DNS_RCODE_NOERROR && rcode != DNS_RCODE_NXDOMAIN) {
 		/* the server may have a marker and still be unable or unwilling to answer */
-		ret->kind = DNSOPERATOR_ACK_FAILED;
+		ret->kind = DNSOPERATOR_MARKER_FAILED;
 		ret->why = why_failed(rcode);
 	}
 }
@@ -161,7 +162,7 @@ static void start_next(struct pull *pull)
 static void set_unreachable(struct asking *asking)
 {
 	const struct resolve_exchange *x = &asking->x;
-	*asking->ret = (struct dnsoperator_ack){ .kind = DNSOPERATOR_ACK_UNREACHABLE };
+	*asking->ret = (struct dnsoperator_marker_answer){ .kind = DNSOPERATOR_MARKER_UNREACHABLE };
 	snprintf(asking->ret->text, sizeof(asking->ret->text), "%s",
 		 x->result == RESOLVE_TIMEOUT	? "no answer in time"
 		 : x->result == RESOLVE_NETWORK ? x->error_text
@@ -184,7 +185,7 @@ static void on_answer(struct resolve_exchange *exchange)
 		return;
 	}
 	if (exchange->result == RESOLVE_OK)
-		dnsoperator_ack_read(exchange->reply, exchange->reply_n, a->ret);
+		dnsoperator_marker_answer_read(exchange->reply, exchange->reply_n, a->ret);
 	else
 		set_unreachable(a);
 	assert(p->running != 0 && p->running <= p->started);
@@ -201,7 +202,7 @@ static void report_progress(struct loop_timer *timer)
 {
 	struct pull *p = CONTAINER_OF(timer, struct pull, progress);
 	p->opts.progress(p->opts.ctx);
-	loop_timer_set(p->loop, timer, loop_now(p->loop) + DNSOPERATOR_ACK_PROGRESS_NS);
+	loop_timer_set(p->loop, timer, loop_now(p->loop) + DNSOPERATOR_MARKER_PROGRESS_NS);
 }
 
 static void run_loop(struct pull *pull)
@@ -209,7 +210,7 @@ static void run_loop(struct pull *pull)
 	pull->progress.cb = report_progress;
 	if (pull->opts.progress != NULL)
 		loop_timer_set(pull->loop, &pull->progress,
-			       loop_now(pull->loop) + DNSOPERATOR_ACK_PROGRESS_NS);
+			       loop_now(pull->loop) + DNSOPERATOR_MARKER_PROGRESS_NS);
 	start_next(pull);
 	while (pull->running != 0) {
 		if (pull->armed) {
@@ -223,13 +224,16 @@ static void run_loop(struct pull *pull)
 	loop_timer_stop(pull->loop, &pull->progress);
 }
 
-void dnsoperator_ack_pull(const union net_addr *addr, size_t count,
-			  const struct dnsoperator_ack_opts *opts, struct dnsoperator_ack *ret)
+void dnsoperator_marker_query(const union net_addr *addr, size_t count,
+			      const struct dnsoperator_marker_query_opts *opts,
+			      struct dnsoperator_marker_answer *ret)
 {
 	struct pull p = { .loop = loop_new(), .opts = *opts, .n = count };
 	if (p.loop == NULL) {
 		for (size_t i = 0; i < count; i++) {
-			ret[i] = (struct dnsoperator_ack){ .kind = DNSOPERATOR_ACK_UNREACHABLE };
+			ret[i] = (struct dnsoperator_marker_answer){
+				.kind = DNSOPERATOR_MARKER_UNREACHABLE
+			};
 			snprintf(ret[i].text, sizeof(ret[i].text), "no descriptors left to ask it");
 		}
 		return;
@@ -242,7 +246,7 @@ void dnsoperator_ack_pull(const union net_addr *addr, size_t count,
 		.loop = p.loop, .ops = &net_ops_kernel, .arm = arm_flush, .ctx = &p });
 	for (size_t i = 0; i < count; i++) {
 		struct resolve_conf c = { .addr = addr[i] };
-		ret[i] = (struct dnsoperator_ack){ .kind = DNSOPERATOR_ACK_PENDING };
+		ret[i] = (struct dnsoperator_marker_answer){ .kind = DNSOPERATOR_MARKER_PENDING };
 		p.v[i] = (struct asking){ .pull = &p,
 					  .up = resolve_upstream_new(&c),
 					  .ret = &ret[i] };

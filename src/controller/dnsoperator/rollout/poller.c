@@ -21,7 +21,7 @@ enum { AT_ONCE = 256 }; /* as many as marker_query.c queries at a time: 1.5 s wh
 struct dnsoperator_poller {
 	pthread_mutex_t lock; /* guards the rest; not held while it waits for answers */
 	struct dnsoperator_instances instances;
-	struct dnsoperator_texts texts;
+	struct dnsoperator_known_corefiles texts;
 	char name[DNSOPERATOR_MARKER_NAME_MAX]; /* the marker's, for queries over DNS */
 };
 
@@ -32,13 +32,13 @@ struct dnsoperator_poller *dnsoperator_poller_new(void)
 	return a;
 }
 
-void dnsoperator_poller_free(struct dnsoperator_poller *asker)
+void dnsoperator_poller_free(struct dnsoperator_poller *poller)
 {
-	if (asker == NULL)
+	if (poller == NULL)
 		return;
-	dnsoperator_instances_done(&asker->instances);
-	pthread_mutex_destroy(&asker->lock);
-	free(asker);
+	dnsoperator_instances_done(&poller->instances);
+	pthread_mutex_destroy(&poller->lock);
+	free(poller);
 }
 
 static uint64_t late_ns(const struct controller_options *options,
@@ -58,37 +58,37 @@ static bool is_by_proxy(const struct controller_options *options,
 	       platform != DNSOPERATOR_MACHINE;
 }
 
-void dnsoperator_poller_add_corefile(struct dnsoperator_poller *asker,
+void dnsoperator_poller_add_corefile(struct dnsoperator_poller *poller,
 				     const struct controller_options *options, struct slice text,
 				     const char *hash)
 {
 	if (!options->dns_by_proxy)
 		return;
-	pthread_mutex_lock(&asker->lock);
-	dnsoperator_texts_add(&asker->texts, text, hash);
-	pthread_mutex_unlock(&asker->lock);
+	pthread_mutex_lock(&poller->lock);
+	dnsoperator_corefiles_add(&poller->texts, text, hash);
+	pthread_mutex_unlock(&poller->lock);
 }
 
-bool dnsoperator_poller_want(struct dnsoperator_poller *asker,
+bool dnsoperator_poller_want(struct dnsoperator_poller *poller,
 			     const struct controller_options *options,
 			     const struct dnsoperator_facts *facts, const char *hash,
 			     uint64_t age_ns)
 {
-	pthread_mutex_lock(&asker->lock);
-	asker->instances.by_proxy = is_by_proxy(options, facts->platform);
-	dnsoperator_marker_name(dnsoperator_domain(facts), asker->name);
-	bool changed = dnsoperator_instances_want(&asker->instances, hash,
+	pthread_mutex_lock(&poller->lock);
+	poller->instances.by_proxy = is_by_proxy(options, facts->platform);
+	dnsoperator_marker_name(dnsoperator_domain(facts), poller->name);
+	bool changed = dnsoperator_instances_want(&poller->instances, hash,
 						  late_ns(options, facts->platform), age_ns,
 						  clock_mono_ns());
-	pthread_mutex_unlock(&asker->lock);
+	pthread_mutex_unlock(&poller->lock);
 	return changed;
 }
 
-bool dnsoperator_poller_recheck(struct dnsoperator_poller *asker)
+bool dnsoperator_poller_recheck(struct dnsoperator_poller *poller)
 {
-	pthread_mutex_lock(&asker->lock);
-	bool any = dnsoperator_instances_recheck(&asker->instances, clock_mono_ns());
-	pthread_mutex_unlock(&asker->lock);
+	pthread_mutex_lock(&poller->lock);
+	bool any = dnsoperator_instances_recheck(&poller->instances, clock_mono_ns());
+	pthread_mutex_unlock(&poller->lock);
 	return any;
 }
 
@@ -133,44 +133,44 @@ static void list_servers(const struct controller_options *options,
 
 /* The servers that are polled in one round. */
 struct turn {
-	struct dnsoperator_poller *asker;
+	struct dnsoperator_poller *poller;
 	struct controller_ctx *c;
 	void (*news)(const struct controller_ctx *c);
 	char name[DNSOPERATOR_MARKER_NAME_MAX];
 	size_t which[AT_ONCE], n; /* indexes of the instances */
 	const char *pod[AT_ONCE];
 	union net_addr addr[AT_ONCE];
-	struct dnsoperator_ack said[AT_ONCE];
+	struct dnsoperator_marker_answer said[AT_ONCE];
 };
 
 static void note_early_answers(void *ctx)
 {
 	struct turn *t = ctx;
-	pthread_mutex_lock(&t->asker->lock);
+	pthread_mutex_lock(&t->poller->lock);
 	bool changed =
-		dnsoperator_instances_note_early(&t->asker->instances, t->which, t->said, t->n);
-	pthread_mutex_unlock(&t->asker->lock);
+		dnsoperator_instances_note_early(&t->poller->instances, t->which, t->said, t->n);
+	pthread_mutex_unlock(&t->poller->lock);
 	if (changed)
 		t->news(t->c);
 }
 
 static void ask_by_dns(struct turn *turn)
 {
-	struct dnsoperator_ack_opts opts = { .name = turn->name,
-					     .progress = note_early_answers,
-					     .ctx = turn };
-	dnsoperator_ack_pull(turn->addr, turn->n, &opts, turn->said);
+	struct dnsoperator_marker_query_opts opts = { .name = turn->name,
+						      .progress = note_early_answers,
+						      .ctx = turn };
+	dnsoperator_marker_query(turn->addr, turn->n, &opts, turn->said);
 }
 
 static void ask_by_proxy(struct turn *turn, const char *ns)
 {
-	struct dnsoperator_poller *a = turn->asker;
+	struct dnsoperator_poller *a = turn->poller;
 	struct dnsoperator_proxy_answer *answers = xcalloc(turn->n, sizeof(*answers));
-	dnsoperator_proxy_pull(turn->c->conn, ns, turn->pod, turn->n, answers);
+	dnsoperator_proxy_query(turn->c->conn, ns, turn->pod, turn->n, answers);
 	pthread_mutex_lock(&a->lock);
 	for (size_t i = 0; i < turn->n; i++) {
 		turn->said[i] = answers[i].ack;
-		dnsoperator_texts_name(&a->texts, answers[i].running, &turn->said[i]);
+		dnsoperator_corefiles_translate(&a->texts, answers[i].running, &turn->said[i]);
 	}
 	pthread_mutex_unlock(&a->lock);
 	free(answers);
@@ -179,7 +179,7 @@ static void ask_by_proxy(struct turn *turn, const char *ns)
 /* Fills in the servers to poll. True when servers have gone. */
 static bool begin_turn(struct turn *turn, const dnsoperator_servers_at *list, struct arena *arena)
 {
-	struct dnsoperator_poller *a = turn->asker;
+	struct dnsoperator_poller *a = turn->poller;
 	pthread_mutex_lock(&a->lock);
 	bool changed = dnsoperator_instances_set_list(&a->instances, list->v, list->n);
 	memcpy(turn->name, a->name, sizeof(turn->name));
@@ -193,7 +193,7 @@ static bool begin_turn(struct turn *turn, const dnsoperator_servers_at *list, st
 	return changed;
 }
 
-void dnsoperator_poller_poll(struct dnsoperator_poller *asker, struct controller_ctx *ctx,
+void dnsoperator_poller_poll(struct dnsoperator_poller *poller, struct controller_ctx *ctx,
 			     const struct controller_options *options,
 			     enum dnsoperator_platform platform, const json_t *pods,
 			     void (*news)(const struct controller_ctx *ctx))
@@ -201,7 +201,7 @@ void dnsoperator_poller_poll(struct dnsoperator_poller *asker, struct controller
 	CLEANUP(freep) struct turn *t = xcalloc(1, sizeof(*t));
 	dnsoperator_servers_at list = { 0 };
 	struct arena arena;
-	*t = (struct turn){ .asker = asker, .c = ctx, .news = news };
+	*t = (struct turn){ .poller = poller, .c = ctx, .news = news };
 	arena_init(&arena);
 	list_servers(options, platform, pods, &arena, &list);
 	bool changed = begin_turn(t, &list, &arena);
@@ -211,23 +211,23 @@ void dnsoperator_poller_poll(struct dnsoperator_poller *asker, struct controller
 	else if (t->n != 0)
 		ask_by_dns(t);
 	arena_done(&arena);
-	pthread_mutex_lock(&asker->lock);
+	pthread_mutex_lock(&poller->lock);
 	uint64_t now = clock_mono_ns();
-	changed = dnsoperator_instances_note_answers(&asker->instances, t->which, t->said, t->n,
+	changed = dnsoperator_instances_note_answers(&poller->instances, t->which, t->said, t->n,
 						     now) ||
 		  changed;
-	ctx->again_ns = dnsoperator_instances_next_ns(&asker->instances, now);
-	pthread_mutex_unlock(&asker->lock);
+	ctx->again_ns = dnsoperator_instances_next_ns(&poller->instances, now);
+	pthread_mutex_unlock(&poller->lock);
 	if (changed)
 		news(ctx);
 }
 
-const struct dnsoperator_answers *dnsoperator_poller_view(struct dnsoperator_poller *asker,
+const struct dnsoperator_answers *dnsoperator_poller_view(struct dnsoperator_poller *poller,
 							  struct arena *arena)
 {
 	struct dnsoperator_answers *v = arena_calloc(arena, sizeof(*v));
-	pthread_mutex_lock(&asker->lock);
-	bool any = dnsoperator_instances_view(&asker->instances, clock_mono_ns(), arena, v);
-	pthread_mutex_unlock(&asker->lock);
+	pthread_mutex_lock(&poller->lock);
+	bool any = dnsoperator_instances_view(&poller->instances, clock_mono_ns(), arena, v);
+	pthread_mutex_unlock(&poller->lock);
 	return any ? v : NULL;
 }

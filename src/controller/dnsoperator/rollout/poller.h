@@ -14,28 +14,28 @@
 struct dnsoperator_poller;
 
 struct dnsoperator_poller *dnsoperator_poller_new(void);
-void dnsoperator_poller_free(struct dnsoperator_poller *asker);
+void dnsoperator_poller_free(struct dnsoperator_poller *poller);
 /* Sets the hash of the Corefile that servers should run, and for how long it has been in the
  * ConfigMap; NULL: servers are not polled. True when it differs from the last one, so that
  * dnsoperator_poller_poll() should run soon. */
-bool dnsoperator_poller_want(struct dnsoperator_poller *asker,
+bool dnsoperator_poller_want(struct dnsoperator_poller *poller,
 			     const struct controller_options *options,
 			     const struct dnsoperator_facts *facts, const char *hash,
 			     uint64_t age_ns);
 /* Servers may have loaded another writer's Corefile: all of them are polled again until they had time
  * to load the present one. True when dnsoperator_poller_poll() should run soon. */
-bool dnsoperator_poller_recheck(struct dnsoperator_poller *asker);
+bool dnsoperator_poller_recheck(struct dnsoperator_poller *poller);
 /* Remembers which Corefile has this hash: servers that are polled through the API server return a hash
  * of their own making. */
-void dnsoperator_poller_add_corefile(struct dnsoperator_poller *asker,
+void dnsoperator_poller_add_corefile(struct dnsoperator_poller *poller,
 				     const struct controller_options *options, struct slice text,
 				     const char *hash);
 /* Polls the servers that are due; `pods` are the platform's. Waits a few seconds when they are silent.
  * Calls news(ctx) when the answers changed, and sets ctx->again_ns to the time of the next poll. */
-void dnsoperator_poller_poll(struct dnsoperator_poller *asker, struct controller_ctx *ctx,
+void dnsoperator_poller_poll(struct dnsoperator_poller *poller, struct controller_ctx *ctx,
 			     const struct controller_options *options,
 			     enum dnsoperator_platform platform, const json_t *pods,
 			     void (*news)(const struct controller_ctx *c));
 /* The answers, in the arena; NULL while some server has not been polled yet. */
-const struct dnsoperator_answers *dnsoperator_poller_view(struct dnsoperator_poller *asker,
+const struct dnsoperator_answers *dnsoperator_poller_view(struct dnsoperator_poller *poller,
 							  struct arena *arena);

@@ -36,32 +36,33 @@ static int hash_running(struct slice text, char ret[DNSOPERATOR_PROXY_HASH_MAX])
 	return 0;
 }
 
-static const struct dnsoperator_text_names *find_corefile(const struct dnsoperator_texts *texts,
-							  const char *running)
+static const struct dnsoperator_corefile_hashes *find_corefile(
+	const struct dnsoperator_known_corefiles *texts, const char *running)
 {
-	for (size_t i = 0; i < DNSOPERATOR_TEXTS_MAX; i++) {
+	for (size_t i = 0; i < DNSOPERATOR_COREFILES_MAX; i++) {
 		if (running[0] != '\0' && strcmp(texts->v[i].running, running) == 0)
 			return &texts->v[i];
 	}
 	return NULL;
 }
 
-void dnsoperator_texts_add(struct dnsoperator_texts *texts, struct slice text, const char *hash)
+void dnsoperator_corefiles_add(struct dnsoperator_known_corefiles *texts, struct slice text,
+			       const char *hash)
 {
-	struct dnsoperator_text_names n = { 0 };
+	struct dnsoperator_corefile_hashes n = { 0 };
 	/* No server runs a Corefile that does not parse. */
 	if (hash_running(text, n.running) < 0 || find_corefile(texts, n.running) != NULL)
 		return;
 	snprintf(n.hash, sizeof(n.hash), "%s", hash);
 	texts->v[texts->next] = n;
-	texts->next = (texts->next + 1) % DNSOPERATOR_TEXTS_MAX;
+	texts->next = (texts->next + 1) % DNSOPERATOR_COREFILES_MAX;
 }
 
-void dnsoperator_texts_name(const struct dnsoperator_texts *texts, const char *running,
-			    struct dnsoperator_ack *ack)
+void dnsoperator_corefiles_translate(const struct dnsoperator_known_corefiles *texts,
+				     const char *running, struct dnsoperator_marker_answer *ack)
 {
-	const struct dnsoperator_text_names *n = find_corefile(texts, running);
-	if (ack->kind != DNSOPERATOR_ACK_TOLD)
+	const struct dnsoperator_corefile_hashes *n = find_corefile(texts, running);
+	if (ack->kind != DNSOPERATOR_MARKER_FOUND)
 		return;
 	snprintf(ack->hash, sizeof(ack->hash), "%.*s", (int)sizeof(ack->hash) - 1,
 		 n != NULL ? n->hash : running);
@@ -121,16 +122,16 @@ static bool is_hash(struct slice body)
 
 void dnsoperator_proxy_read(int result, const struct kube_status *st, struct slice body,
 			    char ret_running[DNSOPERATOR_PROXY_HASH_MAX],
-			    struct dnsoperator_ack *ret)
+			    struct dnsoperator_marker_answer *ret)
 {
-	*ret = (struct dnsoperator_ack){ .kind = DNSOPERATOR_ACK_UNREACHABLE };
+	*ret = (struct dnsoperator_marker_answer){ .kind = DNSOPERATOR_MARKER_UNREACHABLE };
 	ret_running[0] = '\0';
 	if (result == ERR_LIMIT || (result == 0 && !is_hash(body))) {
 		ret->why = "Port 8181 of these pods answers, but not as `fairlead dns` does.";
 	} else if (result < 0) {
 		ret->why = why_of(result, st);
 	} else {
-		ret->kind = DNSOPERATOR_ACK_TOLD;
+		ret->kind = DNSOPERATOR_MARKER_FOUND;
 		snprintf(ret_running, DNSOPERATOR_PROXY_HASH_MAX, "%.*s",
 			 DNSOPERATOR_PROXY_HASH_MAX - 1, body.p);
 	}
@@ -210,15 +211,15 @@ static bool start_helper(struct helper *helper, struct kube_client *client, stru
 	return true;
 }
 
-void dnsoperator_proxy_pull(struct kube_conn *conn, const char *ns, const char *const *names,
-			    size_t len, struct dnsoperator_proxy_answer *ret)
+void dnsoperator_proxy_query(struct kube_conn *conn, const char *ns, const char *const *names,
+			     size_t len, struct dnsoperator_proxy_answer *ret)
 {
 	struct helper helpers[THREADS - 1];
 	struct pull p = { .ns = ns, .names = names, .n = len, .ret = ret };
 	size_t more = 0;
 	for (size_t i = 0; i < len; i++)
 		ret[i] = (struct dnsoperator_proxy_answer){
-			.ack = { .kind = DNSOPERATOR_ACK_UNREACHABLE }
+			.ack = { .kind = DNSOPERATOR_MARKER_UNREACHABLE }
 		};
 	while (more < ARRAY_LEN(helpers) && more + 1 < len &&
 	       start_helper(&helpers[more], kube_conn_client(conn), &p))

@@ -19,33 +19,34 @@ enum {
 };
 
 /* The newest Corefiles that servers may run: their hash at /config, and that of their marker. */
-enum { DNSOPERATOR_TEXTS_MAX = 8 };
-struct dnsoperator_texts {
-	struct dnsoperator_text_names {
+enum { DNSOPERATOR_COREFILES_MAX = 8 };
+struct dnsoperator_known_corefiles {
+	struct dnsoperator_corefile_hashes {
 		char running[DNSOPERATOR_PROXY_HASH_MAX]; /* "": unused */
 		char hash[DNSOPERATOR_MARKER_HASH_MAX];	  /* "": without the marker */
-	} v[DNSOPERATOR_TEXTS_MAX];
+	} v[DNSOPERATOR_COREFILES_MAX];
 	size_t next;
 };
 
-void dnsoperator_texts_add(struct dnsoperator_texts *texts, struct slice text, const char *hash);
+void dnsoperator_corefiles_add(struct dnsoperator_known_corefiles *texts, struct slice text,
+			       const char *hash);
 
 /* Reads one pod's answer. `result` and `st` are of the request, `body` is what came with a
- * 2xx. Never DNSOPERATOR_ACK_OTHER: only a hash shows which Corefile it is. */
+ * 2xx. Never DNSOPERATOR_MARKER_MISSING: only a hash shows which Corefile it is. */
 void dnsoperator_proxy_read(int result, const struct kube_status *st, struct slice body,
 			    char ret_running[DNSOPERATOR_PROXY_HASH_MAX],
-			    struct dnsoperator_ack *ret);
+			    struct dnsoperator_marker_answer *ret);
 /* Replaces the hash at /config by that of the marker; that of an unknown Corefile stays as it is, and
  * so differs from all others. */
-void dnsoperator_texts_name(const struct dnsoperator_texts *texts, const char *running,
-			    struct dnsoperator_ack *ack);
+void dnsoperator_corefiles_translate(const struct dnsoperator_known_corefiles *texts,
+				     const char *running, struct dnsoperator_marker_answer *ack);
 
 struct dnsoperator_proxy_answer {
-	struct dnsoperator_ack ack;
+	struct dnsoperator_marker_answer ack;
 	char running[DNSOPERATOR_PROXY_HASH_MAX];
 };
 
 /* Queries pods of a namespace, eight at a time, each for two seconds at most. When `conn` is cancelled
  * the rest counts as unreachable. */
-void dnsoperator_proxy_pull(struct kube_conn *conn, const char *ns, const char *const *names,
-			    size_t len, struct dnsoperator_proxy_answer *ret);
+void dnsoperator_proxy_query(struct kube_conn *conn, const char *ns, const char *const *names,
+			     size_t len, struct dnsoperator_proxy_answer *ret);

@@ -79,14 +79,14 @@ static const char *due(struct scene *s)
 /* One letter for each that was asked: n(ew), o(ld), no hash (-), fails (f), silent (.) */
 static bool answer(struct scene *s, const char *what)
 {
-	struct dnsoperator_ack said[8] = { 0 };
+	struct dnsoperator_marker_answer said[8] = { 0 };
 	assert_int_equal(strlen(what), s->n_which);
 	for (size_t i = 0; i < s->n_which; i++) {
-		said[i].kind = what[i] == '.'	? DNSOPERATOR_ACK_UNREACHABLE
-			       : what[i] == 'f' ? DNSOPERATOR_ACK_FAILED
-			       : what[i] == '-' ? DNSOPERATOR_ACK_OTHER
-						: DNSOPERATOR_ACK_TOLD;
-		if (said[i].kind == DNSOPERATOR_ACK_TOLD)
+		said[i].kind = what[i] == '.'	? DNSOPERATOR_MARKER_UNREACHABLE
+			       : what[i] == 'f' ? DNSOPERATOR_MARKER_FAILED
+			       : what[i] == '-' ? DNSOPERATOR_MARKER_MISSING
+						: DNSOPERATOR_MARKER_FOUND;
+		if (said[i].kind == DNSOPERATOR_MARKER_FOUND)
 			memcpy(said[i].hash, what[i] == 'n' ? NEW : OLD, sizeof(NEW));
 	}
 	return dnsoperator_instances_note_answers(&s->roll, s->which, said, s->n_which, s->now);
@@ -295,8 +295,9 @@ static void failing_shows_nothing(void **state)
 static void hears_some_before_all(void **state)
 {
 	struct scene *s = *state;
-	struct dnsoperator_ack said[2] = { { .kind = DNSOPERATOR_ACK_TOLD, .hash = NEW },
-					   { .kind = DNSOPERATOR_ACK_PENDING } };
+	struct dnsoperator_marker_answer said[2] = { { .kind = DNSOPERATOR_MARKER_FOUND,
+						       .hash = NEW },
+						     { .kind = DNSOPERATOR_MARKER_PENDING } };
 	want(s, NEW);
 	take(s, "ab");
 	due(s);
@@ -343,7 +344,8 @@ static void silence_has_a_reason(void **state)
 {
 	static const char first[] = "One.", second[] = "Two.";
 	struct scene *s = *state;
-	struct dnsoperator_ack said = { .kind = DNSOPERATOR_ACK_UNREACHABLE, .why = first };
+	struct dnsoperator_marker_answer said = { .kind = DNSOPERATOR_MARKER_UNREACHABLE,
+						  .why = first };
 	struct dnsoperator_answers all;
 	want(s, "");
 	take(s, "a");
@@ -362,7 +364,7 @@ static void silence_has_a_reason(void **state)
 	s->now += again(s);
 	assert_string_equal(due(s), "a");
 	assert_true(dnsoperator_instances_note_answers(&s->roll, s->which, &said, 1, s->now));
-	said = (struct dnsoperator_ack){ .kind = DNSOPERATOR_ACK_TOLD };
+	said = (struct dnsoperator_marker_answer){ .kind = DNSOPERATOR_MARKER_FOUND };
 	s->now += again(s);
 	assert_string_equal(due(s), "a");
 	assert_true(dnsoperator_instances_note_answers(&s->roll, s->which, &said, 1, s->now));
@@ -470,11 +472,11 @@ static void turns(void **state)
 {
 	struct scene *s = *state;
 	struct dnsoperator_server_at v[MANY];
-	static struct dnsoperator_ack silent[MANY];
+	static struct dnsoperator_marker_answer silent[MANY];
 	char names[MANY][8];
 	unsigned asked[MANY] = { 0 };
 	for (size_t i = 0; i < MANY; i++) {
-		silent[i].kind = DNSOPERATOR_ACK_UNREACHABLE;
+		silent[i].kind = DNSOPERATOR_MARKER_UNREACHABLE;
 		snprintf(names[i], sizeof(names[i]), "p%03zu", i);
 		v[i].name = names[i];
 		assert_int_equal(net_addr_parse(SLICE("192.0.2.1:53"), &v[i].addr), 0);

@@ -25,8 +25,8 @@ enum { N_MAX = 150 };
 
 struct job {
 	union net_addr addr[N_MAX];
-	struct dnsoperator_ack_opts opts;
-	struct dnsoperator_ack ack[N_MAX];
+	struct dnsoperator_marker_query_opts opts;
+	struct dnsoperator_marker_answer ack[N_MAX];
 	size_t n;
 	pthread_t thread;
 };
@@ -45,7 +45,7 @@ static struct job *job_for(const struct fakeup *u)
 static void *run(void *arg)
 {
 	struct job *j = arg;
-	dnsoperator_ack_pull(j->addr, j->n, &j->opts, j->ack);
+	dnsoperator_marker_query(j->addr, j->n, &j->opts, j->ack);
 	return NULL;
 }
 
@@ -86,7 +86,7 @@ static void reads_the_hash(void **state)
 	expect_question(u, "udp " ASKED);
 	fakeup_answer(u, "config.fairlead.internal. 0 IN TXT " HASH);
 	finish(j);
-	assert_int_equal(j->ack[0].kind, DNSOPERATOR_ACK_TOLD);
+	assert_int_equal(j->ack[0].kind, DNSOPERATOR_MARKER_FOUND);
 	assert_string_equal(j->ack[0].hash, HASH);
 	fakeup_free(u);
 	free(j);
@@ -126,8 +126,9 @@ static void other_answers(void **state)
 		finish(j);
 		assert_string_equal(j->ack[0].text, rows[i].text);
 		assert_string_equal(j->ack[0].hash, rows[i].text[0] == '\0' ? HASH : "");
-		assert_int_equal(j->ack[0].kind, rows[i].text[0] == '\0' ? DNSOPERATOR_ACK_TOLD
-									 : DNSOPERATOR_ACK_OTHER);
+		assert_int_equal(j->ack[0].kind, rows[i].text[0] == '\0'
+							 ? DNSOPERATOR_MARKER_FOUND
+							 : DNSOPERATOR_MARKER_MISSING);
 		fakeup_free(u);
 		free(j);
 	}
@@ -153,7 +154,7 @@ static void errors_show_nothing(void **state)
 		expect_question(u, "udp " ASKED);
 		fakeup_reply(u, &(struct fakeup_reply){ .rcode = rows[i].rcode });
 		finish(j);
-		assert_int_equal(j->ack[0].kind, DNSOPERATOR_ACK_FAILED);
+		assert_int_equal(j->ack[0].kind, DNSOPERATOR_MARKER_FAILED);
 		assert_string_equal(j->ack[0].text, rows[i].text);
 		assert_non_null(j->ack[0].why);
 		fakeup_free(u);
@@ -201,8 +202,8 @@ static void note_progress(void *ctx)
 {
 	struct heard *h = ctx;
 	h->calls++;
-	h->first = h->j->ack[0].kind == DNSOPERATOR_ACK_TOLD &&
-		   h->j->ack[1].kind == DNSOPERATOR_ACK_PENDING;
+	h->first = h->j->ack[0].kind == DNSOPERATOR_MARKER_FOUND &&
+		   h->j->ack[1].kind == DNSOPERATOR_MARKER_PENDING;
 }
 
 /* A silent one does not hold up what others answered. */
@@ -214,7 +215,7 @@ static void reports_while_others_are_silent(void **state)
 	struct heard h = { .j = j };
 	j->addr[1] = *fakeup_addr(silent);
 	j->n = 2;
-	j->opts = (struct dnsoperator_ack_opts){
+	j->opts = (struct dnsoperator_marker_query_opts){
 		.try_ns = NS_PER_S, .tries = 2, .progress = note_progress, .ctx = &h
 	};
 	start(j);
@@ -222,7 +223,7 @@ static void reports_while_others_are_silent(void **state)
 	fakeup_answer(u, "config.fairlead.internal. 0 IN TXT " HASH);
 	finish(j);
 	assert_true(h.calls >= 3 && h.first);
-	assert_int_equal(j->ack[1].kind, DNSOPERATOR_ACK_UNREACHABLE);
+	assert_int_equal(j->ack[1].kind, DNSOPERATOR_MARKER_UNREACHABLE);
 	fakeup_free(u);
 	fakeup_free(silent);
 	free(j);
@@ -268,13 +269,13 @@ static void tells_who_is_not_there(void **state)
 	struct job *j = job_for(silent);
 	j->addr[1] = *fakeup_addr(gone);
 	j->n = 2;
-	j->opts = (struct dnsoperator_ack_opts){ .try_ns = 20 * NS_PER_MS, .tries = 2 };
+	j->opts = (struct dnsoperator_marker_query_opts){ .try_ns = 20 * NS_PER_MS, .tries = 2 };
 	fakeup_free(gone);
 	start(j);
 	finish(j);
-	assert_int_equal(j->ack[0].kind, DNSOPERATOR_ACK_UNREACHABLE);
+	assert_int_equal(j->ack[0].kind, DNSOPERATOR_MARKER_UNREACHABLE);
 	assert_string_equal(j->ack[0].text, "no answer in time");
-	assert_int_equal(j->ack[1].kind, DNSOPERATOR_ACK_UNREACHABLE);
+	assert_int_equal(j->ack[1].kind, DNSOPERATOR_MARKER_UNREACHABLE);
 	assert_string_equal(j->ack[1].text, "connection refused");
 	fakeup_free(silent);
 	free(j);
@@ -309,8 +310,8 @@ static void asks_many(void **state)
 		if (i % 3 != 0)
 			snprintf(want, sizeof(want), "%064zx", i);
 		assert_string_equal(j->ack[i].hash, want);
-		assert_int_equal(j->ack[i].kind,
-				 i % 3 != 0 ? DNSOPERATOR_ACK_TOLD : DNSOPERATOR_ACK_UNREACHABLE);
+		assert_int_equal(j->ack[i].kind, i % 3 != 0 ? DNSOPERATOR_MARKER_FOUND
+							    : DNSOPERATOR_MARKER_UNREACHABLE);
 		fakeup_free(u[i]);
 	}
 	free(j);
@@ -319,7 +320,7 @@ static void asks_many(void **state)
 static void asks_nobody(void **state)
 {
 	(void)state;
-	dnsoperator_ack_pull(NULL, 0, &(struct dnsoperator_ack_opts){ 0 }, NULL);
+	dnsoperator_marker_query(NULL, 0, &(struct dnsoperator_marker_query_opts){ 0 }, NULL);
 }
 
 int main(void)

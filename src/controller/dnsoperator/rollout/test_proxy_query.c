@@ -45,17 +45,17 @@ static void what_answers_mean(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct kube_status st = { .code = rows[i].code };
-		struct dnsoperator_ack a;
+		struct dnsoperator_marker_answer a;
 		char running[DNSOPERATOR_PROXY_HASH_MAX];
 		snprintf(st.reason, sizeof(st.reason), "%s", rows[i].reason);
 		dnsoperator_proxy_read(rows[i].r, &st, slice_of(rows[i].body), running, &a);
 		if (rows[i].why == NULL) {
-			assert_int_equal(a.kind, DNSOPERATOR_ACK_TOLD);
+			assert_int_equal(a.kind, DNSOPERATOR_MARKER_FOUND);
 			assert_string_equal(running, DIGITS);
 			assert_null(a.why);
 			continue;
 		}
-		assert_int_equal(a.kind, DNSOPERATOR_ACK_UNREACHABLE);
+		assert_int_equal(a.kind, DNSOPERATOR_MARKER_UNREACHABLE);
 		assert_string_equal(running, "");
 		if (a.why == NULL || strstr(a.why, rows[i].why) == NULL)
 			fail_msg("row %zu: %s", i, a.why);
@@ -68,36 +68,36 @@ static void what_answers_mean(void **state)
  * and forgotten at last. */
 static void texts_by_what_servers_tell(void **state)
 {
-	struct dnsoperator_texts t = { 0 };
-	struct dnsoperator_ack a = { .kind = DNSOPERATOR_ACK_TOLD };
+	struct dnsoperator_known_corefiles t = { 0 };
+	struct dnsoperator_marker_answer a = { .kind = DNSOPERATOR_MARKER_FOUND };
 	char first[DNSOPERATOR_PROXY_HASH_MAX];
 	(void)state;
-	dnsoperator_texts_name(&t, "", &a);
+	dnsoperator_corefiles_translate(&t, "", &a);
 	assert_string_equal(a.hash, "");
-	dnsoperator_texts_add(&t, SLICE(". {\n whoami\n"), HASH); /* nobody runs that */
+	dnsoperator_corefiles_add(&t, SLICE(". {\n whoami\n"), HASH); /* nobody runs that */
 	assert_string_equal(t.v[0].running, "");
-	dnsoperator_texts_add(&t, SLICE(". {\n whoami\n}\n"), HASH);
-	dnsoperator_texts_add(&t, SLICE(". {\n whoami\n}\n"), HASH);
+	dnsoperator_corefiles_add(&t, SLICE(". {\n whoami\n}\n"), HASH);
+	dnsoperator_corefiles_add(&t, SLICE(". {\n whoami\n}\n"), HASH);
 	assert_string_equal(t.v[1].running, "");
 	memcpy(first, t.v[0].running, sizeof(first));
 	assert_int_equal(strlen(first), DNSOPERATOR_PROXY_HASH_MAX - 1);
-	dnsoperator_texts_name(&t, first, &a);
+	dnsoperator_corefiles_translate(&t, first, &a);
 	assert_string_equal(a.hash, HASH);
-	for (int i = 1; i < DNSOPERATOR_TEXTS_MAX; i++) {
+	for (int i = 1; i < DNSOPERATOR_COREFILES_MAX; i++) {
 		CLEANUP(freep) char *text = xasprintf("z%d {\n whoami\n}\n", i);
-		dnsoperator_texts_add(&t, slice_of(text), "");
-		dnsoperator_texts_name(&t, t.v[i].running, &a);
+		dnsoperator_corefiles_add(&t, slice_of(text), "");
+		dnsoperator_corefiles_translate(&t, t.v[i].running, &a);
 		assert_string_equal(a.hash, "");
 	}
-	dnsoperator_texts_name(&t, first, &a);
+	dnsoperator_corefiles_translate(&t, first, &a);
 	assert_string_equal(a.hash, HASH);
-	dnsoperator_texts_add(&t, SLICE("last {\n whoami\n}\n"), "");
-	dnsoperator_texts_name(&t, first, &a);
+	dnsoperator_corefiles_add(&t, SLICE("last {\n whoami\n}\n"), "");
+	dnsoperator_corefiles_translate(&t, first, &a);
 	assert_int_equal(strncmp(a.hash, first, DNSOPERATOR_MARKER_HASH_MAX - 1), 0);
 	assert_int_equal(strlen(a.hash), DNSOPERATOR_MARKER_HASH_MAX - 1);
 	/* nothing is said of what was not told */
-	a = (struct dnsoperator_ack){ .kind = DNSOPERATOR_ACK_UNREACHABLE };
-	dnsoperator_texts_name(&t, t.v[1].running, &a);
+	a = (struct dnsoperator_marker_answer){ .kind = DNSOPERATOR_MARKER_UNREACHABLE };
+	dnsoperator_corefiles_translate(&t, t.v[1].running, &a);
 	assert_string_equal(a.hash, "");
 }
 
@@ -117,9 +117,9 @@ static void all_are_asked(void **state)
 		names[i] = text[i];
 		fakeapi_push(g.f, &(struct fakeapi_reply){ .body = DIGITS "\n" });
 	}
-	dnsoperator_proxy_pull(g.conn, "openshift-dns", names, N, ret);
+	dnsoperator_proxy_query(g.conn, "openshift-dns", names, N, ret);
 	for (size_t i = 0; i < N; i++) {
-		assert_int_equal(ret[i].ack.kind, DNSOPERATOR_ACK_TOLD);
+		assert_int_equal(ret[i].ack.kind, DNSOPERATOR_MARKER_FOUND);
 		assert_string_equal(ret[i].running, DIGITS);
 	}
 	assert_int_equal(fakeapi_requests(g.f), N);
@@ -146,12 +146,12 @@ static void long_and_silent(void **state)
 	(void)state;
 	rig_up(&g);
 	fakeapi_push(g.f, &(struct fakeapi_reply){ .body = DIGITS, .repeat = 9 });
-	dnsoperator_proxy_pull(g.conn, "x", &name, 1, ret);
-	assert_int_equal(ret[0].ack.kind, DNSOPERATOR_ACK_UNREACHABLE);
+	dnsoperator_proxy_query(g.conn, "x", &name, 1, ret);
+	assert_int_equal(ret[0].ack.kind, DNSOPERATOR_MARKER_UNREACHABLE);
 	assert_non_null(strstr(ret[0].ack.why, "not as"));
 	fakeapi_push(g.f, &(struct fakeapi_reply){ .hang_first = true });
 	uint64_t begin = clock_mono_ns();
-	dnsoperator_proxy_pull(g.conn, "x", &name, 1, ret);
+	dnsoperator_proxy_query(g.conn, "x", &name, 1, ret);
 	assert_in_range(clock_mono_ns() - begin, 1900 * NS_PER_MS, 20 * NS_PER_S);
 	assert_non_null(strstr(ret[0].ack.why, "within 2 s"));
 	rig_down(&g);
@@ -180,12 +180,12 @@ static void cancelled_meanwhile(void **state)
 		fakeapi_push(g.f, &(struct fakeapi_reply){ .hang_first = true });
 	}
 	assert_int_equal(pthread_create(&t, NULL, cancel_soon, &g), 0);
-	dnsoperator_proxy_pull(g.conn, "x", names, N, ret);
+	dnsoperator_proxy_query(g.conn, "x", names, N, ret);
 	pthread_join(t, NULL);
 	/* those of the helpers end by their time */
 	assert_in_range(fakeapi_requests(g.f), 1, 16);
 	for (size_t i = 0; i < N; i++)
-		assert_int_equal(ret[i].ack.kind, DNSOPERATOR_ACK_UNREACHABLE);
+		assert_int_equal(ret[i].ack.kind, DNSOPERATOR_MARKER_UNREACHABLE);
 	rig_down(&g);
 }
 
@@ -197,8 +197,8 @@ static void cancelled(void **state)
 	(void)state;
 	rig_up(&g);
 	kube_conn_cancel(g.conn);
-	dnsoperator_proxy_pull(g.conn, "x", &name, 1, ret);
-	assert_int_equal(ret[0].ack.kind, DNSOPERATOR_ACK_UNREACHABLE);
+	dnsoperator_proxy_query(g.conn, "x", &name, 1, ret);
+	assert_int_equal(ret[0].ack.kind, DNSOPERATOR_MARKER_UNREACHABLE);
 	assert_int_equal(fakeapi_requests(g.f), 0);
 	rig_down(&g);
 }

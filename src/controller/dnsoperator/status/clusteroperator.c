@@ -41,7 +41,7 @@ void dnsoperator_versions_env(const char *wanted[DNSOPERATOR_VERSIONS])
 /* ---- versions ---- */
 
 struct versions {
-	const char *wanted[DNSOPERATOR_VERSIONS]; /* NULL: nobody knows */
+	const char *wanted[DNSOPERATOR_VERSIONS]; /* NULL: not known */
 	const char *current[DNSOPERATOR_VERSIONS];
 	bool upgrading;
 };
