@@ -67,19 +67,19 @@ static void add_bad_source(bad_source_vec *list, const char *name, const json_t 
 /* Emits Events when the list differs from the last one: a settled operator is silent. Frees it. */
 static void report_bad_sources(struct dnsoperator_pass *pass, bad_source_vec *list)
 {
-	struct dnsoperator_state *s = pass->ctx->state;
+	struct dnsoperator_state *state = pass->ctx->state;
 	CLEANUP(strbuf_done) struct strbuf all = STRBUF_INIT;
 	for (size_t i = 0; i < list->n; i++)
 		strbuf_adds(&all, list->v[i].text);
 	uint64_t hash = hash_bytes(hash_process_key(), all.s, all.n);
 	for (size_t i = 0; i < list->n; i++) {
-		if (hash != s->ca_reported)
+		if (hash != state->ca_reported)
 			dnsoperator_emit_event(pass, true, list->v[i].reason, "Copy",
 					       list->v[i].text);
 		free(list->v[i].text);
 	}
 	vec_done(list);
-	s->ca_reported = hash;
+	state->ca_reported = hash;
 }
 
 /* Brings the copy up to date with its source, if that is valid. */

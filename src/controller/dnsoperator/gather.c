@@ -48,45 +48,70 @@ static int read_version(struct controller_ctx *ctx, char *out, size_t len)
 	return r;
 }
 
+/* The watched objects that facts come from; copies, or NULL where an object is missing. */
+struct inputs {
+	json_t *network, *gate, *crd, *service;
+	json_t *service_cidrs, *nodes; /* arrays */
+};
+
+static void read_inputs(const struct controller_ctx *ctx, struct inputs *ret)
+{
+	*ret = (struct inputs){
+		.network =
+			dnsoperator_watched_object(ctx, DNSOPERATOR_WATCH_NETWORK, "", "cluster"),
+		.gate = dnsoperator_watched_object(ctx, DNSOPERATOR_WATCH_FEATURE_GATE, "",
+						   "cluster"),
+		.crd = dnsoperator_watched_object(ctx, DNSOPERATOR_WATCH_CRD, "",
+						  DNSOPERATOR_CRD_NAME),
+		.service = dnsoperator_watched_object(ctx, DNSOPERATOR_WATCH_API_SERVICE, "default",
+						      "kubernetes"),
+		.service_cidrs = dnsoperator_watched_objects(ctx, DNSOPERATOR_WATCH_SERVICE_CIDRS),
+		.nodes = dnsoperator_watched_objects(ctx, DNSOPERATOR_WATCH_NODES),
+	};
+}
+
+static void inputs_done(struct inputs *inputs)
+{
+	json_decref(inputs->network);
+	json_decref(inputs->gate);
+	json_decref(inputs->crd);
+	json_decref(inputs->service);
+	json_decref(inputs->service_cidrs);
+	json_decref(inputs->nodes);
+}
+
+static void set_machine(struct dnsoperator_facts *facts, const struct controller_machine *machine)
+{
+	facts->port = machine->port;
+	facts->bind = machine->bind;
+	facts->kubeconfig = machine->kubeconfig;
+	facts->no_resolvers = machine->no_resolvers;
+}
+
 int dnsoperator_gather_facts(struct dnsoperator_pass *pass)
 {
+	struct controller_ctx *ctx = pass->ctx;
+	struct dnsoperator_state *state = ctx->state;
+	struct dnsoperator_facts *facts = &pass->facts;
+	const char *flag = option_text(dnsoperator_options(ctx)->feature_gates);
 	char version[VERSION_MAX] = "";
+	CLEANUP(inputs_done) struct inputs in;
 	int r = 0;
-	struct controller_ctx *c = pass->ctx;
-	struct dnsoperator_state *s = c->state;
-	json_t *network = dnsoperator_watched_object(c, DNSOPERATOR_WATCH_NETWORK, "", "cluster");
-	json_t *gate = dnsoperator_watched_object(c, DNSOPERATOR_WATCH_FEATURE_GATE, "", "cluster");
-	json_t *crd =
-		dnsoperator_watched_object(c, DNSOPERATOR_WATCH_CRD, "", DNSOPERATOR_CRD_NAME);
-	json_t *service = dnsoperator_watched_object(c, DNSOPERATOR_WATCH_API_SERVICE, "default",
-						     "kubernetes");
-	json_t *cidrs = dnsoperator_watched_objects(c, DNSOPERATOR_WATCH_SERVICE_CIDRS),
-	       *nodes = dnsoperator_watched_objects(c, DNSOPERATOR_WATCH_NODES);
-	struct dnsoperator_network n = { network, cidrs, nodes, service };
-	struct dnsoperator_facts *f = &pass->facts;
-	f->platform = dnsoperator_platform_of(c, network, pass->microshift);
-	f->families = dnsoperator_families_of(f->platform, &n);
-	if (f->platform == DNSOPERATOR_OPENSHIFT && gate != NULL)
-		r = read_version(c, version, sizeof(version));
-	f->gate = dnsoperator_gate_of(
-		f->platform, option_text(dnsoperator_options(c)->feature_gates), gate, version);
-	f->keeps = dnsoperator_keeps_of(crd);
-	f->domain = pass->domain;
-	if (dnsoperator_machine(c) != NULL) {
-		f->port = dnsoperator_machine(c)->port;
-		f->bind = dnsoperator_machine(c)->bind;
-		f->kubeconfig = dnsoperator_machine(c)->kubeconfig;
-		f->no_resolvers = dnsoperator_machine(c)->no_resolvers;
-	}
-	dnsoperator_cluster_ip(network, pass->cluster_ip, sizeof(pass->cluster_ip));
-	atomic_store(&s->seen_families, dnsoperator_families_mask(&f->families));
-	atomic_store(&s->platform, (int)f->platform);
-	json_decref(network);
-	json_decref(gate);
-	json_decref(crd);
-	json_decref(service);
-	json_decref(cidrs);
-	json_decref(nodes);
+	read_inputs(ctx, &in);
+	facts->platform = dnsoperator_platform_of(ctx, in.network, pass->microshift);
+	facts->families = dnsoperator_families_of(
+		facts->platform, &(struct dnsoperator_network){ in.network, in.service_cidrs,
+								in.nodes, in.service });
+	if (facts->platform == DNSOPERATOR_OPENSHIFT && in.gate != NULL)
+		r = read_version(ctx, version, sizeof(version));
+	facts->gate = dnsoperator_gate_of(facts->platform, flag, in.gate, version);
+	facts->keeps = dnsoperator_keeps_of(in.crd);
+	facts->domain = pass->domain;
+	if (dnsoperator_machine(ctx) != NULL)
+		set_machine(facts, dnsoperator_machine(ctx));
+	dnsoperator_cluster_ip(in.network, pass->cluster_ip, sizeof(pass->cluster_ip));
+	atomic_store(&state->seen_families, dnsoperator_families_mask(&facts->families));
+	atomic_store(&state->platform, (int)facts->platform);
 	return r;
 }
 

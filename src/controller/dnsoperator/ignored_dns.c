@@ -45,12 +45,12 @@ static bool is_new(struct dnsoperator_ignored *ignored, const char *name, const 
 
 void dnsoperator_ignore(struct controller_ctx *ctx, const char *name)
 {
-	struct dnsoperator_state *s = ctx->state;
+	struct dnsoperator_state *state = ctx->state;
 	struct dnsoperator_pass l = { .ctx = ctx };
 	l.dns = kube_store_get(ctx->stores[DNSOPERATOR_WATCH_DNS], SLICE(""), slice_of(name));
 	const json_t *o = l.dns != NULL ? kube_tree_of(l.dns) : NULL;
 	CLEANUP(freep) char *text = xasprintf("DNS %s: %s", name, advice);
-	if (is_new(&s->ignored, name, o != NULL ? api_uid(o) : NULL))
+	if (is_new(&state->ignored, name, o != NULL ? api_uid(o) : NULL))
 		dnsoperator_emit_event(&l, true, "DNSIgnored", "Ignore", text);
 	kube_obj_unref(l.dns);
 }

@@ -42,7 +42,7 @@ static uint64_t wait_ns(struct dnsoperator_state *state)
 
 int dnsoperator_handle_missing(struct dnsoperator_pass *pass)
 {
-	struct dnsoperator_state *s = pass->ctx->state;
+	struct dnsoperator_state *state = pass->ctx->state;
 	int r = dnsoperator_rival_check(pass);
 	if (r == 0)
 		r = dnsoperator_find_microshift(pass);
@@ -57,7 +57,7 @@ int dnsoperator_handle_missing(struct dnsoperator_pass *pass)
 	if (r >= 0)
 		r = dnsoperator_report_publish(pass, NULL);
 	dnsoperator_report_done(pass);
-	uint64_t wait = wait_ns(s);
+	uint64_t wait = wait_ns(state);
 	if (r >= 0 && wait == 0)
 		r = create_dns(pass->ctx);
 	else if (wait != 0)

@@ -16,29 +16,29 @@ enum { NEW_S = 60, SETTLED_S = 3 };
 
 static bool crd_is_new(const struct controller_ctx *ctx)
 {
-	struct dnsoperator_state *s = ctx->state;
+	struct dnsoperator_state *state = ctx->state;
 	struct kube_obj *crd = kube_store_get(ctx->stores[DNSOPERATOR_WATCH_CRD], SLICE(""),
 					      SLICE(DNSOPERATOR_CRD_NAME));
 	uint64_t now = clock_mono_ns();
-	if (crd != NULL && strcmp(crd->rv, s->crd_rv) != 0) {
-		snprintf(s->crd_rv, sizeof(s->crd_rv), "%s", crd->rv);
-		s->crd_ns = now;
-		s->crd_settled = false;
+	if (crd != NULL && strcmp(crd->rv, state->crd_rv) != 0) {
+		snprintf(state->crd_rv, sizeof(state->crd_rv), "%s", crd->rv);
+		state->crd_ns = now;
+		state->crd_settled = false;
 	}
 	kube_obj_unref(crd);
-	return crd != NULL && now < s->crd_ns + NEW_S * NS_PER_S;
+	return crd != NULL && now < state->crd_ns + NEW_S * NS_PER_S;
 }
 
 /* The old CRD may have dropped observedGeneration: it is written again, now and when the API server
  * certainly uses the new one. */
 static void send_generation_again(struct controller_ctx *ctx)
 {
-	struct dnsoperator_state *s = ctx->state;
-	if (s->crd_settled)
+	struct dnsoperator_state *state = ctx->state;
+	if (state->crd_settled)
 		return;
-	s->observed_generation = 0;
-	s->crd_settled = clock_mono_ns() >= s->crd_ns + SETTLED_S * NS_PER_S;
-	if (!s->crd_settled)
+	state->observed_generation = 0;
+	state->crd_settled = clock_mono_ns() >= state->crd_ns + SETTLED_S * NS_PER_S;
+	if (!state->crd_settled)
 		dnsoperator_requeue_after(ctx, SETTLED_S * NS_PER_S);
 }
 

@@ -67,31 +67,31 @@ static int read_rival(struct controller_ctx *ctx, enum dnsoperator_rival *ret)
 /* Logs it, and emits an Event, if the DNS object exists by then. */
 static void report_rival(const struct dnsoperator_pass *pass)
 {
-	struct dnsoperator_state *s = pass->ctx->state;
-	uint64_t now = clock_mono_ns(), last = s->rival_logged_ns;
+	struct dnsoperator_state *state = pass->ctx->state;
+	uint64_t now = clock_mono_ns(), last = state->rival_logged_ns;
 	bool due = last == 0 || now >= last + LOG_S * NS_PER_S;
-	if (!due && (pass->dns == NULL || s->rival_event))
+	if (!due && (pass->dns == NULL || state->rival_event))
 		return;
 	if (due)
-		s->rival_logged_ns = now;
-	s->rival_event = pass->dns != NULL;
+		state->rival_logged_ns = now;
+	state->rival_event = pass->dns != NULL;
 	dnsoperator_emit_event(pass, true, "OriginalOperatorRuns", "Refuse", advice);
 }
 
 int dnsoperator_rival_check(struct dnsoperator_pass *pass)
 {
-	struct dnsoperator_state *s = pass->ctx->state;
+	struct dnsoperator_state *state = pass->ctx->state;
 	enum dnsoperator_rival now = DNSOPERATOR_RIVAL_NONE;
 	int r = dnsoperator_machine(pass->ctx) != NULL ? 0 : read_rival(pass->ctx, &now);
 	if (r < 0)
 		return r;
-	int before = atomic_exchange(&s->rival, (int)now);
-	metrics_set(s->rival_runs, now != DNSOPERATOR_RIVAL_NONE);
+	int before = atomic_exchange(&state->rival, (int)now);
+	metrics_set(state->rival_runs, now != DNSOPERATOR_RIVAL_NONE);
 	if (now == DNSOPERATOR_RIVAL_NONE) {
 		if (before != DNSOPERATOR_RIVAL_NONE)
 			log_info(DNSOPERATOR_LOG_AREA, RIVAL " does not run any more: taking over");
-		s->rival_logged_ns = 0;
-		s->rival_event = false;
+		state->rival_logged_ns = 0;
+		state->rival_event = false;
 		return 0;
 	}
 	if (now == DNSOPERATOR_RIVAL_RUNS)

@@ -15,10 +15,10 @@
 
 bool dnsoperator_may_write_dns(struct dnsoperator_pass *pass)
 {
-	struct dnsoperator_state *s = pass->ctx->state;
+	struct dnsoperator_state *state = pass->ctx->state;
 	const struct dnsoperator_site *site = &dnsoperator_sites[pass->facts.platform];
 	bool held = pass->plan.at_risk && !pass->accepted_saved;
-	if (held && !s->held_reported) {
+	if (held && !state->held_reported) {
 		CLEANUP(freep)
 		char *text = xasprintf(
 			"the installed CRD drops spec.templates, so that any write of DNS default "
@@ -27,7 +27,7 @@ bool dnsoperator_may_write_dns(struct dnsoperator_pass *pass)
 			site->ns, site->configmap);
 		dnsoperator_emit_event(pass, true, "TemplatesAtRisk", "Write", text);
 	}
-	s->held_reported = held;
+	state->held_reported = held;
 	return !held;
 }
 
@@ -46,9 +46,9 @@ static void tell_restored(struct dnsoperator_pass *pass)
 static void look_again_at_new_crd(struct dnsoperator_pass *pass)
 {
 	enum { NEW_S = 60 };
-	const struct dnsoperator_state *s = pass->ctx->state;
+	const struct dnsoperator_state *state = pass->ctx->state;
 	if (pass->plan.at_risk && api_get(kube_tree_of(pass->dns), "spec.templates") != NULL &&
-	    clock_mono_ns() < s->crd_ns + NEW_S * NS_PER_S)
+	    clock_mono_ns() < state->crd_ns + NEW_S * NS_PER_S)
 		dnsoperator_requeue_after(pass->ctx, AGAIN_NS);
 }
 

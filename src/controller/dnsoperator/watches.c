@@ -21,12 +21,12 @@ static void keys_of_any(const struct controller_ctx *ctx, const json_t *object,
 static void keys_of_node(const struct controller_ctx *ctx, const json_t *object,
 			 controller_emit emit, void *arg)
 {
-	struct dnsoperator_state *s = ctx->state;
+	struct dnsoperator_state *state = ctx->state;
 	json_t *list = json_pack("[o]", json_deep_copy(object)); /* workers read it, too */
 	struct dnsoperator_families f = dnsoperator_families_of(
 		DNSOPERATOR_KUBERNETES, &(struct dnsoperator_network){ .nodes = list });
 	json_decref(list);
-	if ((dnsoperator_families_mask(&f) & ~atomic_load(&s->seen_families)) != 0)
+	if ((dnsoperator_families_mask(&f) & ~atomic_load(&state->seen_families)) != 0)
 		emit(arg, DNSOPERATOR_DNS_NAME);
 }
 

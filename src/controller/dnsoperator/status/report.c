@@ -45,12 +45,12 @@ bool dnsoperator_report_set(struct dnsoperator_pass *pass, json_t *copy,
 		.now_wall_ns = now_wall_ns,
 		.settle_ns = dnsoperator_options(pass->ctx)->dns_settle_ns,
 	};
-	struct dnsoperator_state *s = pass->ctx->state;
+	struct dnsoperator_state *state = pass->ctx->state;
 	uint64_t wait = in.settle_ns != 0 ? in.settle_ns : DNSOPERATOR_SETTLE_NS;
 	if (!pass->workload_known)
 		return false;
-	if (s->unwritten_ns != 0 && clock_mono_ns() >= s->unwritten_ns + wait)
-		in.unwritten = s->unwritten;
+	if (state->unwritten_ns != 0 && clock_mono_ns() >= state->unwritten_ns + wait)
+		in.unwritten = state->unwritten;
 	if (pass->contested[0] != '\0')
 		in.contested = pass->contested;
 	if (pass->facts.platform != DNSOPERATOR_OPENSHIFT)
@@ -66,14 +66,14 @@ bool dnsoperator_report_set(struct dnsoperator_pass *pass, json_t *copy,
 /* Of an object that is not managed what was accepted before is in force. */
 static void set_gauges(struct dnsoperator_pass *pass, const json_t *dns)
 {
-	struct dnsoperator_state *s = pass->ctx->state;
+	struct dnsoperator_state *state = pass->ctx->state;
 	json_t *kept = dns != NULL && !pass->plan.write
 			       ? dnsoperator_accepted_read(pass->accepted_map)
 			       : NULL;
 	const json_t *accepted = dns == NULL ? NULL : pass->plan.write ? pass->plan.accepted : kept;
 	dnsoperator_gauges_conditions(dns);
 	dnsoperator_gauges_servers(dns != NULL ? pass->answers : NULL, pass->plan.hash);
-	dnsoperator_gauges_templates(s->gauges, json_object_get(accepted, "templates"),
+	dnsoperator_gauges_templates(state->gauges, json_object_get(accepted, "templates"),
 				     dnsoperator_domain(&pass->facts));
 	json_decref(kept);
 }
