@@ -68,16 +68,16 @@ struct dnsoperator_plan {
 	 * "stored": {...}?}: what to fall back to, and the templates that the object has
 	 * stored (pruned_templates.h). Without a Corefile to write only the last one changes. */
 	json_t *accepted;
-	/* The object has a list that the CRD drops: no write of it before `accepted` is saved. */
+	/* The CRD drops the object's templates: it must not be written before `accepted` is saved. */
 	bool at_risk;
-	json_t *restore; /* the list to put back into spec.templates; NULL: none */
+	json_t *restore; /* the list to restore in spec.templates; NULL: none */
 	struct dnsoperator_problems templates; /* what was refused, and why */
 	struct dnsoperator_problems servers;   /* reason InvalidServers of Degraded */
 	struct strbuf advice;		       /* about upstreams that were accepted */
 	struct dnsoperator_condition conditions[DNSOPERATOR_CONDITIONS];
 };
 
-/* Why nothing is written without the cluster's domain; sentences. */
+/* The message about an unknown domain: why the Corefile is not written, and what to do. */
 extern const char dnsoperator_domain_unknown[];
 
 void dnsoperator_plan_make(const struct dnsoperator_plan_in *in, struct dnsoperator_plan *ret);

@@ -14,15 +14,15 @@ static const json_t *kept_list(const json_t *accepted)
 	return own != NULL ? own : json_object_get(accepted, "templates");
 }
 
-/* What was kept is of this object, not of one of the same name that was deleted. */
+/* Does the kept list belong to this object, not to a deleted one of the same name? */
 static bool is_of(const json_t *stored, const json_t *dns)
 {
 	const char *uid = api_get_string(stored, "uid");
 	return uid[0] != '\0' && strcmp(uid, api_uid(dns)) == 0;
 }
 
-/* A list that is gone: a CRD may have dropped it, or somebody removed it. Whoever removes it makes
- * a new generation; an API server that drops it does not, unless more was changed. */
+/* A list that is gone: a CRD may have dropped it, or somebody removed it. A removal makes a
+ * new generation; an API server that drops it does not, unless more was changed. */
 static struct dnsoperator_kept_templates find_lost(const struct dnsoperator_plan_in *in,
 						   const struct dnsoperator_dns *dns)
 {
@@ -44,7 +44,7 @@ static struct dnsoperator_kept_templates find_lost(const struct dnsoperator_plan
 	case DNSOPERATOR_KEEPS:
 		break;
 	}
-	/* who writes the annotation has said what is wanted since then */
+	/* an annotation that was set since then wins */
 	lost.restore =
 		dns->annotation == NULL && (lost.pruned || lost.generation == dns->generation);
 	return lost.restore ? lost : none;
@@ -66,22 +66,21 @@ static size_t size_of(const json_t *object)
 	return json_dumpb(object, NULL, 0, JSON_COMPACT);
 }
 
-void dnsoperator_kept_templates_store(const struct dnsoperator_kept_templates *dnsoperator_stored,
+void dnsoperator_kept_templates_store(const struct dnsoperator_kept_templates *kept,
 				      const json_t *dns, json_t *accepted)
 {
 	json_object_del(accepted, "stored");
-	if (dnsoperator_stored->list == NULL)
+	if (kept->list == NULL)
 		return;
 	json_t *stored = json_pack("{ss,sI}", "uid", api_uid(dns), "generation",
-				   (json_int_t)dnsoperator_stored->generation);
-	if (dnsoperator_stored->pruned)
+				   (json_int_t)kept->generation);
+	if (kept->pruned)
 		json_object_set_new(stored, "pruned", json_true());
 	json_object_set_new(accepted, "stored", stored);
-	if (json_equal(api_tree(dnsoperator_stored->list), json_object_get(accepted, "templates")))
+	if (json_equal(api_tree(kept->list), json_object_get(accepted, "templates")))
 		return;
-	json_object_set_new(stored, "templates", json_deep_copy(dnsoperator_stored->list));
+	json_object_set_new(stored, "templates", json_deep_copy(kept->list));
 	/* too large, and the object still has the list; once it has not, the copy must be kept */
-	if (!dnsoperator_stored->pruned && !dnsoperator_stored->restore &&
-	    size_of(accepted) > ACCEPTED_MAX)
+	if (!kept->pruned && !kept->restore && size_of(accepted) > ACCEPTED_MAX)
 		json_object_del(accepted, "stored");
 }
