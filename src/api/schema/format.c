@@ -4,7 +4,6 @@
 #include <arpa/inet.h>
 #include <string.h>
 
-#include "api/schema/schema_priv.h"
 #include "base/text/duration.h"
 #include "base/err.h"
 
