@@ -197,8 +197,8 @@ static enum verdict end_of_chain(struct query *q)
 			   b->chain[b->n_chain - 1]->plugin->name);
 }
 
-/* Calls the instance at the cursor; moves an upward cursor first. V_NEXT when it has nothing to
- * say. *ret_end: the chain is over. */
+/* Calls the instance at the cursor; moves an upward cursor first. V_NEXT when it has no such
+ * function. *ret_end: the chain is over. */
 static enum verdict call_next(struct query *q, bool *ret_end)
 {
 	*ret_end = false;

@@ -1,7 +1,7 @@
-/* Signals as CoreDNS takes them (spec 1.0 "CLI"): TERM and INT end in order, with lameduck; a
- * second INT exits 2; QUIT exits at once; USR1 reloads; HUP is ignored. With the `reload_corefile` plugin
- * the same reload happens when the text has changed: at once where the change is told of, else
- * after the interval. */
+/* The control thread. Signals as in CoreDNS (spec 1.0 "CLI"): TERM and INT stop in order, with
+ * lameduck; a second INT exits 2; QUIT exits at once; USR1 reloads; HUP is ignored. With the
+ * `reload` plugin a changed Corefile is loaded as well: at once where the source reports changes,
+ * else after the interval. */
 #include "server/control.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@
 enum {
 	STOP_GRACE_S = 5,
 	REAP_MS = 200,
-	SETTLE_MS = 50, /* changes that come together are looked at once */
+	SETTLE_MS = 50, /* changes within this time are loaded together */
 };
 
 static const struct metrics_family reload_failed_family = {
@@ -53,9 +53,9 @@ struct control {
 	struct server *srv;
 	struct confhash live;  /* of the configuration that serves */
 	struct confhash tried; /* of the last one tried, good or bad */
-	uint64_t period_ns;    /* between looks at the configuration; 0: reload is off */
+	uint64_t period_ns;    /* between checks of the configuration; 0: reload is off */
 	uint64_t next_check_ns;
-	uint64_t changed_ns; /* when to look because of a change that was told of; 0: none was */
+	uint64_t changed_ns; /* when to check because a change was reported; 0: none was */
 	struct rng rng;
 };
 
@@ -67,7 +67,7 @@ static void draw_period(struct control *control)
 	server_reload_interval(control->srv, &interval, &jitter);
 	int64_t drawn = jitter > 0 ? (int64_t)(rng_u64(&control->rng) % (uint64_t)jitter) : 0;
 	control->period_ns = (uint64_t)(interval + drawn - jitter / 2);
-	if (control->period_ns == 0) { /* nobody would take off what the watch hears */
+	if (control->period_ns == 0) { /* nobody would read the watch's events */
 		confwatch_begin(control->src.watch);
 		confwatch_end(control->src.watch);
 	}
@@ -126,14 +126,14 @@ static void set_version_info(const struct control *control)
 }
 
 /* Reads the configuration. NULL when it is to be left alone: it cannot be read or does not parse
- * (which has no hash: said and counted once, not at every look), or when `only_changed` and it is
- * the one tried last, good or bad. */
+ * (which has no hash: logged and counted once, not at every check), or when `only_changed` and it
+ * is the one tried last, good or bad. */
 static struct corefile *load_corefile(struct control *control, bool only_changed)
 {
 	struct corefile *cf = NULL;
 	struct srcerr err = { 0 };
 	struct confhash h = { 0 };
-	bool bad = confload(&control->src, &cf, &err) < 0;
+	bool bad = confload_read(&control->src, &cf, &err) < 0;
 	if (bad)
 		snprintf(h.s, sizeof(h.s), "%.120s", err.text);
 	else
@@ -205,7 +205,7 @@ static int last_good(const struct control *control, struct corefile **ret, struc
 	struct confsrc src = control->src;
 	src.load = control->src.last_good;
 	src.watch = NULL;
-	return confload(&src, ret, err);
+	return confload_read(&src, ret, err);
 }
 
 /* `why` is what was wrong with the one that should have been. */
@@ -229,7 +229,7 @@ static int start_last_good(struct control *control, const struct srcerr *why)
 	return r;
 }
 
-/* Serves what the source has or, when that cannot be had or served, the last good one. */
+/* Serves the source's Corefile or, when that cannot be loaded or served, the last good one. */
 static int start_serving(struct control *control, struct srcerr *err)
 {
 	struct corefile *cf = NULL;
@@ -259,7 +259,7 @@ static int start_server(struct control *control)
 		control->o->started(control->o->started_ctx);
 	draw_period(control);
 	plan_check(control);
-	metrics_get(&reload_failed_family, NULL); /* so that it is there, as 0, from the start */
+	metrics_get(&reload_failed_family, NULL); /* so that it exists, as 0, from the start */
 	if (control->period_ns != 0)
 		tell_hash(control);
 	return 0;
@@ -289,7 +289,7 @@ static int next_signal(const struct control *control, uint64_t until_ns, const i
 	return 0;
 }
 
-/* Takes news of the configuration off its descriptors. */
+/* Reads the change events of the configuration's descriptors. */
 static void read_change_events(struct control *control)
 {
 	bool changed = confwatch_changed(control->src.watch);
@@ -401,7 +401,7 @@ int control_run(const struct control_opts *opts)
 	int handled[] = { SIGTERM, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGHUP };
 	for (size_t i = 0; i < ARRAY_LEN(handled); i++)
 		sigaddset(&set, handled[i]);
-	/* Before any thread starts, so that all inherit it and only this one takes signals. */
+	/* Before any thread starts, so that all inherit it and only this one receives signals. */
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	c.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);

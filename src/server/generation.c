@@ -235,7 +235,7 @@ static int setup_one(struct builder *builder, struct block *blk, const struct pl
 	return 0;
 }
 
-/* Plugins outside, blocks inside: a plugin sees what those before it in the chain told any block.
+/* Plugins outside, blocks inside: a plugin sees what those before it in the chain set in any block.
  */
 static int setup_plugins(struct builder *builder)
 {

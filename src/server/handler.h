@@ -1,14 +1,14 @@
-/* The plugin interface: what a plugin is, what it may tell the server at load, and how a query
+/* The plugin interface: what a plugin is, what it may set in the server at load, and how a query
  * passes through it. A plugin is one folder under plugin/ and one line in plugin/meson.build.
  *
- * Glossary
+ * * Glossary
  *   plugin      the code: one `const struct plugin` table per folder
  *   instance    a plugin's place in one server block (struct plugin_inst), with its configuration;
  *               all stanzas of that plugin in the block belong to one instance
  *   block       a server block of the Corefile: zones, listeners and a chain of instances
  *   chain       the instances of a block in the fixed order of plugin/meson.build
  *   generation  everything built from one reading of the Corefile
- *   verdict     what serve, respond and resume say shall happen next
+ *   verdict     what serve, respond and resume return: what happens next
  *
  * Life of an instance: parse (pure: reads words, fills conf; memory from the generation's arena) →
  * prepare (opens files and resources; with dry, only checks) → commit (the generation is live) or
@@ -16,9 +16,9 @@
  * prepare may fail; then teardown is called for those already prepared and the old generation goes
  * on as if nothing had happened.
  *
- * Life of a query: serve runs down the chain until one does not say V_NEXT; respond then runs for
- * the instances above it, in reverse; after the reply was encoded done runs, in reverse, for each
- * instance whose serve was entered. All of it on one worker thread; nothing may block. */
+ * Life of a query: serve runs down the chain until one does not return V_NEXT; respond then runs
+ * for the instances above it, in reverse; after the reply was encoded done runs, in reverse, for
+ * each instance whose serve was entered. All of it on one worker thread; nothing may block. */
 #pragma once
 
 #include <stdbool.h>
@@ -73,11 +73,11 @@ struct plugin_ops {
 			    const uint8_t **out, size_t max);
 	/* For `transfer`: is a zone of just this name (lower case) served here? On workers. Then
 	 * copy_zone is asked for a copy of it, on a thread that may wait and is registered with
-	 * base/rcu.h; NULL when there is none now. */
+	 * base/rcu.h; NULL when it has none now. */
 	bool (*has_zone)(struct plugin_inst *self, const uint8_t *zone);
 	struct zone_copy *(*copy_zone)(struct plugin_inst *self, const uint8_t *zone);
-	/* Of `transfer`: a zone (lower case) of the block is there, or has changed. Control threads
-	 * only. */
+	/* Of `transfer`: a zone (lower case) of the block was loaded or has changed. Control
+	 * threads only. */
 	void (*zone_changed)(struct plugin_inst *self, const uint8_t *zone);
 	/* For any other: a table of operations by its name, whose type a header of plugin/shared
 	 * declares; NULL: this plugin does not have it. */
@@ -100,7 +100,8 @@ struct plugin {
 	void (*worker_done)(struct plugin_inst *self, struct worker *w);
 	void (*teardown)(struct plugin_inst *self);
 
-	/* A first look at each query of a client that came to this block, before any serve. */
+	/* Called for each query of a client that was routed to this block, before any serve, so
+	 * that memory can be prefetched. */
 	void (*prefetch)(struct plugin_inst *self, struct query *q);
 	enum verdict (*serve)(struct plugin_inst *self, struct query *q);
 	enum verdict (*respond)(struct plugin_inst *self, struct query *q);
@@ -129,13 +130,13 @@ struct plugin_inst {
 /* The ordered list of all plugins, ended by NULL (made by plugin/registry.c). */
 extern const struct plugin *const plugin_list[];
 
-/* Everything a plugin may tell the server about its block, at parse or prepare. */
+/* What a plugin may set for its block, at parse or prepare. */
 struct block_timeouts {
 	int64_t read_ns, write_ns, idle_ns; /* 0: default (3 s, 5 s, 10 s) */
-	int64_t max_tcp_queries;	    /* 0: not said; -1: no limit */
+	int64_t max_tcp_queries;	    /* 0: not configured; -1: no limit */
 };
 
-/* 1: the block takes the query; 0: it goes to the next one; negative: it cannot be told, and the
+/* 1: the block accepts the query; 0: the next block is tried; negative: the filter failed, and the
  * query gets SERVFAIL rather than a block that is not meant for it. */
 typedef int (*block_filter_fn)(void *ctx, struct query *q);
 
@@ -144,7 +145,7 @@ struct certs;
 struct block_conf {
 	const char *root;	/* folder for relative paths; "" when none */
 	const char *view;	/* name of the view; "" when none */
-	block_filter_fn filter; /* NULL: takes every query */
+	block_filter_fn filter; /* NULL: accepts every query */
 	void *filter_ctx;
 	/* Runs when a query is routed to the block, before its filter (metadata). */
 	void (*collect)(void *ctx, struct query *q);

@@ -54,22 +54,24 @@ struct query {
 	struct worker *worker;
 
 	/* What became of it. */
-	const struct dns_opt *echo; /* options told to the client instead of req.opt's; or NULL */
+	const struct dns_opt *echo; /* options sent to the client instead of req.opt's; or NULL */
 	struct dns_resp resp; /* valid after V_ANSWERED; in done(): as sent (also after V_FAIL) */
 	uint16_t rcode;	      /* with V_FAIL */
-	const char *err;      /* with V_FAIL: text for `errors`, or NULL; also told with V_ANSWERED
-				 if rcode is 0: a reply was made of the failure */
+	/* With V_FAIL: text for `errors`, or NULL. Also logged with V_ANSWERED if rcode is 0: a
+	 * reply was made of the failure. */
+	const char *err;
 	enum verdict outcome; /* V_ANSWERED, V_FAIL or V_DROP; set when the chain turned */
 	bool is_sub;	      /* a sub-query */
 	bool unkept;	      /* with V_ANSWERED: costs less to make than to keep; not for caches */
 	bool hit_limit;	      /* memory or another limit of our own was reached: not for caches */
 	bool chased;	      /* the whole server was asked for a part of it (SUB_SERVER) */
 	bool written;	      /* in done(): a reply was made (outcome is not V_DROP) */
-	bool own_opt;	      /* in done(): the reply brought an OPT of its own */
+	bool own_opt;	      /* in done(): the reply had an OPT of its own */
 	uint8_t depth;	      /* of sub-queries */
 	uint16_t wire_len;    /* in done(): bytes sent */
-	uint16_t tally; /* metrics_number of the series that counts this reply, by a cache again
-			   each time it gives it; 0: none does */
+	/* metrics_number of the series that counts this reply, to which a cache adds each time it
+	 * serves it; 0: none. */
+	uint16_t tally;
 
 	uint64_t start_ns;    /* when the batch it came in was received (monotonic) */
 	uint64_t deadline_ns; /* 0: none */
@@ -106,7 +108,7 @@ struct query {
 	bool replied;	      /* DNS over HTTPS: that has its response */
 	struct udp_sock *udp; /* where it came in and the reply leaves; NULL on TCP */
 	struct loop_timer timer;
-	struct mem_block *small, *large; /* taken from the worker's pools for this query */
+	struct mem_block *small, *large; /* from the worker's pools, for this query */
 	uint16_t n_small, n_large;
 	/* While it waits, and until it is over: */
 	struct waiting_client *holder; /* the client that its memory is counted for; NULL: none */
@@ -131,8 +133,8 @@ static inline void *query_state_get(const struct query *q, const struct plugin_i
 
 /* Starts q->resp as an empty NOERROR reply to q (AA not set). */
 void query_reply(struct query *q);
-/* Gives q->resp now the OPT that the server would give it in the end, where sizes count it. Of the
- * request's options those stay that are in it. */
+/* Adds the OPT to q->resp that the server would add in the end, for callers that need the size. The
+ * request keeps only the options that are in it. */
 void query_reply_opt(struct query *q);
 
 /* V_FAIL with this code; err may be NULL. */
@@ -146,12 +148,12 @@ enum verdict query_fail_limit(struct query *q, const char *err);
 
 /* May q wait for something else than its own sub-queries? No when too many queries wait already, of
  * its client or of all. V_WAIT asks the same and fails; ask here first where there is another
- * answer to give or work to save. */
+ * answer to send or work to save. */
 bool query_may_wait(struct query *q);
 
-/* Continues a query that said V_WAIT; may come before V_WAIT was returned. Ends query_resume_at's
- * timer; a resume that comes when another verdict was returned is forgotten. Worker's thread only.
- */
+/* Continues a query that returned V_WAIT; may come before V_WAIT was returned. Ends
+ * query_resume_at's timer; a resume that comes when another verdict was returned is forgotten.
+ * Worker's thread only. */
 void query_resume(struct query *q);
 /* Resumes q at the given time (monotonic ns) unless it is resumed before; to be followed by V_WAIT.
  */

@@ -34,8 +34,8 @@ static void echo_options(struct query *q)
 	}
 }
 
-/* A client that sent OPT gets one: its own size and DO, version 0. A reply that brought its own OPT
- * keeps that one's options. */
+/* A client that sent OPT gets one: its own size and DO, version 0. A reply that has an OPT of its
+ * own keeps that one's options. */
 static void complete_edns(struct query *q)
 {
 	const struct dns_opt *o = &q->req.opt;
@@ -63,8 +63,8 @@ void query_reply_opt(struct query *q)
 	q->req.opt.options_len = q->resp.options_len;
 }
 
-/* Over TCP a cut set could not be had whole by asking again. What no message has room for is cut
- * all the same. */
+/* Over TCP a client could not get a truncated set whole by asking again. What no message has room
+ * for is truncated all the same. */
 static bool is_cut_by_memory(const struct query *q)
 {
 	return q->proto == QUERY_TCP && (q->resp.flags & DNS_FLAG_TC) != 0 &&
@@ -142,8 +142,8 @@ static void tx_commit(struct worker *worker, struct tx_entry *entry, const struc
 	worker->n_tx++;
 }
 
-/* A large reply keeps its block until it is sent: when there is none, those that are ready leave.
- */
+/* A large reply keeps its block until it is sent: when no block is free, the replies that are ready
+ * are sent first. */
 static struct mem_block *tx_block(struct worker *worker)
 {
 	struct mem_block *b = slab_take_large(worker);

@@ -1,5 +1,5 @@
 /* From a question to a server block: longest suffix, then the first block of that zone whose view
- * takes the query, else the next shorter zone (spec 1.0 "Query routing"). */
+ * accepts the query, else the next shorter zone (spec 1.0 "Query routing"). */
 #include "server/route.h"
 
 #include "server/block.h"
@@ -15,7 +15,7 @@ static int filter_query(struct query *q, struct block *block)
 
 enum pick { PICK_FIRST, PICK_LAST };
 
-/* The first block of a zone that takes the query, or the last one: 1, 0 when there is none, or
+/* The first block of a zone that accepts the query, or the last one: 1, 0 when none does, or
  * negative. Filters and collectors look at q->block and q->zone, and each block starts with states
  * of its own. A block without handlers ends the search. */
 static int try_zone(struct query *q, const struct route *route, const struct dns_zone_entry *entry,
@@ -58,7 +58,7 @@ static int try_root(struct query *q, const struct route *route, const struct dns
 	return 0;
 }
 
-/* 0, with the block that takes the query or NULL; negative when a filter failed. */
+/* 0, with the block that accepts the query or NULL; negative when a filter failed. */
 static int find_zone(struct query *q, const struct route *route, const struct block_zone **ret)
 {
 	/* DS is asked of the parent side, at the shortest zone; QUERY only. */

@@ -30,7 +30,7 @@ struct route {
 	struct {
 		uint32_t max_connections; /* 0: no limit of its own */
 		uint32_t max_streams;	  /* 0: the default */
-		bool has_max_streams;	  /* some block said it */
+		bool has_max_streams;	  /* some block configures it */
 	} https;
 	_Atomic(struct metrics_series *) https_count[ROUTE_HTTPS_STATUSES];
 	struct certs *certs; /* of its blocks, which agree; NULL: no encryption */

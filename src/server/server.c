@@ -60,7 +60,7 @@ static void run_order(struct loop_msg *msg)
 	o->fn(o);
 }
 
-/* Gives every worker the same order and waits for all acknowledgements; the first error of any. */
+/* Sends every worker the same order and waits for all acknowledgements; returns an error of any. */
 static int order_all(struct server *server, void (*fn)(struct order *o),
 		     struct generation *generation)
 {
@@ -161,7 +161,7 @@ unsigned server_default_workers(void)
 /* ---- life ---- */
 
 /* Where the file limit is low, connections leave some descriptors to listeners and others: a worker
- * that has no connection of its own to close could not take a new one. */
+ * that has no connection of its own to close could not accept a new one. */
 static uint32_t default_max_tcp(unsigned long files)
 {
 	unsigned long kept = FILES_KEPT + files / 8;

@@ -39,13 +39,13 @@ MUST_CHECK int server_reload(struct server *server, struct corefile *cf, struct 
 /* Frees replaced configurations whose last query is done; true when some are left, to be called
  * again after a while. server_reload does it, too. */
 bool server_reap(struct server *server);
-/* Stops listening, gives queries in flight up to grace_ns, frees all. */
+/* Stops listening, lets queries in flight run for up to grace_ns, frees all. */
 void server_stop(struct server *server, uint64_t grace_ns);
 /* Parses and dry-prepares only. Takes over `cf`. */
 MUST_CHECK int server_check(const struct server_opts *opts, struct corefile *cf,
 			    struct srcerr *err);
 
-/* From now on plugin/ready says no; queries are served on until server_stop. */
+/* From now on plugin/ready reports not ready; queries are served on until server_stop. */
 void server_begin_shutdown(struct server *server);
 /* True after that, in any thread of the process. */
 bool server_is_stopping(void);

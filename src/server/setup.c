@@ -1,4 +1,5 @@
-/* Reading stanzas: options by table, zones, fallthrough, paths; and what a block tells. */
+/* Reading stanzas: options by table, zones, fallthrough, paths; and what plugins may ask about
+ * their block. */
 #include "server/setup.h"
 
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* Query slots, and blocks of 4 KB and 64 KB, of one worker: taken and given back without the
- * allocator once the slab has grown to what the load needs. */
+/* Query slots, and blocks of 4 KB and 64 KB, of one worker: used again without the allocator once
+ * the slab has grown to what the load needs. */
 #include "server/slab.h"
 
 #include <assert.h>

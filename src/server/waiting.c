@@ -1,6 +1,6 @@
 /* The limit on waiting queries, and each client's share of it. The clients of a worker are in a
- * hash table of its own: nothing is shared, and memory is taken only when there are more clients
- * than ever before. */
+ * hash table of its own: nothing is shared, and memory is allocated only when there are more
+ * clients than ever before. */
 #include "server/waiting.h"
 
 #include <assert.h>

@@ -1,6 +1,6 @@
 /* A worker: one thread, one loop, its sockets. It changes generation by messages from the control
  * thread: first it initialises the new one's instances, then it switches, and when the last query
- * of the old one is done it says so. */
+ * of the old one is done it reports that. */
 #include "server/worker.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* Serving the upstreams of a scenario. Sockets are testing/fake_upstream.h's, replies are put together
- * here, because a script says more than that header's replies can. */
+/* Serving the upstreams of a scenario. Sockets are testing/fake_upstream.h's, replies are put
+ * together here, because a script says more than that header's replies can. */
 #include "upstream.h"
 
 #include <stdio.h>

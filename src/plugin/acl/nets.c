@@ -1,4 +1,4 @@
-/* Networks to ranges, and the search in them. */
+/* The networks of acl rules as sorted ranges of addresses, and the binary search in them. */
 #include "plugin/acl/nets.h"
 
 #include <stdlib.h>

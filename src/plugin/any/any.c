@@ -1,4 +1,4 @@
-/* any: answers ANY queries with one HINFO record (RFC 8482) instead of everything there is. */
+/* any: answers ANY queries with one HINFO record (RFC 8482) instead of all records of the name. */
 #include "server/query.h"
 #include "server/setup.h"
 

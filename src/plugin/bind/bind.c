@@ -1,5 +1,5 @@
-/* bind: the addresses a server block listens on, given as they are or by interface. Interfaces are
- * looked at when the configuration is read. */
+/* bind: the addresses a server block listens on, written as addresses or as interface names.
+ * Interfaces are resolved to addresses when the configuration is read. */
 #include <errno.h>
 #include <ifaddrs.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Interface names to addresses. */
+/* Expands the interface names of `bind` to their addresses, less the excepted ones. */
 #include "plugin/bind/expand.h"
 
 #include <arpa/inet.h>

@@ -1,6 +1,6 @@
-/* A reply that is not stored, for all who wait for it: to the upstream their queries are the same,
- * so asking again would bring the same, and many equal questions at a time are what a forger of
- * replies hopes for. */
+/* Hands a reply that is not stored to all queries that wait for it. To the upstream their questions
+ * are the same, so asking again would bring the same reply, and many equal questions at a time help
+ * an attacker who forges replies. */
 #include "plugin/cache/coalesce.h"
 
 #include <string.h>

@@ -1,6 +1,4 @@
-/* A reply that is not stored, for all who wait for it: to the upstream their queries are the same,
- * so asking again would bring the same, and many equal questions at a time are what a forger of
- * replies hopes for. */
+/* Replies that are not stored, handed to the queries that wait for them. */
 #pragma once
 
 #include "plugin/cache/cache_priv.h"

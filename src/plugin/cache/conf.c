@@ -1,4 +1,5 @@
-/* The cache's stanza (spec 1.4). */
+/* Parses the `cache` stanza: capacities, TTL limits, prefetch, serve_stale and the rest (spec
+ * 1.4). */
 #include "plugin/cache/conf.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* The cache's stanza (spec 1.4). */
+/* The options of the `cache` stanza. */
 #pragma once
 
 #include "plugin/cache/cache_priv.h"

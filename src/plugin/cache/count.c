@@ -1,4 +1,4 @@
-/* Metrics, with CoreDNS's names. A series comes into being when it is first counted, as there. */
+/* The cache's metrics, by CoreDNS's names. A series exists from its first count on, as there. */
 #include "plugin/cache/count.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Metrics, with CoreDNS's names. A series comes into being when it is first counted, as there. */
+/* The cache's metrics, by CoreDNS's names. */
 #pragma once
 
 #include "plugin/cache/cache_priv.h"

@@ -1,4 +1,5 @@
-/* What a reply is to the cache: the kinds of dns/typify.h, and whether an answer answers.
+/* Classifies replies for the cache: the kinds of dns/typify.h, and whether an answer holds what was
+ * asked for.
  *
  * RFC 2308 §2.2: NODATA may come with the CNAME chain that led to it. So a NOERROR reply with
  * records is an answer only if the type asked for stands at the chain's end. */

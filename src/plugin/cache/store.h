@@ -6,10 +6,10 @@
  * stored is asked for again, which is better than to wait.
  *
  * * Glossary
- *   kind     what an entry holds: success and denial are two caches with limits of their own; weak is
- *            a success that does not answer the question, kept apart where the configuration asks for it
- *   bucket   14 places for entries and a tag of one byte for each, so that a look-up touches one place
- *            and then the entry
+ *   kind     what an entry holds: success and denial are two caches with limits of their own; weak
+ *            is a success that does not answer the question, kept apart only where asked for
+ *   bucket   14 places for entries and a tag of one byte for each, so that a look-up touches one
+ *            place and then the entry
  *   shard    a part of the buckets, with its writers' lock, memory and order of eviction */
 #pragma once
 

@@ -1,4 +1,5 @@
-/* Replies on their way up: one TTL for all records, no OPT, and into the store. */
+/* Stores replies on their way up the chain: all records get one TTL, OPT is removed, and the
+ * message is put into the store. */
 #include "plugin/cache/store_reply.h"
 
 #include <string.h>

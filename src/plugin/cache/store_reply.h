@@ -1,9 +1,10 @@
-/* Replies on their way up: one TTL for all records, no OPT, and into the store. */
+/* Storing replies on their way up the chain. */
 #pragma once
 
 #include "plugin/cache/cache_priv.h"
 
-/* Gives all records one TTL, takes OPT off and stores it; false when it was not stored. */
+/* Sets one TTL for all records of q->resp, removes its OPT and stores it; false when it was not
+ * stored. */
 bool cache_store_reply(struct plugin_inst *self, struct query *q, struct pass *pass);
 /* Stores an empty SERVFAIL. */
 bool cache_store_failure(struct plugin_inst *self, struct query *q);

@@ -1,4 +1,4 @@
-/* cancel: a time after which plugins that wait for others give a query up. */
+/* cancel: the time after which plugins stop waiting for upstreams, and the query fails. */
 #include "server/query.h"
 #include "server/setup.h"
 

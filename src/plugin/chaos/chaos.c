@@ -1,4 +1,5 @@
-/* chaos: tells who the server is, in TXT records of class CH (version.bind and its like). */
+/* chaos: reports name and version of the server, in TXT records of class CH (version.bind and its
+ * like). */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

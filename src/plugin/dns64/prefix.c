@@ -1,4 +1,4 @@
-/* Reading a prefix, and putting an address behind it. */
+/* The IPv6 prefix of dns64: parsing it, and embedding an IPv4 address in it (RFC 6052). */
 #include "plugin/dns64/prefix.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* errors: a log line for each query that failed with a text. Lines that match a `is_consolidated`
- * pattern are counted instead, and told as one number when the pattern's period is over. */
+/* errors: a log line for each query that failed with a text. Lines that match a `consolidate`
+ * pattern are counted instead, and logged as one number when the pattern's period is over. */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -317,7 +317,7 @@ static enum verdict file_serve(struct plugin_inst *self, struct query *q)
 	const struct dns_zone *z = rcu_get(&fz->zone);
 	if (z == NULL)
 		return query_fail(q, DNS_RCODE_SERVFAIL, NULL);
-	return zoneserve(self, q, z, &c->fall);
+	return zoneserve_answer(self, q, z, &c->fall);
 }
 
 static enum verdict file_resume(struct plugin_inst *self, struct query *q)

@@ -1,5 +1,5 @@
-/* DNS cookies towards upstreams (RFC 7873, RFC 9018): a number of ours that a forger cannot know,
- * and what the server gave us to prove that we are where we say we are. */
+/* DNS cookies towards upstreams (RFC 7873, RFC 9018): our client cookie, which an attacker cannot
+ * know, and the server's cookie, which proves that we own our address. */
 #include "plugin/forward/cookies.h"
 
 #include <string.h>

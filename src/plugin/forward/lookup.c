@@ -1,5 +1,5 @@
-/* Looking names of upstreams up: A, then AAAA records, from the resolvers of the stanza; or as
- * the system does. */
+/* Resolves host names of upstreams at load: A, then AAAA records, from the resolvers of the stanza
+ * or by the system's resolver. */
 #include "plugin/forward/lookup.h"
 
 #include <netdb.h>

@@ -1,4 +1,4 @@
-/* The query that goes up: the client's, as plugins above have left it. */
+/* Builds the query that is sent to upstreams: the client's, as plugins above have changed it. */
 #include "plugin/forward/message.h"
 
 #include <string.h>

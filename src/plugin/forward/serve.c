@@ -3,7 +3,7 @@
  * unless docs/differences.md says otherwise.
  *
  * serve starts a first try and waits. Each reply or error resumes the query, which is then
- * answered, or another try is started. With `start_hedge` a timer may start a second try beside the
+ * answered, or another try is started. With `hedge` a timer may start a second try beside the
  * first. */
 #include "plugin/forward/serve.h"
 

@@ -1,4 +1,4 @@
-/* https: limits of DNS over HTTPS. */
+/* https: limits of DNS over HTTPS listeners (connections, streams per connection). */
 #include "server/setup.h"
 
 static int read_limit(struct opt_ctx *ctx, const struct opt_line *line, bool *has, uint32_t *ret)

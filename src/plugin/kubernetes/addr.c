@@ -1,4 +1,4 @@
-/* Answers of addresses: each once, laid out as bytes. */
+/* Builds A and AAAA answers from a set of addresses, each once, directly as wire bytes. */
 #include "plugin/kubernetes/addr.h"
 
 #include <string.h>

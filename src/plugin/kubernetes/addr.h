@@ -1,4 +1,4 @@
-/* Answers of addresses: each once, laid out as bytes. */
+/* A and AAAA answers from a set of addresses. */
 #pragma once
 
 #include "plugin/kubernetes/conf.h"

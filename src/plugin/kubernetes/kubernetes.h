@@ -1,5 +1,4 @@
-/* kubernetes: names of a cluster's Services, endpoints and pods, as CoreDNS gives them (spec 1.3).
- * This file picks who answers; see conf.h for the others. */
+/* Outcomes that several files of the plugin share. */
 #pragma once
 
 #include "plugin/kubernetes/conf.h"

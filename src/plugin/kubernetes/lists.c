@@ -1,4 +1,4 @@
-/* See lists.h. */
+/* The table of search lists by id; lists.h explains it. */
 #include "plugin/kubernetes/lists.h"
 
 #include <pthread.h>

@@ -1,4 +1,4 @@
-/* Labels for `metadata`: the parts of the question, and with `pods verified` who asks. */
+/* Labels for `metadata`: the parts of the question, and with `pods verified` the pod that asks. */
 #include "plugin/kubernetes/metadata.h"
 
 #include <string.h>

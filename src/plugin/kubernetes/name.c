@@ -1,4 +1,4 @@
-/* Names of Services and endpoints as they stand in answers. */
+/* Builds the DNS names of Services, endpoints and pods for answers. */
 #include "plugin/kubernetes/name.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Names of Services and endpoints as they stand in answers. */
+/* The DNS names of Services, endpoints and pods. */
 #pragma once
 
 #include "plugin/kubernetes/conf.h"

@@ -1,5 +1,6 @@
-/* Replies. Denials, the commonest of all (search paths ask for names that are not there), are laid
- * out as bytes: the zone's name is in the question, so its SOA record is a few pointers. */
+/* Builds replies. Denials, the commonest of all (search paths ask for names that do not exist), are
+ * written as wire bytes: the zone's name is in the question, so its SOA record is a few
+ * pointers. */
 #include "plugin/kubernetes/reply.h"
 
 #include <string.h>

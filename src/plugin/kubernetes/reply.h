@@ -1,5 +1,4 @@
-/* Replies. Denials, the commonest of all (search paths ask for names that are not there), are laid
- * out as bytes: the zone's name is in the question, so its SOA record is a few pointers. */
+/* Builds replies: denials with the zone's SOA record, and answers that are open for records. */
 #pragma once
 
 #include "plugin/kubernetes/conf.h"

@@ -1,4 +1,4 @@
-/* From addresses back to names. */
+/* PTR questions: from addresses of Services and endpoints back to their names. */
 #include "plugin/kubernetes/reverse.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* The file of a snapshot: see snapshot.h. */
+/* Parses and writes the snapshot file; snapshot.h describes its form. */
 #include "plugin/kubernetes/snapshot.h"
 
 #include <errno.h>

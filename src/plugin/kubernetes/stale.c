@@ -1,5 +1,5 @@
-/* See stale.h. Each kind has a store of what the snapshot said; its informer's thread empties it.
- * One thread more writes snapshots. */
+/* Serving from a snapshot until the API server answers. Each kind has a store of the snapshot's
+ * objects, which its informer's thread empties; one more thread writes snapshots. */
 #include "plugin/kubernetes/stale.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
-/* The probe: ask, wait, rest, ask again. */
+/* The probe of `loop`: sends the question, waits for a reply, pauses, and sends it again until it
+ * is over. */
 #include "plugin/loop/probe.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
 /* ready: an HTTP page that says OK once every plugin that has an opinion, in every block that lists
- * `ready`, is ready; else which ones are not. A second page tells which configuration runs. */
+ * `ready`, is ready; else which ones are not. A second page shows the hash of the running
+ * configuration. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

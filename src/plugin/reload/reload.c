@@ -1,5 +1,5 @@
-/* reload: how often the configuration is looked at for changes. The looking, and the swap, are the
- * control thread's (server/control.c). */
+/* reload: how often the configuration is checked for changes. The control thread does the check and
+ * the swap (server/control.c). */
 #include "base/clock.h"
 #include "server/setup.h"
 

@@ -1,4 +1,5 @@
-/* How rules look at names, and how they put new ones together. */
+/* Matching names against a rule (exact, prefix, suffix, substring, regex), and building the new
+ * name. */
 #include "plugin/rewrite/match.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* How rules look at names, and how they put new ones together. */
+/* Matching names against a rule, and building the new name. */
 #pragma once
 
 #include "plugin/rewrite/rewrite_priv.h"

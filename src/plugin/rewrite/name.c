@@ -1,4 +1,5 @@
-/* What rules do to the question. */
+/* Applies rules to the question: its name, type or class is replaced, and actions for the reply are
+ * collected. */
 #include "plugin/rewrite/name.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* What rules do to the question. */
+/* Applying rules to the question. */
 #pragma once
 
 #include "plugin/rewrite/rewrite_priv.h"

@@ -1,4 +1,5 @@
-/* Few are compared one by one; a table of their places is added when there are more. */
+/* A set of byte strings in a query's memory. A few are compared one by one; a hash table is added
+ * when there are more. */
 #include "plugin/shared/byteset.h"
 
 #include <string.h>

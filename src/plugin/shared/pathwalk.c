@@ -1,4 +1,4 @@
-/* See pathwalk.h. */
+/* Walks a search path by sub-queries, one element after the other, until one exists. */
 #include "plugin/shared/pathwalk.h"
 
 #include <string.h>

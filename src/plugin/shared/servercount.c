@@ -1,4 +1,4 @@
-/* Counters by listener. */
+/* A counter labelled by the server (listener) and view of the query. */
 #include "plugin/shared/servercount.h"
 
 #include <stdlib.h>

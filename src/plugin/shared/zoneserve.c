@@ -398,8 +398,8 @@ enum verdict zoneserve_resume(struct plugin_inst *self, struct query *q,
 	return V_ANSWERED;
 }
 
-enum verdict zoneserve(struct plugin_inst *self, struct query *q, const struct dns_zone *zone,
-		       const struct fallthrough *fall)
+enum verdict zoneserve_answer(struct plugin_inst *self, struct query *q,
+			      const struct dns_zone *zone, const struct fallthrough *fall)
 {
 	struct zoneserve_run r;
 	struct dns_zone_hit hit;

@@ -1,4 +1,5 @@
-/* From words to what queries run on: patterns, expressions, record templates, zone tables. */
+/* Compiles the words of `template` stanzas at prepare: patterns, expressions, record templates,
+ * zone tables. */
 #include "plugin/template/compile.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* From words to what queries run on: patterns, expressions, record templates, zone tables. */
+/* Compiling the words of `template` stanzas at prepare. */
 #pragma once
 
 #include "plugin/template/template_priv.h"

@@ -1,8 +1,8 @@
 /* timeouts: how long a TCP connection may take to be read from and written to, how long it may stay
- * idle, and how many queries it may bring. Blocks on one listener share these; the last one that
- * says something counts. */
-#include "base/err.h"
+ * idle, and how many queries it may send. Blocks on one listener share these; the last one that
+ * sets a value counts. */
 #include "base/text/duration.h"
+#include "base/err.h"
 #include "server/setup.h"
 
 #define SECOND_NS INT64_C(1000000000)

@@ -1,4 +1,4 @@
-/* tls: the certificate of a block's encrypted listeners, and what is asked of their clients. */
+/* tls: the certificate of a block's encrypted listeners, and whether clients must present one. */
 #include "base/err.h"
 #include "base/log.h"
 #include "server/conn/certs.h"

@@ -1,4 +1,4 @@
-/* A queue and a thread that empties it. */
+/* The thread that copies zones for transfers, so that no worker waits, and its queue of jobs. */
 #include "plugin/transfer/copier.h"
 
 #include <pthread.h>

@@ -1,4 +1,4 @@
-/* The authority section of an IXFR question. */
+/* Reads the client's serial from the authority section of an IXFR question (RFC 1995). */
 #include "plugin/transfer/ixfr.h"
 
 #include "base/err.h"

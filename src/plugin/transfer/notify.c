@@ -1,4 +1,5 @@
-/* Sending NOTIFY messages, one after the other. */
+/* Sends NOTIFY messages (RFC 1996) to the listed servers, one after the other, on a thread of its
+ * own. */
 #include "plugin/transfer/notify.h"
 
 #include <pthread.h>

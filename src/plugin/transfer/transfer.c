@@ -1,5 +1,5 @@
-/* transfer: zones as a whole, for those who are listed (AXFR, RFC 5936; IXFR, RFC 1995, with the
- * whole zone or nothing but its SOA), and NOTIFY to them. The zones are other plugins'. */
+/* transfer: sends whole zones to the listed clients (AXFR, RFC 5936; IXFR, RFC 1995, with the
+ * whole zone or nothing but its SOA), and NOTIFY to them. The zones come from other plugins. */
 #include <assert.h>
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* view: a block takes a query only when all expressions are true for it; others go to the next
+/* view: a block accepts a query only when all expressions are true for it; others go to the next
  * block of the same zone. */
 #include <stdatomic.h>
 #include <stdlib.h>

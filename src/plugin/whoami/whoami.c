@@ -1,4 +1,4 @@
-/* whoami: tells the client its own address, port and transport in the additional section. */
+/* whoami: returns the client's own address, port and transport in the additional section. */
 #include <string.h>
 
 #include "base/err.h"

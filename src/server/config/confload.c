@@ -104,7 +104,7 @@ static int load_and_parse(const struct confsrc *src, struct corefile **ret, stru
 	return parse_text(src, strbuf_slice(&text), ret, err);
 }
 
-int confload(const struct confsrc *src, struct corefile **ret, struct srcerr *err)
+int confload_read(const struct confsrc *src, struct corefile **ret, struct srcerr *err)
 {
 	confwatch_begin(src->watch);
 	int r = load_and_parse(src, ret, err);
@@ -114,7 +114,7 @@ int confload(const struct confsrc *src, struct corefile **ret, struct srcerr *er
 
 int confload_start(const struct confsrc *src, struct corefile **ret, struct srcerr *err)
 {
-	int r = confload(src, ret, err);
+	int r = confload_read(src, ret, err);
 	if (r < 0 || (*ret)->n_block != 0 || src->fallback == NULL)
 		return r;
 	corefile_free(*ret);

@@ -8,7 +8,7 @@
 struct corefile;
 
 /* Whatever the text holds, be it nothing. */
-MUST_CHECK int confload(const struct confsrc *src, struct corefile **ret, struct srcerr *err);
+MUST_CHECK int confload_read(const struct confsrc *src, struct corefile **ret, struct srcerr *err);
 
 /* For a start: a text without server blocks means the source's fallback, as in CoreDNS. */
 MUST_CHECK int confload_start(const struct confsrc *src, struct corefile **ret, struct srcerr *err);

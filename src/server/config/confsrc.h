@@ -7,22 +7,22 @@
 
 struct confwatch;
 
-/* Members that may be NULL say so. All calls come from the control thread. */
+/* Members that may be NULL are marked. All calls come from the control thread. */
 struct confsrc {
 	void *ctx;
-	const char *name;     /* shown in error positions */
-	const char *fallback; /* text taken at a start when there is no server block; may be NULL */
-	const char *path;     /* the file that it is, to be watched; may be NULL */
-	struct confwatch *watch; /* hears of it and of files it imports; may be NULL */
+	const char *name;	 /* shown in error positions */
+	const char *fallback;	 /* Corefile for a start without any server block; may be NULL */
+	const char *path;	 /* the file that it is, to be watched; may be NULL */
+	struct confwatch *watch; /* watches it and the files it imports; may be NULL */
 	/* The whole text now; 0, or -errno with a text in `why`. */
 	int (*load)(void *ctx, struct strbuf *out, char *why, size_t why_n);
-	/* For sources that are told of changes; may be NULL. A descriptor that is readable then,
-	 * and what takes the news off it: true when there is another text. */
+	/* For sources that report changes; may be NULL. A descriptor that is readable then, and the
+	 * function that reads the events: true when the Corefile is another one. */
 	int (*fd)(void *ctx);
 	bool (*changed)(void *ctx);
 	/* The text that was loaded last serves now; may be NULL. */
 	void (*accepted)(void *ctx);
-	/* For a start with a text that cannot be had or served: the one that served before; as
-	 * load. May be NULL. */
+	/* For a start when the Corefile cannot be loaded or served: the one that was served before;
+	 * as load. May be NULL. */
 	int (*last_good)(void *ctx, struct strbuf *out, char *why, size_t why_n);
 };

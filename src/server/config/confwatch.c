@@ -1,5 +1,5 @@
-/* Watches on folders. The kernel gives one number per folder, however often it is asked for, so a
- * place is that number and a name in it. */
+/* Watches on folders by inotify. The kernel returns one number per folder, however often it is
+ * watched, so a place is that number and a file name in it. */
 #include "server/config/confwatch.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
-/* Tells when files of a configuration may have changed, so that nobody has to look at them again
- * and again (inotify). Folders are watched for the names that matter, with all symbolic links on
- * the way: a kubelet changes a mounted ConfigMap by giving the link `..data` another target.
+/* Reports when files of a configuration may have changed, so that they need not be read again and
+ * again (inotify). Folders are watched for the names that matter, with all symbolic links on the
+ * way: a kubelet changes a mounted ConfigMap by giving the link `..data` another target.
  *
  * It is a hint. Where the kernel has no watch left, or files are on a network and change elsewhere,
  * nothing comes: look at them now and then as well. One thread. */
@@ -10,7 +10,7 @@
 
 struct confwatch;
 
-/* NULL when the kernel has none to give; all functions take that. */
+/* NULL when the kernel has no watch left; all functions accept that. */
 struct confwatch *confwatch_new(void);
 void confwatch_free(struct confwatch *confwatch);
 /* Readable when something has happened; -1 for NULL. */
@@ -24,5 +24,5 @@ void confwatch_file(struct confwatch *confwatch, const char *path);
 void confwatch_pattern(struct confwatch *confwatch, const char *pattern);
 void confwatch_end(struct confwatch *confwatch);
 
-/* Takes off what has happened; true when it was to one of the files. */
+/* Reads the pending events; true when one of the files was concerned. */
 bool confwatch_changed(struct confwatch *confwatch);

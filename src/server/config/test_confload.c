@@ -52,7 +52,7 @@ static int read_conf(char *why, size_t n)
 	struct confsrc src = { .name = name, .load = load };
 	struct corefile *cf = NULL;
 	struct srcerr err = { 0 };
-	int r = confload(&src, &cf, &err);
+	int r = confload_read(&src, &cf, &err);
 	if (r < 0) {
 		snprintf(why, n, "%.200s", err.text);
 		assert_null(cf);

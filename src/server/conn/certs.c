@@ -23,7 +23,7 @@
 
 enum { FILE_CERT, FILE_KEY, FILE_CA, N_FILES, FILE_MAX_BYTES = 4 << 20, WHY_BYTES = 512 };
 
-/* What tells that a file is another one. */
+/* By this a changed file is recognised. */
 struct stamp {
 	dev_t dev;
 	ino_t ino;
@@ -67,8 +67,8 @@ static void read_stamps(const struct certs *certs, struct stamp out[N_FILES])
 	}
 }
 
-/* Loads what is there now. The stamps are older than what is read: a change in between is seen by
- * the next look. */
+/* Loads the files as they are now. The stamps are older than the contents: a change in between is
+ * seen by the next check. */
 static int load_files(struct certs *certs, char *err, size_t err_n)
 {
 	struct stamp stamp[N_FILES];
@@ -101,7 +101,7 @@ static void on_task(void *ctx)
 		return;
 	}
 	if (strcmp(why, c->complained) == 0)
-		return; /* said once is enough; it is tried again every time */
+		return; /* logged once; loading is tried again every time */
 	snprintf(c->complained, sizeof(c->complained), "%s", why);
 	log_error(AREA, "%s; the certificate read before stays in use", why);
 }
@@ -177,7 +177,7 @@ static char *key_of(const struct net_tls_files *files)
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		struct stat st = { 0 };
 		if (names[i] != files->keylog && names[i][0] != '\0')
-			IGNORE(stat(names[i], &st) < 0); /* loading it will tell */
+			IGNORE(stat(names[i], &st) < 0); /* loading it returns the error */
 		strbuf_addf(&key, " %s|%ju.%ju|%jd.%ld|%jd", names[i], (uintmax_t)st.st_dev,
 			    (uintmax_t)st.st_ino, (intmax_t)st.st_mtim.tv_sec, st.st_mtim.tv_nsec,
 			    (intmax_t)st.st_size);

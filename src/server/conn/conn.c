@@ -1,5 +1,5 @@
-/* Connections: their life, and accepting them. An idle connection costs its
- * struct and nothing else. */
+/* Connections: accepting, time-outs, closing and freeing them. An idle connection costs its struct
+ * and nothing else. */
 #include "server/conn/conn.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@
 #include "server/worker.h"
 enum {
 	ACCEPTS_PER_TURN = 32,
-	ACCEPT_PAUSE_NS = 100 * 1000 * 1000, /* when there is no descriptor to be had */
+	ACCEPT_PAUSE_NS = 100 * 1000 * 1000, /* when no file descriptor is left */
 };
 
 /* ---- life ---- */
@@ -130,8 +130,8 @@ void conn_leave_all(struct listener_sock *sock)
 
 /* ---- accepting ---- */
 
-/* What a client has not taken lies here, where it is counted, and not in the kernel, which would
- * keep megabytes for each. */
+/* What a client has not accepted waits here, where it is counted, and not in the kernel, which
+ * would keep megabytes for each. */
 static void limit_kernel_buffer(int fd)
 {
 	int bytes = CONN_PACE_BYTES;

@@ -29,7 +29,7 @@ enum {
 	CONN_MAX_INFLIGHT = 128,	 /* per connection; then it is not read from */
 	CONN_MAX_OUT_BYTES = 512 * 1024, /* unsent; then the connection is closed */
 	CONN_HIGH_BYTES = 128 * 1024,	 /* unsent; then nothing is read and streams pause */
-	CONN_PACE_BYTES = 64 * 1024,	 /* unsent ones are taken in the time of a write */
+	CONN_PACE_BYTES = 64 * 1024,	 /* unsent; to be accepted within the write time-out */
 	CONN_CLIENT_BYTES = 4096 * 1024, /* kept for one client; then its connections close */
 };
 
@@ -49,7 +49,8 @@ enum conn_part {
 };
 
 struct conn_proto {
-	/* Takes what it can use of the bytes; the connection may be closed (but not freed) then. */
+	/* Uses as many of the bytes as it can and returns their number; may close the connection,
+	 * but not free it. */
 	size_t (*input)(struct tcp_conn *c, const uint8_t *p, size_t n);
 	enum conn_part (*part)(const struct tcp_conn *c);
 	/* What is to be sent, and that n bytes of it were. */
@@ -64,8 +65,8 @@ struct conn_proto {
 	void (*free)(struct tcp_conn *c);
 	/* Bytes of messages that are not whole, besides c->part; NULL: none. */
 	size_t (*held)(const struct tcp_conn *c);
-	/* Gives up replies that the client leaves unread while it takes others; NULL: cannot be.
-	 * True: there is something to send. */
+	/* Drops replies that the client leaves unread while it reads others; NULL: not possible.
+	 * True: something is to be sent. */
 	bool (*expire)(struct tcp_conn *c, uint64_t max_ns);
 };
 
@@ -93,7 +94,7 @@ struct tcp_conn {
 	bool closed;
 	bool handshaking;
 	bool want_write;
-	bool pacing; /* there are unsent bytes, and the timer runs until they are taken */
+	bool pacing; /* the timer runs until the client has accepted the unsent bytes */
 	bool gather; /* replies are collected and sent together when the input is used up */
 	bool paused; /* too much in flight or unsent: not read from */
 	bool eof;    /* nothing more is read; replies are still due */

@@ -1,5 +1,5 @@
 /* DNS over HTTPS (RFC 8484) on a connection: requests become queries, replies become responses with
- * the status codes and the age that CoreDNS gives them. */
+ * the status codes and the max-age that CoreDNS sends. */
 #include "server/conn/doh.h"
 
 #include <stdio.h>
@@ -65,7 +65,7 @@ static void count_response(const struct tcp_conn *conn, size_t place)
 
 /* ---- writing ---- */
 
-/* Sends what there is, unless more is about to come. */
+/* Sends what is queued, unless more is about to follow. */
 static void flush_responses(struct tcp_conn *conn)
 {
 	if (!conn->gather)
@@ -74,7 +74,7 @@ static void flush_responses(struct tcp_conn *conn)
 		conn->eof = true;
 }
 
-/* What a client does not take is not kept for it without end. While its requests are read nothing
+/* What a client does not accept is not kept for it without end. While its requests are read nothing
  * can be sent, so that of many large replies at once some may have to be refused, too. */
 static void send_response(struct tcp_conn *conn, uint32_t stream,
 			  const struct http_message *message)
@@ -168,7 +168,7 @@ static void on_message(void *ctx, uint32_t stream, void *user, const struct http
 		respond_status(c, stream, status);
 }
 
-/* A connection that broke the rules is told so, and read no further. */
+/* A connection that broke the protocol gets an error and is not read any more. */
 static size_t doh_input(struct tcp_conn *conn, const uint8_t *data, size_t len)
 {
 	ssize_t used = http_framing_feed(conn->http, data, len, loop_now(conn->worker->loop));

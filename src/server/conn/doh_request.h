@@ -6,7 +6,7 @@
 
 #include "http/framing.h"
 
-/* Room for what a request's GET may bring. */
+/* The longest message that a GET request can hold. */
 enum { DOH_MESSAGE_MAX = HTTP_HEAD_MAX };
 
 /* 0 with the message in *ret: the body itself, or decoded into buf[DOH_MESSAGE_MAX]. Otherwise the

@@ -1,5 +1,5 @@
 /* Reading and writing a connection: bytes are read into the worker's scratch and only what cannot
- * be used yet is kept aside; replies leave at once, as far as the client takes them. */
+ * be used yet is kept aside; replies are sent at once, as far as the client accepts them. */
 #include "server/conn/flow.h"
 
 #include <errno.h>
@@ -92,8 +92,8 @@ void conn_on_timeout(struct loop_timer *timer)
 
 /* ---- writing ---- */
 
-/* The client takes CONN_PACE_BYTES, or all there is, in the time of a write: a timer that each byte
- * started anew would let it hold replies for ever. */
+/* The client has to accept CONN_PACE_BYTES, or all that is unsent, within the write time-out: a
+ * timer that each byte restarts would let it hold replies for ever. */
 static void set_pace(struct tcp_conn *conn)
 {
 	size_t unsent = conn_unsent(conn);

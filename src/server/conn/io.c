@@ -30,14 +30,15 @@ static ssize_t plain_send(struct tcp_conn *conn, const void *buf, size_t len)
 
 const struct conn_io conn_io_plain = { .recv = plain_recv, .send = plain_send };
 
-/* All there is, up to n: readiness tells of bytes in the socket, not of those decrypted already. */
+/* All that can be read, up to `len`: readiness is about bytes in the socket, not those decrypted
+ * already. */
 static ssize_t tls_recv(struct tcp_conn *conn, void *buf, size_t len)
 {
 	size_t got = 0;
 	while (got < len) {
 		ssize_t r = net_tls_recv(conn->tls, (uint8_t *)buf + got, len - got);
 		if (r <= 0)
-			return got > 0 ? (ssize_t)got : r; /* it will say so again */
+			return got > 0 ? (ssize_t)got : r; /* the next call returns it again */
 		got += (size_t)r;
 	}
 	return (ssize_t)got;

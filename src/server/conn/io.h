@@ -11,7 +11,7 @@ struct tcp_conn;
 
 extern const struct conn_io conn_io_plain, conn_io_tls;
 
-/* Puts TLS on a connection whose client has not spoken yet. */
+/* Puts TLS on a connection whose client has sent nothing yet. */
 MUST_CHECK int conn_tls_start(struct tcp_conn *conn, struct certs *certs);
 /* The handshake goes on; true: it is done, and the protocol is chosen. Otherwise it waits, or the
  * connection is closed. */

@@ -1,4 +1,4 @@
-/* Opening and closing listeners: all sockets of a new listener are open before any worker is told
+/* Opening and closing listeners: all sockets of a new listener are open before any worker learns
  * of it, and one that is no longer used closes after the workers have left it. */
 #include "server/conn/listener.h"
 
@@ -60,7 +60,7 @@ static bool is_wildcard(const union net_addr *addr)
 					: addr->v4.sin_addr.s_addr == 0;
 }
 
-/* Port 0: the first socket's port is taken by all others. */
+/* Port 0: all other sockets use the port of the first. */
 static int fix_port(struct listener *listener, int fd)
 {
 	union net_addr a = { 0 };

@@ -1,10 +1,9 @@
 /* How many connections there may be: in all, of one client, and on one listener (`https` with
  * max_connections). A new one is never refused: the one idle longest makes room, on whichever
- * worker it is. Workers tell each other how long their oldest has been idle (an atomic), and the
- * one that has to close a connection is sent a message.
- *
- * Who closes one for a limit first takes it off the counter that is too high, so that two workers
- * do not close two where one was too many. */
+ * worker it is. Workers publish how long their oldest has been idle (an atomic), and the one that
+ * has to close a connection is sent a message. A worker that closes one for a limit first subtracts
+ * it from the counter that is too high, so that two workers do not close two where one was too
+ * many. */
 #include "server/conn/room.h"
 
 #include <assert.h>
@@ -98,7 +97,7 @@ void conn_leave_room(struct tcp_conn *conn)
 	client_leave(pool, conn->of);
 }
 
-/* Takes one off a counter that is above its limit; false when it is not. */
+/* Subtracts one from a counter that is above its limit; false when it is not. */
 static bool claim_excess(_Atomic uint32_t *counter, uint32_t max)
 {
 	uint32_t now = atomic_load_explicit(counter, memory_order_relaxed);
@@ -155,7 +154,8 @@ static struct worker *find_oldest(struct worker *self, struct listener *listener
 	return found;
 }
 
-/* Closes the oldest ones of this worker while too many are there and no other worker has older. */
+/* Closes the oldest ones of this worker while there are too many and no other worker has an older
+ * one. */
 static void close_oldest(struct worker *self, struct listener_sock *sock, _Atomic uint32_t *counter,
 			 uint32_t max)
 {

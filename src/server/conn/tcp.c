@@ -88,7 +88,8 @@ static void tcp_reply(struct query *q, uint8_t *msg, size_t len)
 
 /* ---- streams ---- */
 
-/* One message of the first stream. Taken off the list meanwhile: closing ends those on it. */
+/* Sends one message of the first stream, which is not on the list meanwhile: closing the connection
+ * ends those on it. */
 static void stream_step(struct tcp_conn *conn)
 {
 	struct query *q = conn->stream;
@@ -166,7 +167,7 @@ static void serve_message(struct tcp_conn *conn, const uint8_t *msg, size_t len)
 	uint8_t *at;
 	struct query *q = conn_query(conn, msg, len, &at);
 	if (q == NULL)
-		return; /* at the hard cap: the client's own time-out tells it */
+		return; /* at the hard cap: the client runs into its own time-out */
 	if (at == NULL) {
 		refuse_large(q, msg);
 		return;
@@ -200,7 +201,7 @@ static size_t tcp_input(struct tcp_conn *conn, const uint8_t *data, size_t size)
 		used += 2 + len;
 		if (max > 0 && conn->n_queries >= (uint64_t)max) {
 			conn->eof = true;
-			return size; /* the rest is not looked at */
+			return size; /* the rest is ignored */
 		}
 	}
 	return used;
