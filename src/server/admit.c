@@ -1,6 +1,8 @@
 /* The admission rules of spec 1.0 and 1.15.1: what is answered before any plugin sees it. */
 #include "server/admit.h"
 
+#include <assert.h>
+
 #include "server/block.h"
 #include "server/chain.h"
 #include "server/conn/listener.h"
@@ -57,6 +59,7 @@ enum admit_result admit_parse(struct query *q, unsigned char *msg, size_t len)
 	case DNS_ADMIT_OK:
 		break;
 	}
+	assert(q->gen == NULL); /* counted once */
 	q->gen = q->worker->gen;
 	q->gen->w[q->worker->index].inflight++;
 	q->listener = q->sock->listener;

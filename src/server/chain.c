@@ -2,6 +2,8 @@
  * query that waits leaves the loop and comes back through the worker's run queue. */
 #include "server/chain.h"
 
+#include <assert.h>
+
 #include "server/block.h"
 #include "server/conn/flow.h"
 #include "server/conn/tcp.h"
@@ -18,6 +20,7 @@
 void chain_queue(struct query *q)
 {
 	struct worker *worker = q->worker;
+	assert(!q->waiting);
 	q->next = NULL;
 	if (worker->run_last != NULL)
 		worker->run_last->next = q;
@@ -72,7 +75,10 @@ static void free_query(struct query *q)
 	struct generation *g = q->gen;
 	release_subs(q);
 	slot_release(w, q);
-	if (g != NULL && --g->w[w->index].inflight == 0 && g->w[w->index].retiring)
+	if (g == NULL)
+		return;
+	assert(g->w[w->index].inflight > 0);
+	if (--g->w[w->index].inflight == 0 && g->w[w->index].retiring)
 		worker_leave(w, g);
 }
 
@@ -88,8 +94,10 @@ static void run_done(struct query *q)
 static void unlink_running(struct query *parent, const struct query *query)
 {
 	struct query **at = &parent->running;
-	while (*at != query)
+	while (*at != query) {
+		assert(*at != NULL);
 		at = &(*at)->sub_next;
+	}
 	*at = query->sub_next;
 }
 
@@ -102,6 +110,7 @@ static void finish_sub(struct query *q)
 		free_query(q);
 		return;
 	}
+	assert(parent != NULL && parent != q);
 	unlink_running(parent, q);
 	parent->hit_limit |= q->hit_limit;
 	q->sub_next = parent->sub;
@@ -135,6 +144,7 @@ void chain_stream_end(struct query *q)
  * these may not wait, that one fails. */
 static bool begin_wait(struct query *q)
 {
+	assert(!q->waiting && !q->resumed);
 	q->waiting = true;
 	if (q->running != NULL) {
 		waiting_charge(q);
@@ -220,6 +230,7 @@ static enum verdict call_next(struct query *q, bool *ret_end)
 static enum verdict call_resume(struct query *q)
 {
 	struct plugin_inst *p = q->block->chain[q->at];
+	assert(p->plugin->resume != NULL);
 	return p->plugin->resume(p, q);
 }
 
@@ -247,6 +258,7 @@ static void walk_chain(struct query *q, enum verdict verdict, bool have_verdict)
 
 void chain_start(struct query *q)
 {
+	assert(!q->started);
 	q->started = true;
 	walk_chain(q, V_NEXT, false);
 }

@@ -2,6 +2,7 @@
  * listener with the duplicate and overlap rules of spec 1.0. */
 #include "server/generation.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -553,6 +554,9 @@ void generation_free(struct generation *generation, bool aborted)
 {
 	if (generation == NULL)
 		return;
+	assert(generation->n_prepared <= generation->n_inst);
+	for (unsigned i = 0; i < generation->srv->n_all; i++)
+		assert(generation->w[i].inflight == 0);
 	for (size_t i = generation->n_prepared; i-- > 0;) {
 		struct plugin_inst *in = generation->inst[i];
 		if (aborted && in->plugin->abort != NULL)

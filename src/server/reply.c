@@ -2,6 +2,7 @@
  * the worker's batch of outgoing datagrams. */
 #include "server/reply.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -73,6 +74,7 @@ static bool is_cut_by_memory(const struct query *q)
 
 void reply_complete(struct query *q)
 {
+	assert(q->outcome == V_ANSWERED || q->outcome == V_FAIL || q->outcome == V_DROP);
 	q->written = q->outcome != V_DROP;
 	if (!q->written)
 		return;
@@ -254,5 +256,6 @@ void reply_flush(struct worker *worker)
 		if (worker->tx_e[i].big != NULL)
 			slab_release_large(worker, worker->tx_e[i].big);
 	}
+	assert(worker->n_tx <= WORKER_BATCH);
 	worker->n_tx = 0;
 }

@@ -1,6 +1,7 @@
 /* The registry: a map from key to reference-counted value, under one mutex. */
 #include "server/resource.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -40,6 +41,7 @@ void resource_put(struct resource *resource)
 	if (resource == NULL)
 		return;
 	pthread_mutex_lock(&lock);
+	assert(resource->refs > 0);
 	bool last = --resource->refs == 0;
 	if (last)
 		map_del(&all, slice_of(resource->key));

@@ -2,6 +2,7 @@
  * acknowledgements; nothing it does holds up a query. */
 #include "server/server.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>
@@ -47,6 +48,7 @@ struct order {
 static void send_ack(struct server *server, int err)
 {
 	pthread_mutex_lock(&server->lock);
+	assert(server->acks < server->n_active);
 	server->acks++;
 	if (err < 0)
 		server->ack_error = err;
@@ -236,6 +238,7 @@ static void commit_instances(struct generation *generation)
 static bool all_left(struct server *server, const struct generation *generation)
 {
 	pthread_mutex_lock(&server->lock);
+	assert(generation->n_left <= generation->n_members);
 	bool yes = generation->n_left == generation->n_members;
 	pthread_mutex_unlock(&server->lock);
 	return yes;
@@ -259,6 +262,7 @@ bool server_reap(struct server *server)
 
 static void retire_generation(struct server *server, struct generation *generation)
 {
+	assert(generation != server->gen);
 	generation->next = server->retired;
 	generation->n_members = server->n_active;
 	server->retired = generation;
@@ -301,6 +305,7 @@ static int start_workers(struct server *server, unsigned count, struct srcerr *e
 		}
 	}
 	server->n_active = MAX(server->n_active, count);
+	assert(server->n_active <= server->n_all);
 	return 0;
 }
 

@@ -57,6 +57,7 @@ static struct mem_block *block_take(struct block_pool *pool, uint32_t max, size_
 		pool->free = b->next;
 	}
 	pool->used++;
+	assert(pool->used <= pool->n);
 	return b;
 }
 
@@ -113,12 +114,14 @@ static void release_blocks(struct query *q, const struct mem_block *small,
 	struct worker *w = q->worker;
 	while (q->small != small) {
 		struct mem_block *b = q->small;
+		assert(b != NULL && q->n_small > 0);
 		q->small = b->next;
 		q->n_small--;
 		block_release(&w->small, b, SMALL_KEPT);
 	}
 	while (q->large != large) {
 		struct mem_block *b = q->large;
+		assert(b != NULL && q->n_large > 0);
 		q->large = b->next;
 		q->n_large--;
 		slab_release_large(w, b);
@@ -207,6 +210,7 @@ void slot_fit(struct query *q, size_t count)
 
 uint8_t *slot_request_room(struct query *q, size_t count)
 {
+	assert(q->n_small == 0 && q->n_large == 0);
 	return count <= SLAB_SMALL_BYTES ? query_small(q) : query_large(q);
 }
 
@@ -220,6 +224,7 @@ void slot_release(struct worker *worker, struct query *q)
 		loop_timer_stop(worker->loop, &q->timer);
 	q->next = worker->free;
 	worker->free = q;
+	assert(worker->n_used > 0);
 	worker->n_used--;
 }
 

@@ -2,6 +2,9 @@
  * parent. */
 #include "server/subquery.h"
 
+#include <assert.h>
+#include <string.h>
+
 #include "base/err.h"
 #include "dns/message.h"
 #include "server/admit.h"
@@ -59,6 +62,7 @@ int query_sub(struct query *q, struct plugin_inst *self, enum sub_kind kind, con
 		slot_release(w, s);
 		return ERR_INTERNAL;
 	}
+	assert(q->gen != NULL && (kind == SUB_SERVER || self != NULL));
 	s->is_sub = true;
 	s->detached = detached;
 	if (!s->detached) {

@@ -1,6 +1,7 @@
 /* One background thread with a loop of its own; it starts with the first task. */
 #include "server/task.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -73,6 +74,7 @@ static void on_add(struct loop_msg *msg)
 		free(k);
 		return;
 	}
+	assert(!k->added);
 	k->added = true;
 	loop_timer_set(loop, &k->timer, k->first_ns);
 }
@@ -82,6 +84,7 @@ static void on_stop(struct loop_msg *msg)
 	struct task *k = CONTAINER_OF(msg, struct task, stop);
 	loop_timer_stop(loop, &k->timer);
 	pthread_mutex_lock(&stop_lock);
+	assert(!k->stopped);
 	k->stopped = true;
 	pthread_cond_broadcast(&stop_cond);
 	pthread_mutex_unlock(&stop_lock);

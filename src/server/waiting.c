@@ -91,11 +91,14 @@ static NOINLINE struct waiting_client *add_client(struct waiting *waiting, uint6
 static void leave_client(struct waiting *waiting, struct waiting_client *client)
 {
 	struct waiting_client **at = bucket_of(waiting, client->key);
-	while (*at != client)
+	while (*at != client) {
+		assert(*at != NULL);
 		at = &(*at)->next;
+	}
 	*at = client->next;
 	client->next = waiting->free;
 	waiting->free = client;
+	assert(waiting->n_clients > 0);
 	waiting->n_clients--;
 }
 
@@ -217,12 +220,14 @@ void waiting_end(struct query *q)
 	assert(client != NULL && client->units >= q->units);
 	client->units -= q->units;
 	if (UNLIKELY(q->waiting_large != 0)) {
-		assert(client->n_large >= q->waiting_large);
+		assert(client->n_large >= q->waiting_large && t->n_large >= q->waiting_large);
 		client->n_large -= q->waiting_large;
 		t->n_large -= q->waiting_large;
 	}
-	if (client->units == 0)
+	if (client->units == 0) {
+		assert(client->n_large == 0);
 		leave_client(t, client);
+	}
 	q->holder = NULL;
 }
 

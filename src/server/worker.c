@@ -3,6 +3,7 @@
  * of the old one is done it reports that. */
 #include "server/worker.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,6 +120,7 @@ void worker_cleanup(struct worker *worker)
 void worker_uninit(struct worker *worker, struct generation *generation)
 {
 	struct generation_worker *gw = &generation->w[worker->index];
+	assert(gw->n_inited <= generation->n_inst);
 	while (gw->n_inited > 0) {
 		struct plugin_inst *in = generation->inst[--gw->n_inited];
 		if (in->plugin->worker_done != NULL)
@@ -129,6 +131,7 @@ void worker_uninit(struct worker *worker, struct generation *generation)
 void worker_leave(struct worker *worker, struct generation *generation)
 {
 	struct server *s = worker->srv;
+	assert(generation->w[worker->index].inflight == 0);
 	generation->w[worker->index].retiring = false;
 	worker_uninit(worker, generation);
 	reply_flush(worker); /* the sockets may close from now on */
@@ -163,6 +166,7 @@ static void sock_unregister(struct worker *worker, struct listener_sock *sock)
 	sock->registered = false;
 	sock->route = NULL;
 	conn_leave_all(sock);
+	assert(sock->conns.n == 0);
 }
 
 static bool has_route(const struct generation *generation, const struct listener *listener)
@@ -178,6 +182,7 @@ static bool has_route(const struct generation *generation, const struct listener
 void worker_switch(struct worker *worker, struct generation *generation)
 {
 	struct generation *old = worker->gen;
+	assert(generation == NULL || generation != old);
 	for (size_t i = 0; generation != NULL && i < generation->n_route; i++) {
 		struct listener_sock *s = listener_on(generation->route[i]->listener, worker);
 		if (s == NULL)

@@ -1,6 +1,7 @@
 /* cache: answers from replies seen before (spec 1.4, 1.15.3). A hit is the stored message with the
  * client's question and its TTLs lowered. Storing replies is in store_reply.c, queries that wait
  * for the reply to another one in single_flight.c, the store over reloads in kept_store.c. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -274,6 +275,7 @@ static enum verdict go_down(struct query *q, struct pass *pass, enum pass_mode m
 	pass->mode = mode;
 	pass->flags = q->req.flags;
 	pass->down = true;
+	assert(!pass->down);
 	q->req.flags |= DNS_FLAG_AD; /* what is stored must have been asked for with AD */
 	return V_NEXT;
 }
@@ -602,6 +604,7 @@ static int cache_worker_init(struct plugin_inst *self, struct worker *worker)
 	return 0;
 }
 
+	assert(self->worker_data[w->slot] == NULL);
 static void cache_worker_done(struct plugin_inst *self, struct worker *worker)
 {
 	struct cache_worker *w = self->worker_data[worker_slot(worker)];

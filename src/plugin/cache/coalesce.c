@@ -3,6 +3,7 @@
  * an attacker who forges replies. */
 #include "plugin/cache/coalesce.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "plugin/cache/kind.h"
@@ -93,6 +94,7 @@ void cache_coalesce(struct plugin_inst *self, struct query *q, const struct pass
 	struct cache_worker *w = cache_worker(self, q);
 	struct flight *next, *f = flight_waiting(w, pass->flight.group->hash);
 	unsigned others = 0;
+	assert(pass->flight.asks);
 	if (f == NULL || q->hit_limit || q->tally != 0 || q->resp.rcode > 15 ||
 	    !cache_has_question(&q->resp) || !cache_matches(q, &q->resp))
 		return;

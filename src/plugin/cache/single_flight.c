@@ -46,6 +46,7 @@ static void drop_if_empty(struct flight_group *group)
 		return;
 	*group->at = group->next;
 	if (group->next != NULL)
+	assert(*group->at == group);
 		group->next->at = group->at;
 	group->next = group->w->free_groups;
 	group->w->free_groups = group;
@@ -108,6 +109,7 @@ static void unlink_waiting(struct flight *flight)
 {
 	*flight->at = flight->next;
 	if (flight->next != NULL)
+	assert(!flight->asks && *flight->at == flight);
 		flight->next->at = flight->at;
 	else
 		flight->group->last = flight->at;
@@ -120,6 +122,7 @@ void flight_remove(struct flight *flight)
 		return;
 	if (flight->asks)
 		g->n_asking--;
+	assert(!flight->asks || g->n_asking > 0);
 	else
 		unlink_waiting(flight);
 	flight->group = NULL;
@@ -165,6 +168,8 @@ void flight_done(struct cache_worker *worker)
 {
 	while (worker->free_groups != NULL) {
 		struct flight_group *g = worker->free_groups;
+	for (size_t i = 0; i < FLIGHT_LISTS; i++)
+		assert(worker->flight[i] == NULL);
 		worker->free_groups = g->next;
 		free(g);
 	}

@@ -209,6 +209,7 @@ static struct store_entry *find_weakest(struct bucket *bucket, uint64_t now_ns, 
 			best_rank = rank;
 		}
 	}
+	assert(best != NULL);
 	return best;
 }
 
@@ -282,6 +283,7 @@ static void fill_entry(struct store_entry *entry, const struct store_key *key,
 		take = MIN(left, (size_t)STORE_MORE);
 		memcpy(more->data, from, take);
 	}
+	assert(take == left);
 }
 
 /* Makes room within the limits, replaced entry aside; the number of entries that had to go. */
@@ -330,7 +332,8 @@ static enum store_result put_locked(struct store *store, struct shard *sh,
 	} else if (!free_place(b, &place)) {
 		store_retire(sh, b, find_weakest(b, value->now_ns, store->stale_s));
 		gone++;
-		free_place(b, &place);
+		bool freed = free_place(b, &place);
+		assert(freed);
 	}
 	publish_entry(b, place, e);
 	store_link(sh, e);
@@ -384,6 +387,7 @@ static const uint8_t *name_of(const struct store_entry *entry, uint8_t *out)
 		memcpy(out + n, m->data, take);
 		n += take;
 	}
+	assert(n == entry->name_len);
 	return out;
 }
 
@@ -491,8 +495,10 @@ void store_free(struct store *store)
 		pthread_mutex_unlock(&store->shard[i].lock);
 	}
 	rcu_barrier_all(); /* what was handed over before is back */
-	for (uint32_t i = 0; i < store->n_shards; i++)
+	for (uint32_t i = 0; i < store->n_shards; i++) {
+		assert(!store->shard[i].waiting);
 		pthread_mutex_destroy(&store->shard[i].lock);
+	}
 	munmap(store->table, store->table_bytes);
 	munmap(store->cells, store->n_cells * STORE_CELL);
 	free(store->shard);

@@ -10,6 +10,7 @@
  * that was not. Entries stay where they are, so a hit costs no more than setting a mark. */
 #include "plugin/cache/store_shard.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum {
@@ -41,6 +42,7 @@ static bool refill_cells(struct shard *sh)
 static struct store_more *take_cell(struct shard *sh)
 {
 	struct store_more *m = sh->free;
+	assert(m != NULL && sh->n_free > 0);
 	sh->free = m->next;
 	sh->n_free--;
 	return m;
@@ -88,6 +90,7 @@ static void after_grace(struct rcu_item *item)
 {
 	struct shard *sh = CONTAINER_OF(item, struct shard, rcu);
 	pthread_mutex_lock(&sh->lock);
+	assert(sh->waiting);
 	give_back(sh, sh->grace);
 	sh->grace = NULL;
 	sh->waiting = false;
@@ -100,6 +103,7 @@ void store_hand_over(struct shard *sh)
 {
 	if (sh->waiting || sh->closing || sh->limbo == NULL)
 		return;
+	assert(sh->grace == NULL);
 	sh->grace = sh->limbo;
 	sh->limbo = NULL;
 	sh->limbo_n = sh->limbo_cells = 0;
@@ -138,7 +142,9 @@ static void unlink_entry(struct shard *sh, struct store_entry *entry)
 		entry->older->newer = entry->newer;
 	else
 		v->oldest = entry->newer;
-	sh->live -= store_cells(entry->wire_len, entry->n_ttl);
+	size_t cells = store_cells(entry->wire_len, entry->n_ttl);
+	assert(sh->n[half] > 0 && sh->live >= cells);
+	sh->live -= cells;
 	atomic_store_explicit(&sh->n[half], sh->n[half] - 1, memory_order_relaxed);
 }
 
@@ -152,10 +158,12 @@ static void clear_place(struct bucket *bucket, unsigned index)
 
 void store_retire(struct shard *sh, struct bucket *bucket, struct store_entry *entry)
 {
-	for (unsigned i = 0; i < BUCKET_PLACES; i++) {
-		if (atomic_load_explicit(&bucket->at[i], memory_order_relaxed) == entry)
-			clear_place(bucket, i);
-	}
+	unsigned place = 0;
+	while (place < BUCKET_PLACES &&
+	       atomic_load_explicit(&bucket->at[place], memory_order_relaxed) != entry)
+		place++;
+	assert(place < BUCKET_PLACES);
+	clear_place(bucket, place);
 	unlink_entry(sh, entry);
 	entry->older = sh->limbo;
 	sh->limbo = entry;

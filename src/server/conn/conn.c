@@ -2,6 +2,7 @@
  * and nothing else. */
 #include "server/conn/conn.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <linux/sockios.h>
@@ -46,6 +47,7 @@ void conn_set_timeout(struct tcp_conn *conn, int64_t ns, uint64_t default_s)
 
 static void conn_free(struct tcp_conn *conn)
 {
+	assert(conn->inflight == 0 && conn->holds == 0 && conn->stream == NULL);
 	if (conn->proto->free != NULL)
 		conn->proto->free(conn);
 	net_tls_free(conn->tls);
@@ -61,6 +63,7 @@ void conn_hold(struct tcp_conn *conn)
 
 void conn_let_go(struct tcp_conn *conn)
 {
+	assert(conn->holds > 0);
 	if (--conn->holds == 0 && conn->inflight == 0 && conn->closed)
 		conn_free(conn);
 }
@@ -144,6 +147,7 @@ static void add_conn(struct listener_sock *sock, int fd, const union net_addr *c
 	struct tcp_conn *c = xcalloc(1, sizeof(*c));
 	c->io = (struct loop_fd){ .fd = fd, .cb = conn_io_ready };
 	c->timer.cb = conn_on_timeout;
+	assert(sock->route != NULL);
 	c->how = &conn_io_plain;
 	c->proto = &tcp_proto;
 	c->sock = sock;

@@ -2,6 +2,7 @@
  * be used yet is kept aside; replies are sent at once, as far as the client accepts them. */
 #include "server/conn/flow.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,6 +119,7 @@ static void set_pace(struct tcp_conn *conn)
 
 bool conn_count_kept(struct tcp_conn *conn)
 {
+	assert(!conn->closed);
 	size_t kept = conn_unsent(conn) + conn->part_n;
 	if (conn->proto->held != NULL)
 		kept += conn->proto->held(conn);
@@ -189,6 +191,7 @@ static void use_scratch(struct tcp_conn *conn, size_t have)
 	if (!conn->closed && conn->gather)
 		conn_flush(conn);
 	conn->gather = false;
+	assert(used <= have);
 	bool first_bytes = conn->part_n == 0 && used < have;
 	if (!conn->closed) {
 		keep_part(conn, buf + used, have - used);
@@ -280,6 +283,7 @@ void conn_query_done(struct query *q)
 	conn_hold(c);
 	if (c->proto->done != NULL && !c->closed)
 		c->proto->done(q);
+	assert(c->inflight > 0);
 	c->inflight--;
 	if (!c->closed)
 		conn_settle(c);

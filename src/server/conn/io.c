@@ -1,6 +1,7 @@
 /* How the bytes of a connection are moved: as they are, or through TLS. */
 #include "server/conn/io.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -64,6 +65,7 @@ int conn_tls_start(struct tcp_conn *conn, struct certs *certs)
 {
 	static const char *const dot[] = { "dot", NULL };
 	static const char *const doh[] = { "h2", "http/1.1", NULL };
+	assert(conn->tls == NULL);
 	bool https = conn->sock->listener->transport == TRANSPORT_HTTPS;
 	struct net_tls_cred *cred = certs_cred(certs);
 	int r = net_tls_accept(cred, conn->io.fd, https ? doh : dot, &conn->tls);
@@ -77,6 +79,7 @@ int conn_tls_start(struct tcp_conn *conn, struct certs *certs)
 
 bool conn_tls_handshake(struct tcp_conn *conn)
 {
+	assert(conn->handshaking && conn->tls != NULL);
 	int r = net_tls_handshake(conn->tls);
 	if (r == 0) {
 		conn->handshaking = false;

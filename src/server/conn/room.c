@@ -35,6 +35,7 @@ static void list_remove(struct conn_list *list, struct tcp_conn *conn, enum conn
 	*(link->older != NULL ? &link->older->link[kind].newer : &list->oldest) = link->newer;
 	*(link->newer != NULL ? &link->newer->link[kind].older : &list->newest) = link->older;
 	link->older = link->newer = NULL;
+	assert(list->n > 0);
 	list->n--;
 	publish_oldest(list);
 }
@@ -86,6 +87,7 @@ void conn_leave_listener(struct tcp_conn *conn)
 void conn_leave_room(struct tcp_conn *conn)
 {
 	struct conn_pool *pool = conn->worker->pool;
+	assert(conn->closed && conn->of != NULL);
 	conn_leave_listener(conn);
 	list_remove(&conn->worker->conns, conn, CONN_OF_WORKER);
 	atomic_fetch_sub_explicit(&conn->of->bytes, conn->kept_bytes, memory_order_relaxed);
@@ -220,6 +222,7 @@ void conn_enter_room(struct tcp_conn *conn)
 	struct worker *w = conn->worker;
 	struct listener_sock *s = conn->sock;
 	uint32_t own_max = s->route->https.max_connections;
+	assert(conn->of == NULL);
 	append_to_both(conn);
 	atomic_fetch_add_explicit(&w->pool->n, 1, memory_order_relaxed);
 	atomic_fetch_add_explicit(&s->listener->n_conns, 1, memory_order_relaxed);

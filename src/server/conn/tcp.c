@@ -2,6 +2,7 @@
  * replies in the order they are ready, and streams of messages. */
 #include "server/conn/tcp.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +44,7 @@ static struct slice tcp_out(struct tcp_conn *conn)
 static void tcp_sent(struct tcp_conn *conn, size_t count)
 {
 	conn->out_at += count;
+	assert(conn->out_at <= conn->out_n);
 	if (conn->out_at < conn->out_n)
 		return;
 	free(conn->out);
@@ -94,6 +96,7 @@ static void stream_step(struct tcp_conn *conn)
 {
 	struct query *q = conn->stream;
 	struct plugin_inst *p = q->block->chain[q->at];
+	assert(q->conn == conn && q->stream_next != NULL);
 	struct slot_mark mark = slot_mark(q);
 	conn->stream = q->next;
 	int r = q->stream_next(p, q);
