@@ -122,10 +122,10 @@ static const char *const states[] = {
 
 enum { NAME_MAX_BYTES = 31 };
 
-static unsigned min_of_three(unsigned a, unsigned b, unsigned c)
+static unsigned min_of_three(unsigned first, unsigned second, unsigned third)
 {
-	unsigned m = a < b ? a : b;
-	return m < c ? m : c;
+	unsigned least = first < second ? first : second;
+	return least < third ? least : third;
 }
 
 /* Letters to insert, delete, change or swap with their neighbour until one is the other. Both at

@@ -392,9 +392,9 @@ static int add_routes(struct builder *builder, struct block *blk, const struct b
 
 /* ---- the whole ---- */
 
-static bool has_code(const uint16_t *v, size_t count, uint16_t code)
+static bool has_code(const uint16_t *codes, size_t count, uint16_t code)
 {
-	while (count > 0 && v[count - 1] != code)
+	while (count > 0 && codes[count - 1] != code)
 		count--;
 	return count > 0;
 }

@@ -1,7 +1,7 @@
 /* The plugin interface: what a plugin is, what it may set in the server at load, and how a query
  * passes through it. A plugin is one folder under plugin/ and one line in plugin/meson.build.
  *
- * * Glossary
+ * Glossary
  *   plugin      the code: one `const struct plugin` table per folder
  *   instance    a plugin's place in one server block (struct plugin_inst), with its configuration;
  *               all stanzas of that plugin in the block belong to one instance

@@ -91,10 +91,12 @@ void report_init(struct zone_report *report, const char *server, const char *zon
 
 static NOINLINE struct metrics_series *make_series(_Atomic(struct metrics_series *) *at,
 						   const struct metrics_family *family,
-						   const struct zone_report *report, const char *a,
-						   const char *b, const char *c)
+						   const struct zone_report *report,
+						   const char *label_a, const char *label_b,
+						   const char *label_c)
 {
-	const char *values[] = { report->server, report->zone, report->view, a, b, c };
+	const char *values[] = { report->server, report->zone, report->view,
+				 label_a,	 label_b,      label_c };
 	struct metrics_series *s = metrics_get(family, values);
 	atomic_store_explicit(at, s, memory_order_release);
 	return s;

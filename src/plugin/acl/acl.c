@@ -14,7 +14,7 @@ struct acl_conf {
 };
 
 /* A worker's memory of series it has used: labels depend on the listener and the zone, so there are
- * few of them. Texts are told apart by address; both live as long as the generation. */
+ * few of them. Texts are compared by address; both live as long as the generation. */
 enum { COUNTERS = 32 };
 
 struct counter {

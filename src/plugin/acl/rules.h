@@ -1,4 +1,4 @@
-/* What `acl` stanzas say: rules of zones, each with policies of action, types and networks. */
+/* The rules of `acl` stanzas by zone, each with policies of action, types and networks. */
 #pragma once
 
 #include <stdbool.h>
@@ -34,6 +34,7 @@ struct acl_rules {
 
 /* Reads all stanzas, in order. */
 MUST_CHECK int acl_rules_parse(struct setup *setup, struct acl_rules *ret);
-/* The action of the first rule that says one, and the zone of it; ACL_NONE when none does. */
+/* The action of the first rule that has one for the query, and the zone of it; ACL_NONE when none
+ * does. */
 enum acl_action acl_rules_match(const struct acl_rules *rules, const struct query *q,
 				const char **ret_zone);

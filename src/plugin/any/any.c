@@ -6,7 +6,7 @@ enum { ANY_TTL_S = 8482 };
 
 static const uint8_t hinfo[] = "\15ANY obsoleted\14See RFC 8482";
 
-/* Lines after the first one are not looked at. */
+/* Lines after the first one are ignored. */
 static int any_parse(struct plugin_inst *self, struct setup *setup)
 {
 	const struct corefile_dir *d = setup->dir[0];

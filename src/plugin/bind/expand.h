@@ -1,5 +1,5 @@
-/* Words of `bind` to addresses; apart from the plugin so that tests can bring their own interfaces.
- */
+/* Words of `bind` to addresses; apart from the plugin so that tests can use interfaces of their
+ * own. */
 #pragma once
 
 #include <stddef.h>

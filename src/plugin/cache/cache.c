@@ -72,15 +72,18 @@ static bool is_usable(const struct cache_conf *conf, const struct store_entry *e
 /* Denials go before answers; but a failure gives way to an answer, and with prefer_positive any
  * denial does. */
 static struct store_entry *choose_entry(const struct cache_conf *conf,
-					struct store_entry *e[STORE_KINDS], uint64_t now)
+					struct store_entry *by_kind[STORE_KINDS], uint64_t now)
 {
-	struct store_entry *answer = e[STORE_WEAK] != NULL ? e[STORE_WEAK] : e[STORE_SUCCESS];
-	if (conf->prefer_positive && conf->stale_s > 0 && is_usable(conf, e[STORE_SUCCESS], now))
-		return e[STORE_SUCCESS];
-	if (is_usable(conf, e[STORE_DENIAL], now)) {
-		if (e[STORE_DENIAL]->rcode == DNS_RCODE_SERVFAIL && is_usable(conf, answer, now))
+	struct store_entry *answer =
+		by_kind[STORE_WEAK] != NULL ? by_kind[STORE_WEAK] : by_kind[STORE_SUCCESS];
+	if (conf->prefer_positive && conf->stale_s > 0 &&
+	    is_usable(conf, by_kind[STORE_SUCCESS], now))
+		return by_kind[STORE_SUCCESS];
+	if (is_usable(conf, by_kind[STORE_DENIAL], now)) {
+		if (by_kind[STORE_DENIAL]->rcode == DNS_RCODE_SERVFAIL &&
+		    is_usable(conf, answer, now))
 			return answer;
-		return e[STORE_DENIAL];
+		return by_kind[STORE_DENIAL];
 	}
 	return is_usable(conf, answer, now) ? answer : NULL;
 }
@@ -272,10 +275,10 @@ static enum verdict serve_stale(struct plugin_inst *self, struct query *q,
 
 static enum verdict go_down(struct query *q, struct pass *pass, enum pass_mode mode)
 {
+	assert(!pass->down);
 	pass->mode = mode;
 	pass->flags = q->req.flags;
 	pass->down = true;
-	assert(!pass->down);
 	q->req.flags |= DNS_FLAG_AD; /* what is stored must have been asked for with AD */
 	return V_NEXT;
 }
@@ -437,7 +440,8 @@ static struct store_entry *find_fresh(const struct cache_conf *conf, struct quer
 	return e != NULL && store_ttl(e, now) > 0 ? e : NULL;
 }
 
-/* A leader's way below is over: those who wait take what it stored, or some ask in its place. */
+/* A leader's query is finished: followers are answered from what it stored, or some of them ask in
+ * its place. */
 static void wake_followers(struct plugin_inst *self, struct query *q, struct pass *pass)
 {
 	struct cache_worker *w = cache_worker(self, q);
@@ -600,11 +604,11 @@ static int cache_worker_init(struct plugin_inst *self, struct worker *worker)
 	w->cell = xcalloc(c->n_servers * CACHE_COUNTERS, sizeof(*w->cell));
 	w->scratch = xmalloc(STORE_BUFFER);
 	w->slot = worker_slot(worker);
+	assert(self->worker_data[w->slot] == NULL);
 	self->worker_data[w->slot] = w;
 	return 0;
 }
 
-	assert(self->worker_data[w->slot] == NULL);
 static void cache_worker_done(struct plugin_inst *self, struct worker *worker)
 {
 	struct cache_worker *w = self->worker_data[worker_slot(worker)];

@@ -7,8 +7,8 @@
  *   follower  a later one for the same, which waits for the leader's outcome
  *   group     the leaders and followers of a key (single_flight.c)
  *   refresh   a query of our own (SUB_DETACHED) that brings an entry up to date
- *   verify    serve_stale's second mode: a query that waits for a refresh before it takes an entry
- *             that has expired */
+ *   verify    serve_stale's second mode: a query that waits for a refresh before it is answered
+ *             from an entry that has expired */
 #pragma once
 
 #include <stdatomic.h>
@@ -58,7 +58,7 @@ struct cache_conf {
 	bool stale_given, policy_given;
 	uint32_t stale_s;
 	bool verify;
-	int64_t verify_ns;    /* 0: as long as it takes */
+	int64_t verify_ns;    /* 0: no limit */
 	uint32_t stale_ttl_s; /* 0: none given */
 	int64_t recheck_ns;
 	bool prefer_positive;
@@ -109,7 +109,7 @@ struct near {
 
 struct cache_worker {
 	unsigned slot;
-	/* Announced, their entries brought near, served. */
+	/* How many were announced, had their entries prefetched, were served. */
 	unsigned n_near, n_fetched, n_served;
 	struct near near[NEAR_MAX];
 	struct flight_group *flight[FLIGHT_LISTS], *free_groups;
@@ -123,7 +123,7 @@ struct pass {
 	enum pass_mode mode;
 	uint16_t flags; /* header bits of the client */
 	bool down;	/* the query is below us, with AD set */
-	bool refreshed; /* refresh: it brought something good. verify: so did the refresh */
+	bool refreshed; /* refresh: its reply replaces the entry. verify: the refresh succeeded */
 	bool was_stale; /* refresh: the entry had expired */
 	bool has_old;	/* refresh: of the entry */
 	bool coalesced; /* follow: `instead` is the reply that its leader got */

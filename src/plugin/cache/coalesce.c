@@ -55,7 +55,7 @@ static bool same_key(const struct query *left, const struct query *right)
 }
 
 /* Beyond the key, of which groups compare the hash, what else goes to an upstream. A reply that was
- * cut may be whole for a client that takes more. */
+ * cut may be whole for a client that accepts more. */
 static bool asks_the_same(const struct query *leader, const struct pass *pass,
 			  const struct query *q)
 {

@@ -1,6 +1,8 @@
-/* Who asks and who waits, by key, on one worker. The queries of a key are a group; groups hang in a
- * small table, so that finding one takes no longer however many wait in it. Keys are told apart by
- * their hash: a follower that waited for something else finds nothing stored and asks by itself.
+/* Single flight: of the queries of one worker for the same key, a few ask the chain below (leaders)
+ * and the others wait for their replies (followers). The queries of a key are a group; groups are
+ * in a small hash table, so that finding one costs the same however many wait in it. Keys are
+ * compared by their hash: a follower that waited for something else finds nothing stored and asks
+ * by itself.
  *
  * No more than FLIGHT_ASKING_MAX queries of a group ask at a time, whatever becomes of them: a
  * thousand equal questions under way are a thousand chances for who forges a reply. */
@@ -44,9 +46,9 @@ static void drop_if_empty(struct flight_group *group)
 {
 	if (group->n_asking != 0 || group->first != NULL)
 		return;
+	assert(*group->at == group);
 	*group->at = group->next;
 	if (group->next != NULL)
-	assert(*group->at == group);
 		group->next->at = group->at;
 	group->next = group->w->free_groups;
 	group->w->free_groups = group;
@@ -107,9 +109,9 @@ void flight_wait_ahead(struct cache_worker *worker, struct flight *flight, struc
 
 static void unlink_waiting(struct flight *flight)
 {
+	assert(!flight->asks && *flight->at == flight);
 	*flight->at = flight->next;
 	if (flight->next != NULL)
-	assert(!flight->asks && *flight->at == flight);
 		flight->next->at = flight->at;
 	else
 		flight->group->last = flight->at;
@@ -120,9 +122,9 @@ void flight_remove(struct flight *flight)
 	struct flight_group *g = flight->group;
 	if (g == NULL)
 		return;
+	assert(!flight->asks || g->n_asking > 0);
 	if (flight->asks)
 		g->n_asking--;
-	assert(!flight->asks || g->n_asking > 0);
 	else
 		unlink_waiting(flight);
 	flight->group = NULL;
@@ -166,10 +168,10 @@ void flight_release(struct plugin_inst *self, struct cache_worker *worker, uint6
 
 void flight_done(struct cache_worker *worker)
 {
-	while (worker->free_groups != NULL) {
-		struct flight_group *g = worker->free_groups;
 	for (size_t i = 0; i < FLIGHT_LISTS; i++)
 		assert(worker->flight[i] == NULL);
+	while (worker->free_groups != NULL) {
+		struct flight_group *g = worker->free_groups;
 		worker->free_groups = g->next;
 		free(g);
 	}

@@ -1,6 +1,8 @@
-/* Who asks and who waits, by key, on one worker. The queries of a key are a group; groups hang in a
- * small table, so that finding one takes no longer however many wait in it. Keys are told apart by
- * their hash: a follower that waited for something else finds nothing stored and asks by itself.
+/* Single flight: of the queries of one worker for the same key, a few ask the chain below (leaders)
+ * and the others wait for their replies (followers). The queries of a key are a group; groups are
+ * in a small hash table, so that finding one costs the same however many wait in it. Keys are
+ * compared by their hash: a follower that waited for something else finds nothing stored and asks
+ * by itself.
  *
  * No more than FLIGHT_ASKING_MAX queries of a group ask at a time, whatever becomes of them: a
  * thousand equal questions under way are a thousand chances for who forges a reply. */

@@ -124,13 +124,13 @@ static ALWAYS_INLINE bool has_key(const struct store_entry *entry, const struct 
 	return memcmp(entry->data + DNS_HEADER_BYTES, key->name, key->name_len) == 0;
 }
 
-/* The place of the next tag that fits from *m on, or NULL. */
+/* The entry of the next tag in *matches that has one, or NULL; removes those it has seen. */
 static ALWAYS_INLINE struct store_entry *next_match(struct bucket *bucket, unsigned word,
-						    uint64_t *m)
+						    uint64_t *matches)
 {
-	while (*m != 0) {
-		unsigned i = word * 8 + (unsigned)__builtin_ctzll(*m) / 8;
-		*m &= *m - 1;
+	while (*matches != 0) {
+		unsigned i = word * 8 + (unsigned)__builtin_ctzll(*matches) / 8;
+		*matches &= *matches - 1;
 		struct store_entry *e = i < BUCKET_PLACES ? rcu_get(&bucket->at[i]) : NULL;
 		if (e != NULL)
 			return e;
@@ -325,7 +325,7 @@ static enum store_result put_locked(struct store *store, struct shard *sh,
 	}
 	fill_entry(e, key, value, n_ttl);
 	e->serial = ++sh->serial;
-	old = find_kind(b, key, value->kind, &place); /* making room may have taken it */
+	old = find_kind(b, key, value->kind, &place); /* making room may have evicted it */
 	if (old != NULL) {
 		e->visited = old->visited;
 		store_retire(sh, b, old);

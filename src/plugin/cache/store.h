@@ -5,7 +5,7 @@
  * hits). Writers take a shard's lock if it is free and give up if it is not: a reply that is not
  * stored is asked for again, which is better than to wait.
  *
- * * Glossary
+ * Glossary
  *   kind     what an entry holds: success and denial are two caches with limits of their own; weak
  *            is a success that does not answer the question, kept apart only where asked for
  *   bucket   14 places for entries and a tag of one byte for each, so that a look-up touches one
@@ -33,7 +33,7 @@ enum { STORE_HALVES = STORE_HALF_DENIAL + 1 };
 enum { STORE_DO = 1, STORE_CD = 2 };
 
 /* In an entry's flags: other blocks had a part in it. A bit that every reply has set anyway, so
- * that nobody needs to take it off. */
+ * that nobody needs to clear it. */
 enum { STORE_CHASED = DNS_FLAG_QR };
 
 struct store_key {
@@ -64,7 +64,7 @@ struct store_entry {
 	_Atomic uint64_t retry_ns; /* no refresh before this time */
 	_Atomic uint64_t last_ns;  /* for prefetch: the last hit, and hits without a long gap */
 	_Atomic uint32_t hits;
-	uint32_t serial; /* tells an entry from its successor */
+	uint32_t serial; /* distinguishes an entry from its successor */
 	/* The shard's own: order of eviction, then a list of what is to be freed. */
 	struct store_entry *newer, *older;
 	/* Header, lower-case question and records; then, aligned to 2, where their TTLs stand. What
@@ -130,7 +130,7 @@ static inline int64_t store_ttl(const struct store_entry *entry, uint64_t now_ns
 }
 
 struct store_conf {
-	uint32_t capacity[STORE_HALVES]; /* entries; at least 1024 are taken */
+	uint32_t capacity[STORE_HALVES]; /* entries; at least 1024 */
 	size_t bytes;			 /* memory for entries */
 	uint32_t stale_s; /* an entry may still be used for so long after it has expired */
 };
@@ -165,10 +165,11 @@ struct store_value {
 	uint16_t tally;
 	uint8_t *msg;
 	size_t msg_len;
-	/* Carried over from the entry it takes the place of. */
+	/* Carried over from the entry that it replaces. */
 	uint64_t last_ns;
 	uint32_t hits;
-	uint32_t epoch; /* as store_epoch said when the writer's configuration came into force */
+	/* As store_epoch returned when the writer's configuration came into force. */
+	uint32_t epoch;
 };
 /* What became of it. */
 enum store_result { STORE_KEPT, STORE_KEPT_EVICTED, STORE_BUSY, STORE_REFUSED };
@@ -177,9 +178,9 @@ enum store_result store_put(struct store *store, const struct store_key *key,
 /* Takes an entry out; false when the shard was busy. */
 bool store_drop(struct store *store, const struct store_key *key, enum store_kind kind);
 
-/* Another configuration comes into force: takes out all entries that other blocks had a part in,
- * and those whose (lower-case) name `is_gone` (NULL: none) says; and, from then on, refuses what
- * writers of an older configuration want to store. Control threads only. */
+/* Another configuration comes into force: removes all entries that other blocks had a part in, and
+ * those for whose (lower-case) name `is_gone` (NULL: none) returns true; and, from then on, refuses
+ * what writers of an older configuration want to store. Control threads only. */
 void store_flush(struct store *store, bool (*is_gone)(const void *ctx, const uint8_t *name),
 		 const void *ctx);
 uint32_t store_epoch(const struct store *store);

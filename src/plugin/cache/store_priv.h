@@ -1,4 +1,5 @@
-/* Inside of the store: shards and their memory. */
+/* The structs of the store, shared by store.c and store_shard.c: buckets, shards and their
+ * memory. */
 #pragma once
 
 #include <pthread.h>
@@ -11,7 +12,7 @@ enum {
 	STORE_RUN = 32, /* cells that a shard takes from the region at once */
 };
 
-/* Two cache lines. Readers take the tags for a hint and compare the key. */
+/* Two cache lines. Readers use the tags as a hint and compare the key. */
 struct bucket {
 	_Atomic uint64_t tags[2]; /* a byte per place, 0: free; the last two bytes are unused */
 	_Atomic(struct store_entry *) at[BUCKET_PLACES];
@@ -37,7 +38,7 @@ struct shard {
 	_Atomic size_t n_taken; /* from the region; also read without the lock */
 	struct store_more *free;
 	size_t n_free;
-	struct store_entry *limbo; /* taken out, readers may still have them */
+	struct store_entry *limbo; /* removed, but readers may still use them */
 	size_t limbo_n, limbo_cells;
 	struct store_entry *grace; /* those whose readers are being waited for */
 	bool waiting;

@@ -17,7 +17,8 @@ static bool is_denial(enum dns_kind kind)
 	return kind == DNS_KIND_NXDOMAIN || kind == DNS_KIND_NODATA || kind == DNS_KIND_SERVER;
 }
 
-/* Spec 1.4: the lowest TTL of all records within the limits; the SOA's minimum is not looked at. */
+/* Spec 1.4: the lowest TTL of all records within the limits; the SOA's minimum is not
+ * considered. */
 static uint32_t ttl_of(const struct cache_conf *conf, const struct dns_resp *resp,
 		       enum dns_kind kind)
 {
@@ -163,7 +164,7 @@ bool cache_store_reply(struct plugin_inst *self, struct query *q, struct pass *p
 		r->full_size = (uint32_t)dns_resp_open_size(r);
 	else if (r->msg == NULL)
 		r->full_size = (uint32_t)dns_resp_size(r, q->question_len);
-	/* A refresh is kept whatever it brings: it takes the place of what would go stale. */
+	/* A refresh is stored whatever its reply is: it replaces what would go stale. */
 	bool wanted = v.storable && lasting && !q->hit_limit &&
 		      (!q->unkept || pass->mode == PASS_REFRESH);
 	if (!cache_has_question(r))

@@ -8,7 +8,7 @@
 bool cache_store_reply(struct plugin_inst *self, struct query *q, struct pass *pass);
 /* Stores an empty SERVFAIL. */
 bool cache_store_failure(struct plugin_inst *self, struct query *q);
-/* May it take the place of an entry that has expired? */
+/* May q->resp replace an entry that has expired? */
 bool cache_refreshes(const struct cache_conf *conf, const struct query *q);
 /* The reply in q->resp as it is kept, in the worker's scratch: lower-case question, no OPT, TC not
  * set. Its length, or an error. */

@@ -43,7 +43,7 @@ static const struct {
 };
 
 /* One byte of master-file text, where a backslash starts \DDD or stands before any other byte:
- * CoreDNS takes these texts for that. */
+ * CoreDNS uses these texts for that. */
 static uint8_t next_byte(const char **at)
 {
 	const char *p = *at;
@@ -94,7 +94,7 @@ static int set_authors(struct chaos_conf *conf, struct setup *setup)
 	return 0;
 }
 
-/* Lines after the first one are not looked at. */
+/* Lines after the first one are ignored. */
 static int chaos_parse(struct plugin_inst *self, struct setup *setup)
 {
 	struct chaos_conf *c = self->conf;

@@ -21,8 +21,8 @@ struct pattern {
 	enum log_level level;
 	bool show_first;
 	unsigned index;
-	/* Errors since the period began. Who takes it from 0 to 1 starts his own timer, so there is
-	 * always one worker that will tell the number. */
+	/* Errors since the period began. The worker that raises it from 0 to 1 starts its own
+	 * timer, so there is always one worker that will tell the number. */
 	_Atomic uint32_t count;
 };
 

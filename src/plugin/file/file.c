@@ -25,7 +25,7 @@ struct file_zone {
 					    background thread */
 	int64_t reload_ns;
 	struct task *task;
-	struct plugin_inst *transfer; /* tells others of changes; NULL: nobody does */
+	struct plugin_inst *transfer; /* notified of changes; NULL: none */
 	struct file_conf *conf;
 };
 
@@ -89,7 +89,7 @@ static int parse_stanza(struct file_conf *conf, struct setup *setup, const struc
 	return 0;
 }
 
-/* What a stanza does not say it has from the one before, as in CoreDNS. */
+/* Options that a stanza leaves out it inherits from the one before, as in CoreDNS. */
 static int file_parse(struct plugin_inst *self, struct setup *setup)
 {
 	struct file_conf *c = self->conf;

@@ -146,14 +146,14 @@ static bool has_changed(const struct file_source *source, const struct stat *st)
 /* What is wrong may stay so for days. */
 static PRINTF_LIKE(2, 3) void log_error_once(struct file_source *source, const char *fmt, ...)
 {
-	char text[sizeof(source->said)];
+	char text[sizeof(source->last_error)];
 	va_list ap;
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	if (strcmp(text, source->said) == 0)
+	if (strcmp(text, source->last_error) == 0)
 		return;
-	memcpy(source->said, text, sizeof(text));
+	memcpy(source->last_error, text, sizeof(text));
 	log_error(AREA, "%s", text);
 }
 
@@ -169,7 +169,7 @@ static struct dns_zone *reload_fd(struct file_source *source, int fd, const stru
 			       srcerr_str(&err, line, sizeof(line)));
 		return NULL;
 	}
-	source->said[0] = '\0';
+	source->last_error[0] = '\0';
 	if (r == ERR_BUSY)
 		return NULL;
 	log_info(AREA, "Successfully reloaded zone \"%s\" in \"%s\" with %u SOA serial",

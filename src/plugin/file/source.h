@@ -23,7 +23,7 @@ struct file_source {
 	ino_t read_inode;
 	bool read_settled; /* the file had not changed for a while then, and includes no other */
 	struct timespec mtime; /* of what is served */
-	char said[512];	       /* the error that was logged last, "" when all was well since */
+	char last_error[512];  /* logged last; "" when reading succeeded since */
 };
 
 /* Reads the file. 0; -errno when it cannot be opened; else a negative code, with place and reason

@@ -1,5 +1,5 @@
-/* What the stanzas of one block say: `forward FROM TO... { ... }`, as options (options.c) and then
- * as upstreams (upstreams.c).
+/* The configuration of one block's stanzas: `forward FROM TO... { ... }`, as options (options.c)
+ * and then as upstreams (upstreams.c).
  *
  * Glossary
  *   stanza    one `forward` line with its block. The stanzas of a block are asked in file order

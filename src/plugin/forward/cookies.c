@@ -102,7 +102,7 @@ enum forward_cookie forward_cookie_check(struct forward_query *query, struct for
 	}
 	if (query->own_opt) {
 		r->has_opt = false;
-		if (r->rcode > 15) /* cannot be told without an OPT */
+		if (r->rcode > 15) /* needs an OPT */
 			r->rcode = DNS_RCODE_SERVFAIL;
 	}
 	return FORWARD_COOKIE_FINE;

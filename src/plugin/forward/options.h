@@ -1,5 +1,5 @@
-/* The options of forward, by table. What CoreDNS takes is taken: lines may be repeated, the last
- * one counts, lists add up. */
+/* The options of forward, by table. What CoreDNS accepts is accepted: lines may be repeated, the
+ * last one counts, lists add up. */
 #pragma once
 
 #include "plugin/forward/conf.h"

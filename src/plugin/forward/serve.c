@@ -1,5 +1,5 @@
-/* The life of a query in forward: which stanza takes it, which upstream is asked, what its reply or
- * its silence means. The rules are CoreDNS's (spec 1.5); times, retries and counts are the same
+/* The life of a query in forward: which stanza accepts it, which upstream is asked, what its reply
+ * or its silence means. The rules are CoreDNS's (spec 1.5); times, retries and counts are the same
  * unless docs/differences.md says otherwise.
  *
  * serve starts a first try and waits. Each reply or error resumes the query, which is then
@@ -283,7 +283,7 @@ static enum verdict next_try(struct forward_query *query)
 	return wait_for_tries(query);
 }
 
-/* The other one may have ended in the same turn, with a reply that is looked at next. */
+/* The other one may have ended in the same turn, with a reply that is handled next. */
 static bool other_runs(const struct forward_query *query, const struct forward_try *try)
 {
 	const struct forward_try *other = query->tries[try == &query->first_try];

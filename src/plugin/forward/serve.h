@@ -89,7 +89,7 @@ struct forward_query {
 	uint8_t *msg;
 	uint16_t msg_n;
 	uint16_t options_n; /* of the OPT that ends it */
-	uint16_t udp_max;   /* longest UDP reply that is taken */
+	uint16_t udp_max;   /* longest UDP reply that is accepted */
 	bool counted;	    /* in conf->active */
 	bool own_opt;	    /* the OPT in msg is ours: the client has none */
 	bool cookie_again;  /* BADCOOKIE was answered by asking again */

@@ -3,7 +3,7 @@
  * network.
  *
  * Glossary
- *   name behind %  TLS and HTTPS: what the server's certificate must say. Plain DNS: the interface
+ *   name behind %  TLS and HTTPS: the name in the server's certificate. Plain DNS: the interface
  *                  of a link-local IPv6 address */
 #pragma once
 

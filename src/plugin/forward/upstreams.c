@@ -237,13 +237,13 @@ static int make_all(struct maker *maker)
 }
 
 int forward_upstreams_make(const struct forward_stanza *st, const struct prepare *prepare,
-			   struct resolve_upstream **up, unsigned *n)
+			   struct resolve_upstream **up, unsigned *ret_count)
 {
 	struct maker m = { .st = st, .p = prepare, .up = up };
 	int r = make_cred(&m);
 	if (r >= 0)
 		r = make_all(&m);
 	net_tls_cred_unref(m.cred);
-	*n = m.n; /* also after an error: what was made is the caller's to free */
+	*ret_count = m.n; /* also after an error: what was made is the caller's to free */
 	return r;
 }

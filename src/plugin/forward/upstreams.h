@@ -4,8 +4,8 @@
 
 #include "plugin/forward/conf.h"
 
-/* The upstreams of a stanza, appended to up[*n] (room for FORWARD_UPSTREAMS_MAX more). With dry,
+/* The upstreams of a stanza, written to `up` (room for FORWARD_UPSTREAMS_MAX). With dry,
  * names are not looked up and certificates only read. */
 MUST_CHECK int forward_upstreams_make(const struct forward_stanza *st,
 				      const struct prepare *prepare, struct resolve_upstream **up,
-				      unsigned *n);
+				      unsigned *ret_count);

@@ -1,5 +1,5 @@
-/* health: an HTTP page that says OK as long as the process lives, asked by ourselves once a second
- * so that a process too busy to answer shows in the metrics. */
+/* health: an HTTP page that answers OK as long as the process lives, asked by ourselves once a
+ * second so that a process too busy to answer shows in the metrics. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,7 +33,7 @@ static const struct opt health_opts[] = {
 /* The page of one address, kept over reloads, and the task that asks it. */
 struct health_listener {
 	struct http_server *http;
-	char *addr; /* to ask, with the port that was taken */
+	char *addr; /* to probe, with the port that was assigned */
 	struct task *check;
 };
 

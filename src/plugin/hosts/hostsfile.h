@@ -20,7 +20,7 @@ struct hostsfile;
 
 struct hostsfile_opts {
 	bool reverse; /* addresses to names, too */
-	/* Which names are taken, given in lower case; NULL: all. */
+	/* Returns whether a name (in lower case) is kept; NULL: all are. */
 	bool (*keep)(void *ctx, const uint8_t *name);
 	/* Told of each field that is too long: an address drops its line. May be NULL. */
 	void (*too_long)(void *ctx, unsigned line, bool is_address);

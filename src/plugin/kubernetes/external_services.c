@@ -11,7 +11,7 @@
 
 enum { REFS_MAX = 64, LABELS_MAX = 4 };
 
-/* What a name asks for; empty slices where nothing is said. */
+/* What a name asks for; parts it does not have are empty. */
 struct wanted {
 	struct slice ns, service, endpoint, port, protocol;
 };

@@ -27,7 +27,7 @@ struct kubernetes_entry {
 	uint32_t n_slices;
 	uint8_t n_ns, n_name;		    /* lengths */
 	const char *ns, *name;		    /* of one of the objects below */
-	const struct kube_service *service; /* NULL: only slices are there */
+	const struct kube_service *service; /* NULL: only slices exist */
 	const struct kube_slice *slices[];  /* in the order of their names */
 };
 

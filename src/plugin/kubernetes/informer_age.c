@@ -51,13 +51,13 @@ static void show_ages(void *ctx)
 }
 
 struct kubernetes_informer_age *kubernetes_informer_age_new(
-	const char *host, struct kube_informer *const v[KUBERNETES_KINDS])
+	const char *host, struct kube_informer *const informers[KUBERNETES_KINDS])
 {
 	struct kubernetes_informer_age *h = xcalloc(1, sizeof(*h));
 	h->host = xstrdup(host);
 	h->since_ns = clock_mono_ns();
 	for (int i = 0; i < KUBERNETES_KINDS; i++)
-		h->v[i] = v[i];
+		h->v[i] = informers[i];
 	metrics_on_collect(show_ages, h);
 	return h;
 }

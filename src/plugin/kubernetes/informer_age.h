@@ -9,6 +9,6 @@ struct kubernetes_informer_age;
 
 /* `host` is copied; the informers (NULL: not asked for) outlive it. Any thread. */
 struct kubernetes_informer_age *kubernetes_informer_age_new(
-	const char *host, struct kube_informer *const v[KUBERNETES_KINDS]);
+	const char *host, struct kube_informer *const informers[KUBERNETES_KINDS]);
 /* NULL is fine. */
 void kubernetes_informer_age_free(struct kubernetes_informer_age *age);

@@ -20,12 +20,12 @@ enum kubernetes_what {
 	KUBERNETES_NONSENSE, /* no such name can exist */
 };
 
-/* Parts are slices of the lower-case name; empty when not said. */
+/* Parts are slices of the lower-case name; empty when not part of it. */
 struct kubernetes_qparse {
 	enum kubernetes_what what;
 	bool is_pod; /* below pod, with TYPE and NAMESPACE */
 	struct slice ns, service, endpoint, port, protocol, cluster;
-	/* Topology: labels 0 .. n_zone_labels - 1 of the question, joined by dots; 0: not said. */
+	/* Topology: labels 0 .. n_zone_labels - 1 of the question, joined by dots; 0: none. */
 	unsigned n_zone_labels;
 	bool zone_prefer;
 };

@@ -1,8 +1,9 @@
 /* Search paths of pods. For `autopath @kubernetes` those of the namespace in which the client's
- * address is a pod's. An address that tells no namespace gives none, and the client walks its path
- * itself, as without autopath: that of a node (pods of the host's network share it with each other
- * and with everything that runs there), and one that pods of several namespaces have at the same
- * time, as when it is used again before the old pod is gone. For searchpath those of a list. */
+ * address is a pod's. An address from which no namespace follows has none, and the client walks its
+ * path itself, as without autopath: that of a node (pods of the host's network share it with each
+ * other and with everything that runs there), and one that pods of several namespaces have at the
+ * same time, as when it is used again before the old pod is gone. For searchpath those of a
+ * list. */
 #include "plugin/kubernetes/search_path.h"
 
 #include <stdlib.h>

@@ -1,8 +1,9 @@
 /* Search paths of pods. For `autopath @kubernetes` those of the namespace in which the client's
- * address is a pod's. An address that tells no namespace gives none, and the client walks its path
- * itself, as without autopath: that of a node (pods of the host's network share it with each other
- * and with everything that runs there), and one that pods of several namespaces have at the same
- * time, as when it is used again before the old pod is gone. For searchpath those of a list. */
+ * address is a pod's. An address from which no namespace follows has none, and the client walks its
+ * path itself, as without autopath: that of a node (pods of the host's network share it with each
+ * other and with everything that runs there), and one that pods of several namespaces have at the
+ * same time, as when it is used again before the old pod is gone. For searchpath those of a
+ * list. */
 #pragma once
 
 #include "plugin/kubernetes/conf.h"
@@ -17,6 +18,6 @@ int kubernetes_search_for_client(struct plugin_inst *self, struct query *q, cons
 				 size_t max);
 int kubernetes_search_by_id(struct plugin_inst *self, struct query *q, struct slice id,
 			    const uint8_t **out, size_t max);
-/* The search list of a Namespace (a kube_tree) that is there, or not any more. */
+/* Sets the search list of a Namespace (a kube_tree) that exists, or removes it. */
 void kubernetes_set_search_list(struct kubernetes_index *index, const struct kube_obj *ns,
 				bool there);

@@ -1,5 +1,5 @@
-/* The stanza: CoreDNS's options and their checks (spec 1.3). Tunables of Go's client are taken and
- * have no effect. */
+/* The stanza: CoreDNS's options and their checks (spec 1.3). Tunables of Go's client are accepted
+ * and have no effect. */
 #pragma once
 
 #include "plugin/kubernetes/conf.h"

@@ -46,7 +46,7 @@ static bool begins_with(struct slice text, struct slice with)
 	return text.n >= with.n && memcmp(text.p, with.p, with.n) == 0;
 }
 
-/* The first line is compared with what it must be, and gives a reason where it differs. */
+/* Compares the first line with what it must be; the reason where it differs. */
 static int check_head(struct slice *text, struct slice source, char *err, size_t err_n)
 {
 	CLEANUP(strbuf_done) struct strbuf want = STRBUF_INIT;

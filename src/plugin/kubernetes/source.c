@@ -154,7 +154,7 @@ static bool is_wanted(const struct kubernetes_conf *conf, int index)
 /* Selector of labels; in `out` when it is made here. */
 static const char *labels_of(const struct kubernetes_conf *conf, int index, struct strbuf *out)
 {
-	/* As CoreDNS has it: ServiceImports are chosen by what is said for namespaces. */
+	/* As CoreDNS has it: ServiceImports are selected by the options for namespaces. */
 	if (index == NAMESPACES || index == IMPORTS)
 		return conf->namespace_labels;
 	if (index != IMPORTED_SLICES)
@@ -244,7 +244,7 @@ static int start_informer(struct kubernetes_source *source, const struct kuberne
 	return kube_informer_start(source->informer[index], err, err_n);
 }
 
-/* Before the informers start, which then replace what it said. */
+/* Before the informers start, which then replace the snapshot's objects. */
 static void read_snapshot(struct kubernetes_source *source, const struct kubernetes_conf *conf,
 			  const char *key)
 {
@@ -441,7 +441,7 @@ bool kubernetes_source_usable(const struct kubernetes_source *source)
 	return kubernetes_stale_read(source->stale) || kubernetes_source_synced(source);
 }
 
-/* Signals are taken when the start, or the reload, is over; until then they show here. */
+/* Signals are handled when the start, or the reload, is over; until then they are pending here. */
 static bool told_to_end(void)
 {
 	sigset_t pending;

@@ -21,6 +21,6 @@ void kubernetes_source_preset(const struct kubernetes_preset *kubernetes_preset)
 bool kubernetes_source_synced(const struct kubernetes_source *source);
 /* That, or a snapshot was read: what is not found is not there. */
 bool kubernetes_source_usable(const struct kubernetes_source *source);
-/* Waits until it has all, up to startup_timeout; says so in the log as it waits. -EINTR: the
- * program was told to end meanwhile. */
+/* Waits until it has all, up to startup_timeout; logs that it waits. -EINTR: the program is to
+ * end. */
 MUST_CHECK int kubernetes_source_wait(struct kubernetes_source *source, int64_t timeout_ns);

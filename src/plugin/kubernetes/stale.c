@@ -148,7 +148,7 @@ struct kubernetes_stale *kubernetes_stale_new(const struct kubernetes_stale_conf
 	return s;
 }
 
-/* ---- from the snapshot to what the API server says ---- */
+/* ---- from the snapshot's objects to the API server's ---- */
 
 static void on_added(void *ctx, struct kube_obj *obj)
 {
@@ -237,10 +237,10 @@ static bool hold_object(void *ctx, struct kube_obj *obj)
 	return true;
 }
 
-static void add_kind(struct strbuf *out, const struct kind *k, enum kubernetes_kind kind)
+static void add_kind(struct strbuf *out, const struct kind *stored, enum kubernetes_kind kind)
 {
 	struct held h = { 0 };
-	kube_store_each(kube_informer_store(k->informer), hold_object, &h);
+	kube_store_each(kube_informer_store(stored->informer), hold_object, &h);
 	for (size_t i = 0; i < h.list.n; i++) {
 		kubernetes_snapshot_add(out, kind, h.list.v[i]);
 		kube_obj_unref(h.list.v[i]);

@@ -1,4 +1,5 @@
-/* Names of a snapshot until the API server has told of its own, and snapshots of what it told. */
+/* Serves the objects of a snapshot until the API server has sent its own, and writes snapshots of
+ * those. */
 #pragma once
 
 #include "kube/informer/informer.h"

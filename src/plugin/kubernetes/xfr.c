@@ -332,7 +332,7 @@ bool kubernetes_has_zone(struct plugin_inst *self, const uint8_t *zone)
 	return find_zone(self->conf, zone) >= 0;
 }
 
-/* Before the first list there is no zone to give. The serial is read first: what changes while the
+/* Before the first list there is no zone. The serial is read first: what changes while the
  * copy is made is transferred again, rather than missed. */
 struct zone_copy *kubernetes_copy_zone(struct plugin_inst *self, const uint8_t *zone)
 {

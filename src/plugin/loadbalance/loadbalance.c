@@ -1,5 +1,5 @@
 /* loadbalance: puts the addresses of replies into another order each time, by chance or by the
- * weights of a file, so that clients who take the first one spread over all. */
+ * weights of a file, so that clients that use the first one spread over all. */
 #include "plugin/loadbalance/loadbalance.h"
 
 #include <errno.h>
@@ -134,7 +134,7 @@ static void publish_table(struct loadbalance_conf *conf, struct loadbalance_weig
 		rcu_defer(&old->rcu, free_table);
 }
 
-/* Reads the file when its text is new: 1. A text that was met before is not looked at again, be it
+/* Reads the file when its text is new: 1. A text that was read before is not parsed again, be it
  * good or bad: 0. ERR_NOTFOUND when it cannot be opened. */
 static int refresh_weights(struct loadbalance_conf *conf, struct srcerr *err)
 {

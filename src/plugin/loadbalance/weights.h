@@ -21,7 +21,7 @@ MUST_CHECK int loadbalance_weights_parse(const char *file, struct slice text,
 void loadbalance_weights_free(struct loadbalance_weights *weights);
 
 struct loadbalance_domain;
-/* What is said of a name (wire form, any case); NULL: nothing. */
+/* The weights of a name (wire form, any case); NULL: it has none. */
 const struct loadbalance_domain *loadbalance_weights_find(const struct loadbalance_weights *weights,
 							  const uint8_t *name);
 /* 1 when the address is not listed, or d is NULL. */

@@ -81,7 +81,7 @@ static void loop_meet(struct plugin_inst *self, struct query *q)
 	if (q->req.qtype != DNS_TYPE_HINFO || q->qname.len != c->name.len ||
 	    memcmp(q->qname.wire, c->name.wire, c->name.len) != 0 || atomic_load(&c->off))
 		return;
-	if (atomic_fetch_add(&c->seen, 1) == SEEN_MAX) /* one worker says it */
+	if (atomic_fetch_add(&c->seen, 1) == SEEN_MAX) /* one worker logs it */
 		give_up(c, q);
 }
 

@@ -162,7 +162,7 @@ static void show_enabled(struct block *block)
 	}
 }
 
-/* The first block of a generation takes away what the one before it has shown. */
+/* The first block of a generation removes the series that the one before it has shown. */
 static void prometheus_commit(struct plugin_inst *self)
 {
 	const struct prometheus_conf *c = self->conf;

@@ -1,5 +1,5 @@
-/* ready: an HTTP page that says OK once every plugin that has an opinion, in every block that lists
- * `ready`, is ready; else which ones are not. A second page shows the hash of the running
+/* ready: an HTTP page that answers OK once every plugin with a readiness check, in every block that
+ * lists `ready`, is ready; else which ones are not. A second page shows the hash of the running
  * configuration. */
 #include <pthread.h>
 #include <stdlib.h>
@@ -42,7 +42,7 @@ struct name_list {
 	size_t n, cap;
 };
 
-/* An instance that can tell whether it is ready. */
+/* An instance with a readiness check. */
 struct watched_inst {
 	struct plugin_inst *inst;
 	bool keep_asking;
@@ -227,7 +227,7 @@ static int ready_prepare(struct plugin_inst *self, struct prepare *prepare)
 	return 0;
 }
 
-/* The first block of a new generation takes the place of the old one, whose instances go. */
+/* The first block of a new generation replaces the old one, whose instances are freed. */
 static void ready_commit(struct plugin_inst *self)
 {
 	const struct ready_conf *c = self->conf;

@@ -4,7 +4,7 @@
 
 #include "plugin/rewrite/rewrite_priv.h"
 
-/* After all rules are there. */
+/* When all rules were read. */
 void rewrite_index_init(struct rewrite_conf *conf, struct arena *arena);
 void rewrite_index_start(struct rewrite_run *run);
 /* The question has another name now. */

@@ -13,7 +13,7 @@
 /* CoreDNS shares this count with file's CNAME chains: the ninth look-up is the last. */
 enum { CNAME_DEPTH_MAX = 8 };
 
-/* A name of a record; as text once an action looked at it. */
+/* A name of a record; as text once an action needed it. */
 struct field {
 	const uint8_t *wire;
 	bool has_text;
@@ -300,7 +300,7 @@ static int list_records(struct query *q, struct rewrite_state *st)
 	return 0;
 }
 
-/* The client is told the options it sent, or what rules without `revert` made of them. */
+/* The client gets back the options it sent, or what rules without `revert` made of them. */
 static int undo_request_options(struct query *q, const struct rewrite_state *st)
 {
 	struct dns_opt *echo = NULL;

@@ -73,7 +73,7 @@ static void reply_to_failure(struct query *q)
 	query_reply(q);
 	q->resp.rcode = rcode;
 	query_reply_opt(q);
-	q->rcode = DNS_RCODE_NOERROR; /* which is what CoreDNS's `errors` then tells */
+	q->rcode = DNS_RCODE_NOERROR; /* as CoreDNS's `errors` then logs */
 }
 
 static enum verdict rewrite_respond(struct plugin_inst *self, struct query *q)

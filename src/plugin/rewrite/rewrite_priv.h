@@ -1,8 +1,8 @@
-/* Inside of rewrite: what a Corefile's stanzas become, and what is kept of a query.
+/* The types of rewrite: rules as read from the Corefile, and the state of a query.
  *
  * Glossary
  *   rule      one `rewrite` stanza: something to look for in a request and to change there
- *   matcher   how a rule looks at a name
+ *   matcher   how a rule matches a name
  *   pattern   a regular expression of the Corefile; compiled from prepare to teardown
  *   action    one thing to do to the records of the reply
  *   step      an action that one query has collected; steps run newest first
@@ -95,7 +95,11 @@ struct rewrite_edns {
 	bool (*value)(const struct rewrite_rule *r, struct rewrite_run *run, struct slice *ret);
 };
 
-enum rewrite_result { REWRITE_IGNORED, REWRITE_DONE, REWRITE_FAILED /* run->failed says how */ };
+enum rewrite_result {
+	REWRITE_IGNORED,
+	REWRITE_DONE,
+	REWRITE_FAILED /* run->failed is the verdict */
+};
 
 struct rewrite_rule {
 	enum rewrite_result (*apply)(const struct rewrite_rule *r, struct rewrite_run *run);
@@ -196,6 +200,6 @@ struct rewrite_state {
 	struct dns_rr **rr;
 	size_t n_rr, at;
 	const struct rewrite_step *step; /* that waits */
-	struct slice cname_from; /* the target looked for and the one that takes its place */
+	struct slice cname_from;	 /* the old target, and the one that replaces it */
 	const uint8_t *cname_to;
 };

@@ -34,7 +34,7 @@ static int root_parse(struct plugin_inst *self, struct setup *setup)
 	return 0;
 }
 
-/* A folder that does not exist may still appear: a warning. One that cannot be looked at will not.
+/* A folder that does not exist may still appear: a warning. One that cannot be accessed will not.
  */
 static int root_prepare(struct plugin_inst *self, struct prepare *prepare)
 {

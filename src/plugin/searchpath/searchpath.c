@@ -5,7 +5,7 @@
  *
  * An element has a name when it has an address or what was asked for. Names that exist without
  * either (a namespace's, say) do not end the walk, and are in the end no names (AMP-7). A failure
- * ends it: what a later element says is not the answer to the question. */
+ * ends it: what a later element has is not the answer to the question. */
 #include <string.h>
 
 #include "base/err.h"

@@ -21,7 +21,8 @@ struct exprenv {
 	bool asked_others;
 };
 
-/* The functions; `group` comes last, so that an environment without it takes one less. */
+/* The functions; `group` comes last, so that an environment without it passes a count that is one
+ * less. */
 enum { EXPRENV_FUNCS = 16, EXPRENV_FUNCS_NO_GROUP = EXPRENV_FUNCS - 1 };
 extern const struct expr_func exprenv_funcs[EXPRENV_FUNCS];
 

@@ -34,20 +34,20 @@ struct pathwalk {
 	struct pathwalk_path path;
 	size_t base; /* bytes */
 	/* true: an element has the name when it has an address or what was asked for, and a failure
-	 * ends the walk. false, as CoreDNS: it has the name unless it says NXDOMAIN. */
+	 * ends the walk. false, as CoreDNS: the name exists unless the reply is NXDOMAIN. */
 	bool strict;
 
 	/* The reply of the element that the walk is at, and the first one that found nothing; both
 	 * owned by q's memory. */
 	struct query *here, *first;
-	bool bare_is_empty; /* strict: the bare name is there without the type */
+	bool bare_is_empty; /* strict: the bare name exists, without the type */
 	size_t at;
 	unsigned probe; /* 1 and up: which */
 };
 
-/* Asks for the next element that gives a name. */
+/* Asks for the next element with which the name is not too long. */
 enum pathwalk_end pathwalk_next(struct plugin_inst *self, struct query *q,
 				struct pathwalk *pathwalk);
-/* q->sub is there. */
+/* Continues when q->sub is finished. */
 enum pathwalk_end pathwalk_resume(struct plugin_inst *self, struct query *q,
 				  struct pathwalk *pathwalk);

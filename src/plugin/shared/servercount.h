@@ -9,7 +9,7 @@ enum { SERVERCOUNT_SLOTS = 8 };
 
 struct servercount {
 	struct {
-		const char *server; /* told apart by address: lives as long as the generation */
+		const char *server; /* compared by address: lives as long as the generation */
 		struct metrics_series *series;
 	} v[SERVERCOUNT_SLOTS];
 };

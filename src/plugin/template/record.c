@@ -96,7 +96,7 @@ static void keep_rr(struct template_record *rec, const struct dns_rr *rr)
 	rec->rr.rdata = xmemdup(rr->rdata, rr->rdlen != 0 ? rr->rdlen : 1);
 }
 
-/* Parses a text at load into rec->rr; false when it is no record (queries will tell). */
+/* Parses a text at load into rec->rr; false when it is no record (queries will fail). */
 static bool try_text(struct template_record *rec, struct dns_rrtext *rrtext, struct slice text)
 {
 	struct arena a;

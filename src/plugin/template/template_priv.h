@@ -1,4 +1,4 @@
-/* Inside of template: what a Corefile's stanzas become.
+/* The types of template: rules as compiled from the Corefile, and the state of a query.
  *
  * Glossary
  *   rule      one `template` stanza; the rules of a block are tried in file order

@@ -17,15 +17,15 @@ struct transfer_job {
 	struct plugin_inst *from;
 	uint8_t zone[DNS_NAME_MAX];
 	atomic_bool ready;
-	bool drop;		/* it was given back */
-	struct zone_copy *copy; /* then; NULL: it cannot be had */
+	bool drop;		/* the query does not need it any more */
+	struct zone_copy *copy; /* then; NULL: there is none */
 };
 
 struct transfer_copier;
 
-/* NULL when there is no thread to be had. */
+/* NULL when no thread can be started. */
 struct transfer_copier *transfer_copier_new(void);
-/* When every job was given back. NULL is fine. */
+/* When every job was returned. NULL is fine. */
 void transfer_copier_free(struct transfer_copier *copier);
 
 /* Any thread. The copy is taken, and freed, on the copier's own. */

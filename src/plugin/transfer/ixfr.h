@@ -1,4 +1,4 @@
-/* What an IXFR question brings along (RFC 1995 §3). */
+/* The serial in an IXFR question (RFC 1995 §3). */
 #pragma once
 
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* NOTIFY (RFC 1996): tells others that a zone changed. */
+/* NOTIFY (RFC 1996): informs other servers that a zone changed. */
 #pragma once
 
 #include <stddef.h>

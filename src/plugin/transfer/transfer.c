@@ -37,7 +37,7 @@ struct stanza {
 struct transfer_conf {
 	struct stanza *stanza;
 	size_t n;
-	struct plugin_inst **from; /* the plugins of the block that have zones to give */
+	struct plugin_inst **from; /* the plugins of the block that have zones */
 	size_t n_from;
 	struct transfer_copier *copier;
 	atomic_uint running;

@@ -43,7 +43,7 @@ static int all_true(struct view_conf *conf, struct exprenv *env)
 			log_failure(conf, env->q, &conf->dir->body[i].name);
 			return r;
 		}
-		/* CoreDNS takes an expression that fails for false. */
+		/* To CoreDNS an expression that fails is false. */
 		if (r < 0 || !exprenv_is_true(&v))
 			return 0;
 	}

@@ -42,14 +42,14 @@ struct confwatch *confwatch_new(void)
 	return w;
 }
 
-static void free_places(places *p)
+static void free_places(places *list)
 {
-	for (size_t i = 0; i < p->n; i++) {
-		free(p->v[i].dir);
-		free(p->v[i].name);
+	for (size_t i = 0; i < list->n; i++) {
+		free(list->v[i].dir);
+		free(list->v[i].name);
 	}
-	vec_done(p);
-	*p = (places){ 0 };
+	vec_done(list);
+	*list = (places){ 0 };
 }
 
 void confwatch_free(struct confwatch *confwatch)
@@ -76,10 +76,10 @@ void confwatch_begin(struct confwatch *confwatch)
 	confwatch->now = (places){ 0 };
 }
 
-static bool has_folder(const places *p, int wd)
+static bool has_folder(const places *list, int wd)
 {
-	for (size_t i = 0; i < p->n; i++) {
-		if (p->v[i].wd == wd)
+	for (size_t i = 0; i < list->n; i++) {
+		if (list->v[i].wd == wd)
 			return true;
 	}
 	return false;
