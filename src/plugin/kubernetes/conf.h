@@ -8,7 +8,7 @@
 
 #include "base/compiler.h"
 #include "base/map.h"
-#include "plugin/kubernetes/index.h"
+#include "plugin/kubernetes/objects/index.h"
 #include "plugin/kubernetes/qparse.h"
 #include "plugin/shared/byteset.h"
 #include "server/query.h"

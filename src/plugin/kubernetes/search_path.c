@@ -16,7 +16,7 @@
 #include "dns/resolvconf.h"
 #include "kube/decode/tree.h"
 #include "plugin/kubernetes/find.h"
-#include "plugin/kubernetes/lists.h"
+#include "plugin/kubernetes/objects/lists.h"
 
 enum { OWN_ELEMENTS = 4 }; /* ns.svc.Z, svc.Z, Z, and the root in the end */
 

@@ -17,7 +17,7 @@
 #include "base/readfile.h"
 #include "base/vec.h"
 #include "plugin/kubernetes/conf.h"
-#include "plugin/kubernetes/snapshot_object.h"
+#include "plugin/kubernetes/objects/snapshot_object.h"
 
 struct kind {
 	struct kubernetes_stale *all;

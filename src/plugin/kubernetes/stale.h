@@ -3,8 +3,8 @@
 #pragma once
 
 #include "kube/informer/informer.h"
-#include "plugin/kubernetes/index.h"
-#include "plugin/kubernetes/snapshot.h"
+#include "plugin/kubernetes/objects/index.h"
+#include "plugin/kubernetes/objects/snapshot.h"
 
 struct kubernetes_stale;
 

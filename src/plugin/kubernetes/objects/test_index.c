@@ -1,5 +1,5 @@
 /* Random changes, and after each the index must say what a plain list of objects says. */
-#include "plugin/kubernetes/index.h"
+#include "plugin/kubernetes/objects/index.h"
 
 #include <limits.h>
 #include <pthread.h>

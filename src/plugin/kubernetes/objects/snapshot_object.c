@@ -1,13 +1,13 @@
 /* Objects as lines of a snapshot. They are read again by the decoders of what the API server sends
  * (kube/decode/compact.h), so the form is the API's. */
-#include "plugin/kubernetes/snapshot_object.h"
+#include "plugin/kubernetes/objects/snapshot_object.h"
 
 #include <arpa/inet.h>
 
 #include "api/meta.h"
 #include "kube/decode/compact.h"
 #include "kube/decode/tree.h"
-#include "plugin/kubernetes/lists.h"
+#include "plugin/kubernetes/objects/lists.h"
 
 const char kubernetes_snapshot_letters[KUBERNETES_KINDS] = {
 	[KUBERNETES_SERVICES] = 'S', [KUBERNETES_SLICES] = 'E',	 [KUBERNETES_NAMESPACES] = 'N',

@@ -1,5 +1,5 @@
 /* Parses and writes the snapshot file; snapshot.h describes its form. */
-#include "plugin/kubernetes/snapshot.h"
+#include "plugin/kubernetes/objects/snapshot.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* Any bytes as a snapshot; and as the lines of one that is whole, each object then by its decoder.
  */
-#include "plugin/kubernetes/snapshot.h"
+#include "plugin/kubernetes/objects/snapshot.h"
 
 #include <stdlib.h>
 
@@ -8,7 +8,7 @@
 #include "kube/decode/compact.h"
 #include "kube/decode/tree.h"
 #include "net/digest.h"
-#include "plugin/kubernetes/snapshot_object.h"
+#include "plugin/kubernetes/objects/snapshot_object.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

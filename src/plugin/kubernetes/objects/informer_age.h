@@ -3,7 +3,7 @@
 #pragma once
 
 #include "kube/informer/informer.h"
-#include "plugin/kubernetes/snapshot.h"
+#include "plugin/kubernetes/objects/snapshot.h"
 
 struct kubernetes_informer_age;
 

@@ -1,5 +1,5 @@
 /* Snapshots: objects that come back as they were, and files that are anything else. */
-#include "plugin/kubernetes/snapshot.h"
+#include "plugin/kubernetes/objects/snapshot.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -19,7 +19,7 @@
 #include "base/readfile.h"
 #include "kube/decode/compact.h"
 #include "kube/decode/tree.h"
-#include "plugin/kubernetes/snapshot_object.h"
+#include "plugin/kubernetes/objects/snapshot_object.h"
 
 static char folder[] = "/tmp/test_snapshot.XXXXXX";
 static char path[64];

@@ -1,6 +1,6 @@
 /* The index: tables of entries, addresses and namespaces under one writers' lock. Nodes of an
  * object's addresses are made in one block, which goes when the object is replaced. */
-#include "plugin/kubernetes/index.h"
+#include "plugin/kubernetes/objects/index.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/vec.h"
-#include "plugin/kubernetes/lists.h"
+#include "plugin/kubernetes/objects/lists.h"
 
 /* A namespace and a name of Kubernetes; what is longer finds nothing. */
 enum { KEY_MAX_BYTES = 2 * 256 };

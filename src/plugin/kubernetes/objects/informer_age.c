@@ -1,5 +1,5 @@
 /* The metric of how old each informer's last event is; computed when metrics are collected. */
-#include "plugin/kubernetes/informer_age.h"
+#include "plugin/kubernetes/objects/informer_age.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* Search lists: their text, ids, limits, and the table of them. */
-#include "plugin/kubernetes/lists.h"
+#include "plugin/kubernetes/objects/lists.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
  * (kube/decode/compact.h), so the form is the API's. */
 #pragma once
 
-#include "plugin/kubernetes/snapshot.h"
+#include "plugin/kubernetes/objects/snapshot.h"
 
 /* Appends an object's line. */
 void kubernetes_snapshot_add(struct strbuf *out, enum kubernetes_kind kind,

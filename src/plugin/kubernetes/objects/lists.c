@@ -1,5 +1,5 @@
 /* The table of search lists by id; lists.h explains it. */
-#include "plugin/kubernetes/lists.h"
+#include "plugin/kubernetes/objects/lists.h"
 
 #include <pthread.h>
 #include <stdio.h>

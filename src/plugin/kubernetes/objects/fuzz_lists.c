@@ -1,5 +1,5 @@
 /* Any text as a search list; what is taken is taken again, with the same id, from its own names. */
-#include "plugin/kubernetes/lists.h"
+#include "plugin/kubernetes/objects/lists.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* The age of what is known: from the start, and per kind that is asked for. */
-#include "plugin/kubernetes/informer_age.h"
+#include "plugin/kubernetes/objects/informer_age.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
