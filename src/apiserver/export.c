@@ -1,5 +1,6 @@
 /* Exports all objects as YAML documents that can be applied to another cluster: kinds that others
- * depend on come first, and fields that only this server sets (uid, resourceVersion) are left out. */
+ * depend on come first, and fields that only this server sets (uid, resourceVersion) are left
+ * out. */
 #include "apiserver/export.h"
 
 #include <string.h>

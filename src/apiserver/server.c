@@ -1,5 +1,5 @@
-/* Starts and stops the embedded API: store, file modes, tokens and certificates, API, HTTPS, and the
- * thread that renews certificates. Stopping goes the other way. */
+/* Starts and stops the embedded API: store, file modes, tokens and certificates, API, HTTPS, and
+ * the thread that renews certificates. Stopping goes the other way. */
 #include "apiserver/server.h"
 
 #include <errno.h>
@@ -102,7 +102,8 @@ static void set_up_front(struct apiserver_server *server)
 
 /* --- names and addresses --- */
 
-/* The address by which clients on this machine connect: loopback if all addresses are listened on. */
+/* The address by which clients on this machine connect: loopback if all addresses are listened
+ * on. */
 static void format_reachable(const union net_addr *listen, char ip[NET_ADDR_TEXT_MAX])
 {
 	size_t n;
@@ -310,8 +311,8 @@ static int open_api(struct apiserver_server *server, char *err, size_t err_n)
 	return apiserver_api_new(&api, &server->api, err, err_n);
 }
 
-/* Limits of connections with a token, of those without, and of watches among the first, so that other
- * requests have room. All are lower where few files may be open. */
+/* Limits of connections with a token, of those without, and of watches among the first, so that
+ * other requests have room. All are lower where few files may be open. */
 static void set_limits(struct apiserver_server *server, struct http_service_conf *http)
 {
 	unsigned long files = net_raise_file_limit() / 2; /* the rest of the process needs some */

@@ -1,6 +1,6 @@
-/* Authentication. There are two users: the machine's user, whose token is in the kubeconfig, and the
- * system itself, whose controllers write what nobody else may. Both tokens are created at the first
- * start and kept in files of the data directory, mode 0600. */
+/* Authentication. There are two users: the machine's user, whose token is in the kubeconfig, and
+ * the system itself, whose controllers write what nobody else may. Both tokens are created at the
+ * first start and kept in files of the data directory, mode 0600. */
 #pragma once
 
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* Authorization: the verb, resource and namespace that a request asks for, the few rules about who may
- * do what, and the 403 that explains a refusal. */
+/* Authorization: the verb, resource and namespace that a request asks for, the few rules about who
+ * may do what, and the 403 that explains a refusal. */
 #include "apiserver/access/authorize.h"
 
 #include <string.h>

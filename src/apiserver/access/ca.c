@@ -1,5 +1,5 @@
-/* The API server's own CA and serving certificate: when they are renewed, and how they are stored in
- * the data directory. */
+/* The API server's own CA and serving certificate: when they are renewed, and how they are stored
+ * in the data directory. */
 #include "apiserver/access/ca.h"
 
 #include <string.h>
@@ -17,9 +17,9 @@ enum {
 	CA_OVERLAP_DAYS = 365,
 	CERT_DAYS = 365,
 	NAMES_MAX = 32,
-	/* The clock may be wrong when a machine starts, and be corrected later. Certificates created
-	 * meanwhile must be valid before and after: they begin no later than EARLIEST_S (2020) and
-	 * last as if created no earlier than RELEASED_S (2026). */
+	/* The clock may be wrong when a machine starts, and be corrected later. Certificates
+	 * created meanwhile must be valid before and after: they begin no later than EARLIEST_S
+	 * (2020) and last as if created no earlier than RELEASED_S (2026). */
 	EARLIEST_S = 1577836800,
 	RELEASED_S = 1767225600,
 };

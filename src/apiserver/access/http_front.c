@@ -1,5 +1,6 @@
 /* HTTP handlers of the embedded API. A request passes its token's check, then health, metrics and
- * discovery, then authorization and the API; the answer's headers and streams are mapped to HTTP. */
+ * discovery, then authorization and the API; the answer's headers and streams are mapped to
+ * HTTP. */
 #include "apiserver/access/http_front.h"
 
 #include <assert.h>

@@ -9,8 +9,8 @@
 
 enum { APISERVER_CONTINUE_TOKEN_MAX_BYTES = 4096 };
 
-/* Appends the token after `key`, the last key of a page of the list with this prefix. rv -1: go on at
- * the newest revision. */
+/* Appends the token after `key`, the last key of a page of the list with this prefix. rv -1: go on
+ * at the newest revision. */
 void apiserver_continue_token_make(struct strbuf *out, const char *key, const char *prefix,
 				   int64_t rv);
 /* Sets the key after which to go on. ERR_PARSE with the server's message in `err`. */

@@ -1,6 +1,6 @@
-/* A scanner that finds the first syntax error of a JSON text and words it as Go's encoding/json does.
- * It builds nothing; nesting is a stack of bits. All *_error functions append the message and return
- * true when they find an error. */
+/* A scanner that finds the first syntax error of a JSON text and words it as Go's encoding/json
+ * does. It builds nothing; nesting is a stack of bits. All *_error functions append the message and
+ * return true when they find an error. */
 #include "apiserver/codec/json_error.h"
 
 #include <assert.h>

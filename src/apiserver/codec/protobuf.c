@@ -1,6 +1,6 @@
-/* Decodes protobuf bodies into JSON trees. The schemas of the built-in kinds have the number of each
- * field (x-go), so that no generated code is needed; the few Go types with an encoding of their own
- * (times, quantities) are a table here. */
+/* Decodes protobuf bodies into JSON trees. The schemas of the built-in kinds have the number of
+ * each field (x-go), so that no generated code is needed; the few Go types with an encoding of
+ * their own (times, quantities) are a table here. */
 #include "apiserver/codec/protobuf.h"
 
 #include <stdarg.h>
@@ -108,7 +108,8 @@ static int read_text(struct reader *reader, struct slice text, json_t **ret)
 	return *ret != NULL ? 0 : fail_with(reader, ERR_PARSE, "proto: a text is not valid UTF-8");
 }
 
-/* The last field with this number in a message, as protobuf wants it; number 0 when it is missing. */
+/* The last field with this number in a message, as protobuf wants it; number 0 when it is
+ * missing. */
 static int find_field(struct reader *reader, struct slice text, unsigned number, struct field *ret)
 {
 	struct field f;
@@ -310,8 +311,8 @@ static const char *member_of(const json_t *schema, unsigned number, const json_t
 	return NULL;
 }
 
-/* Unknown fields are skipped, as everywhere in protobuf. A kind that keeps unknown fields needs their
- * names, which protobuf does not have. */
+/* Unknown fields are skipped, as everywhere in protobuf. A kind that keeps unknown fields needs
+ * their names, which protobuf does not have. */
 static int read_unknown(struct reader *reader, const json_t *schema, const struct field *field)
 {
 	if (!json_is_true(json_object_get(schema, "x-kubernetes-preserve-unknown-fields")))

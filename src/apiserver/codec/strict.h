@@ -13,8 +13,9 @@
 enum { APISERVER_STRICT_LINES_MAX = 100 };
 
 /* Compares a body with its schema. Appends `unknown field "spec.x"` and `duplicate field "spec.x"`
- * to `warnings`, at most APISERVER_STRICT_LINES_MAX. ERR_TYPE with the server's message in `err` for
- * the first value of a wrong type: of the whole object for built-in kinds, else of its metadata. */
+ * to `warnings`, at most APISERVER_STRICT_LINES_MAX. ERR_TYPE with the server's message in `err`
+ * for the first value of a wrong type: of the whole object for built-in kinds, else of its
+ * metadata. */
 MUST_CHECK int apiserver_strict_decode(const struct apiserver_resource *resource, struct slice body,
 				       const json_t *object, json_t *warnings, char *err,
 				       size_t err_n);

@@ -1,6 +1,6 @@
-/* The result of a strategic merge patch or an apply is not decoded as a body: the server converts the
- * tree into its Go types, with other messages for wrong types: `cannot convert int64 to v1.Protocol`.
- */
+/* The result of a strategic merge patch or an apply is not decoded as a body: the server converts
+ * the tree into its Go types, with other messages for wrong types: `cannot convert int64 to
+ * v1.Protocol`. / */
 #include "apiserver/codec/strict_convert.h"
 
 #include <stdint.h>
@@ -125,8 +125,8 @@ static int check_array(const struct message *message, const json_t *schema, cons
 	return r;
 }
 
-/* Go can convert an integer to a string, and a float to an integer: these are refused as conversions,
- * all others as unrecognized types. */
+/* Go can convert an integer to a string, and a float to an integer: these are refused as
+ * conversions, all others as unrecognized types. */
 static int check_scalar(const struct message *message, const json_t *schema, const json_t *value)
 {
 	const char *type = api_get_string(schema, "type");

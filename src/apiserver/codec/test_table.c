@@ -1,4 +1,5 @@
-/* Tables: the texts that kube-apiserver 1.37 wrote for such objects, without column descriptions. */
+/* Tables: the texts that kube-apiserver 1.37 wrote for such objects, without column
+ * descriptions. */
 #include "apiserver/codec/table.h"
 
 #include <setjmp.h>

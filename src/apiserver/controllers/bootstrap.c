@@ -124,8 +124,8 @@ static int ensure_service(struct boot *boot)
 			  boot->api->conf.port != 0 ? (int)boot->api->conf.port : 443));
 }
 
-/* Creates or replaces an object, keeping the metadata of the existing one. Without validation: rules
- * for users (no endpoint on the loopback) do not apply here. */
+/* Creates or replaces an object, keeping the metadata of the existing one. Without validation:
+ * rules for users (no endpoint on the loopback) do not apply here. */
 static int put_object(struct boot *boot, const struct apiserver_resource *resource, const char *ns,
 		      json_t *object)
 {

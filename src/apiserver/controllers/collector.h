@@ -1,6 +1,6 @@
 /* Garbage collection: deletes objects whose owners are gone, empties namespaces that are being
- * deleted, and deletes expired Events. One thread; its state comes from the store, so that a restart
- * loses nothing.
+ * deleted, and deletes expired Events. One thread; its state comes from the store, so that a
+ * restart loses nothing.
  *
  * Glossary
  *	owner, dependent	an object, and one that names it in its ownerReferences

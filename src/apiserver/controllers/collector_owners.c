@@ -87,8 +87,8 @@ static bool is_waiting(struct apiserver_collector *collector, const char *key)
 	return waits;
 }
 
-/* If a dependent of the object waits, too, both would wait for each other: then the object no longer
- * blocks its owners. */
+/* If a dependent of the object waits, too, both would wait for each other: then the object no
+ * longer blocks its owners. */
 static bool break_circle(struct apiserver_collector *collector, struct collector_item *item)
 {
 	json_t *ref;

@@ -1,9 +1,9 @@
-/* The endpoints controllers of the embedded API: they follow Services, Pods and Endpoints, and write
- * the endpoints of each Service.
+/* The endpoints controllers of the embedded API: they follow Services, Pods and Endpoints, and
+ * write the endpoints of each Service.
  *
  * A Service with a selector gets EndpointSlices (owned by it) and an Endpoints object of its name.
- * Endpoints that a user wrote for a Service without selector are mirrored into EndpointSlices (owned
- * by the Endpoints object). Labels, names and rules are those of kube-controller-manager. */
+ * Endpoints that a user wrote for a Service without selector are mirrored into EndpointSlices
+ * (owned by the Endpoints object). Labels, names and rules are those of kube-controller-manager. */
 #include "apiserver/controllers/endpoints.h"
 
 #include <stdlib.h>
@@ -346,8 +346,8 @@ struct work {
 	bool removed;		  /* it existed before */
 };
 
-/* Mirrors Endpoints that a user wrote if the Service has no selector, and removes mirrors otherwise.
- * Removes the Endpoints of a removed Service, whoever wrote them. */
+/* Mirrors Endpoints that a user wrote if the Service has no selector, and removes mirrors
+ * otherwise. Removes the Endpoints of a removed Service, whoever wrote them. */
 static bool sync_mirror(struct apiserver_endpoints *endpoints, const struct work *work)
 {
 	json_t *written = NULL;

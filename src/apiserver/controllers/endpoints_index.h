@@ -1,5 +1,5 @@
-/* Names of objects by a property: Pods by label, EndpointSlices by Service. Without it, each Service
- * would need reading all Pods and slices of its namespace.
+/* Names of objects by a property: Pods by label, EndpointSlices by Service. Without it, each
+ * Service would need reading all Pods and slices of its namespace.
  *
  * It is only a hint: callers read the named objects and check them. */
 #pragma once

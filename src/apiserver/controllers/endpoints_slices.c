@@ -1,4 +1,5 @@
-/* Plans which EndpointSlices to change, create and remove so that they hold the wanted endpoints. */
+/* Plans which EndpointSlices to change, create and remove so that they hold the wanted
+ * endpoints. */
 #include "apiserver/controllers/endpoints_slices.h"
 
 #include <assert.h>

@@ -12,8 +12,8 @@ struct apiserver_endpoints_slices_plan {
 	json_t *remove; /* present slices */
 };
 
-/* Endpoints stay in their slice, so that a change writes as few slices as possible. `types`: address
- * types of which one slice stays even if it is empty (NULL-terminated). */
+/* Endpoints stay in their slice, so that a change writes as few slices as possible. `types`:
+ * address types of which one slice stays even if it is empty (NULL-terminated). */
 void apiserver_endpoints_slices_plan(const json_t *groups, const char *const *types,
 				     const json_t *present,
 				     struct apiserver_endpoints_slices_plan *ret);

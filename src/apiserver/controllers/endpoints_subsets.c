@@ -1,5 +1,5 @@
-/* Subsets of Endpoints objects: merging them into a canonical form, and converting them to groups of
- * EndpointSlices. */
+/* Subsets of Endpoints objects: merging them into a canonical form, and converting them to groups
+ * of EndpointSlices. */
 #include "apiserver/controllers/endpoints_subsets.h"
 
 #include <string.h>

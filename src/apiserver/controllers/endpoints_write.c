@@ -1,5 +1,5 @@
-/* Writes the EndpointSlices, Endpoints and Events of the endpoints controllers, with their labels and
- * owners. Objects that have the right content already are not written. */
+/* Writes the EndpointSlices, Endpoints and Events of the endpoints controllers, with their labels
+ * and owners. Objects that have the right content already are not written. */
 #include "apiserver/controllers/endpoints_write.h"
 
 #include <string.h>

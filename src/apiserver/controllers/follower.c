@@ -48,7 +48,8 @@ static void start_over(struct apiserver_follower *follower)
 	uint64_t at;
 	apiserver_watch_free(TAKE_PTR(follower->watch));
 	follower->ops->reset(follower->ctx);
-	/* Callers read an object before they treat it as gone, so that damaged rows may be skipped. */
+	/* Callers read an object before they treat it as gone, so that damaged rows may be
+	 * skipped. */
 	struct apiserver_range all = { .prefix = "", .skip_damaged = true };
 	int e = apiserver_store_list(follower->store, &all, see_row, follower, &at, NULL);
 	if (e == 0)

@@ -1,5 +1,5 @@
-/* A thread that follows the store: it reads every object once, then every change, and then calls its
- * user to act. The collector and the endpoints controllers have one each.
+/* A thread that follows the store: it reads every object once, then every change, and then calls
+ * its user to act. The collector and the endpoints controllers have one each.
  *
  * All callbacks run on the follower's thread. */
 #pragma once

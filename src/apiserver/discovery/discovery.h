@@ -1,5 +1,6 @@
 /* Discovery: groups, versions, kinds, their schemas and the server's version, built from the table
- * of resources without I/O. Aggregated discovery is not supported; clients fall back to this one. */
+ * of resources without I/O. Aggregated discovery is not supported; clients fall back to this
+ * one. */
 #pragma once
 
 #include <stdbool.h>

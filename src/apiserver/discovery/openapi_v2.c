@@ -1,5 +1,5 @@
-/* The OpenAPI v2 document in protobuf. Only a few messages of gnostic's openapi_v2 are needed; every
- * field is a string or a message, so that a field is a tag, a length and bytes. */
+/* The OpenAPI v2 document in protobuf. Only a few messages of gnostic's openapi_v2 are needed;
+ * every field is a string or a message, so that a field is a tag, a length and bytes. */
 #include "apiserver/discovery/openapi_v2.h"
 
 #include <stdlib.h>

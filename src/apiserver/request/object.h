@@ -34,7 +34,8 @@ struct slice apiserver_object_text_inner(const struct apiserver_resource *resour
 json_t *apiserver_object_parse(const struct apiserver_resource *resource, struct slice text);
 /* The object in the stored version: a new reference, read-only. */
 json_t *apiserver_object_to_stored(const struct apiserver_resource *resource, const json_t *object);
-/* Whether the resource's version is the stored one, so that stored texts can be sent as they are. */
+/* Whether the resource's version is the stored one, so that stored texts can be sent as they
+ * are. */
 bool apiserver_object_is_stored_form(const struct apiserver_resource *resource);
 
 /* Appends the apiVersion of a resource: "v1", "k8s.ovn.org/v1". */

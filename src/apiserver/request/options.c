@@ -1,5 +1,5 @@
-/* ListOptions, CreateOptions, UpdateOptions, PatchOptions and DeleteOptions: parsing query parameters
- * and the body of a DELETE, and the server's messages for invalid ones. */
+/* ListOptions, CreateOptions, UpdateOptions, PatchOptions and DeleteOptions: parsing query
+ * parameters and the body of a DELETE, and the server's messages for invalid ones. */
 #include "apiserver/request/options.h"
 
 #include <errno.h>
@@ -205,17 +205,17 @@ static void check_manager(const char *text, struct api_errors *errs)
 static void set_manager(const struct apiserver_call *call,
 			char ret[APISERVER_MANAGER_MAX_BYTES + 1])
 {
-	struct slice said = slice_of(text_arg_of(call, "fieldManager")),
+	struct slice manager = slice_of(text_arg_of(call, "fieldManager")),
 		     rest = slice_of(call->user_agent);
 	size_t n = 0;
-	if (said.n == 0)
-		said = slice_cut(&rest, '/');
-	while (said.n != 0) {
+	if (manager.n == 0)
+		manager = slice_cut(&rest, '/');
+	while (manager.n != 0) {
 		uint32_t cp;
 		char text[4];
-		size_t taken = utf8_decode(said, &cp);
+		size_t taken = utf8_decode(manager, &cp);
 		size_t more = utf8_encode(taken != 0 ? cp : UINT32_MAX, text);
-		said = slice_from(said, taken != 0 ? taken : 1);
+		manager = slice_from(manager, taken != 0 ? taken : 1);
 		if ((unsigned char)text[0] < 0x20 || text[0] == 0x7f ||
 		    n + more > APISERVER_MANAGER_MAX_BYTES)
 			continue;

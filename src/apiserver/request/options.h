@@ -1,6 +1,6 @@
 /* Options of lists, watches, writes and deletes, from the query parameters or, for deletes, the
- * body. They are validated as kube-apiserver does. Texts are borrowed from the parameters or from the
- * body's tree. */
+ * body. They are validated as kube-apiserver does. Texts are borrowed from the parameters or from
+ * the body's tree. */
 #pragma once
 
 #include <stdbool.h>

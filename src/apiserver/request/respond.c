@@ -1,5 +1,5 @@
-/* Writes objects and refusals into the answer, in the form that the client accepts: JSON or YAML, as
- * objects, Tables or metadata only. */
+/* Writes objects and refusals into the answer, in the form that the client accepts: JSON or YAML,
+ * as objects, Tables or metadata only. */
 #include "apiserver/request/respond.h"
 
 #include <stdlib.h>

@@ -22,8 +22,8 @@ void apiserver_respond_refusal(struct apiserver_request *req);
 void apiserver_respond_event(const struct apiserver_accept *accept, struct apiserver_table *table,
 			     const json_t *object, bool first, struct strbuf *out);
 
-/* For lists: finishes a body that was written as JSON text; YAML and indented JSON are made from its
- * tree. 200. */
+/* For lists: finishes a body that was written as JSON text; YAML and indented JSON are made from
+ * its tree. 200. */
 void apiserver_respond_text(struct apiserver_request *req);
 /* For lists and watches: the Table of the request. */
 void apiserver_respond_init_table(const struct apiserver_request *req,

@@ -88,7 +88,8 @@ bool apiserver_route_parse(const char *path, struct apiserver_route *ret)
 		odd += is_dot_or_empty(part[i]);
 	if (!parse_resource_parts(ret, part + skip, n - skip))
 		return false;
-	/* A bad name is refused later, with the kind's message; other bad parts match no resource. */
+	/* A bad name is refused later, with the kind's message; other bad parts match no
+	 * resource. */
 	if (odd == 0 ||
 	    (odd == 1 && ret->name != NULL && ret->name[0] != '\0' && is_dot_or_empty(ret->name)))
 		ret->resource = apiserver_resource_find(ret->group, ret->version, ret->plural);

@@ -1,7 +1,7 @@
 /* Answers that are sent in pieces: watches and long lists. The HTTP server's one thread pulls them
  * and must not block: it produces cheap pieces itself; pieces that read the disk or check many
- * objects are produced by the filler, a thread that serves all streams in turn. A stream buffers one
- * piece. */
+ * objects are produced by the filler, a thread that serves all streams in turn. A stream buffers
+ * one piece. */
 #pragma once
 
 #include <pthread.h>

@@ -1,5 +1,6 @@
 /* Streams that the filler produces: long lists, watches with a large state, watches that start far
- * back or skip many changes. A stream buffers one piece, and the pulling thread never produces it. */
+ * back or skip many changes. A stream buffers one piece, and the pulling thread never produces
+ * it. */
 #include "apiserver/store/compact.h"
 #include "apiserver/store/store.h"
 #include "apiserver/request/stream.h"

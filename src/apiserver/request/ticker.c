@@ -1,5 +1,5 @@
-/* The timer thread of watches: a list of ticks, searched whenever the earliest is due. Each watch has
- * one tick, due once a minute or less, so a list is enough. */
+/* The timer thread of watches: a list of ticks, searched whenever the earliest is due. Each watch
+ * has one tick, due once a minute or less, so a list is enough. */
 #include "apiserver/request/ticker.h"
 
 #include <assert.h>

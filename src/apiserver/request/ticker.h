@@ -1,4 +1,5 @@
-/* Timers of watches, for their end and their bookmarks: one thread that calls back at given times. */
+/* Timers of watches, for their end and their bookmarks: one thread that calls back at given
+ * times. */
 #pragma once
 
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* DELETE of one object or a collection. An object with finalizers gets a deletionTimestamp and stays
- * until they are gone; any other object is removed at once. */
+/* DELETE of one object or a collection. An object with finalizers gets a deletionTimestamp and
+ * stays until they are gone; any other object is removed at once. */
 #include "apiserver/verb/delete.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
-/* Finds the verb and the resource of a request and calls the verb's function. A kube-apiserver serves
- * built-in kinds and custom resources by two different parts, which refuse unknown paths and methods
- * with different messages; so does this. */
+/* Finds the verb and the resource of a request and calls the verb's function. A kube-apiserver
+ * serves built-in kinds and custom resources by two different parts, which refuse unknown paths and
+ * methods with different messages; so does this. */
 #include "apiserver/verb/dispatch.h"
 
 #include <string.h>
@@ -218,7 +218,8 @@ void apiserver_dispatch(struct apiserver_api *api, const struct apiserver_call *
 	};
 	CLEANUP(strbuf_done) struct strbuf ignored = STRBUF_INIT;
 	apiserver_answer_init(ret);
-	/* Refusals before the verb parses the header are in the form that the client accepts, too. */
+	/* Refusals before the verb parses the header are in the form that the client accepts,
+	 * too. */
 	IGNORE(apiserver_accept_parse(call->accept, APISERVER_ACCEPT_REPLY, &req.accept, &ignored));
 	if (serve_request(&req) < 0)
 		apiserver_respond_refusal(&req);

@@ -5,12 +5,12 @@
 
 #include "apiserver/verb/write.h"
 
-/* The fields that the server sets and the client left out, as a bit set for the function below. Call
- * it before defaulting. */
+/* The fields that the server sets and the client left out, as a bit set for the function below.
+ * Call it before defaulting. */
 unsigned apiserver_field_managers_unset(const struct apiserver_resource *resource,
 					const json_t *asked);
-/* *ret: a copy of `object` with its managedFields after a create, update or patch. `unset` as above,
- * `old` NULL for a new object. */
+/* *ret: a copy of `object` with its managedFields after a create, update or patch. `unset` as
+ * above, `old` NULL for a new object. */
 MUST_CHECK int apiserver_field_managers_update(const struct apiserver_writing *writing,
 					       unsigned unset, const json_t *old,
 					       const json_t *object, json_t **ret);

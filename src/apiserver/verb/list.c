@@ -22,7 +22,8 @@
 
 enum {
 	PAGE_MAX_BYTES = 8 << 20,
-	/* Rows read for a page. Where a selector matches fewer than the limit, the client continues. */
+	/* Rows read for a page. Where a selector matches fewer than the limit, the client
+	 * continues. */
 	PAGE_MAX_ROWS = 10000,
 	/* Longer lists are sent as a stream. */
 	WHOLE_MAX_BYTES = 256 * 1024,

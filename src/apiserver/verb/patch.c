@@ -198,8 +198,8 @@ static int decode_strategic(struct patching *patching, json_t *object)
 	return check_result(patching, object);
 }
 
-/* An applied configuration has the schema's types already. Strings with a format (base64, times) and
- * the sizes of numbers are checked only when the result is converted to the kind's Go type. */
+/* An applied configuration has the schema's types already. Strings with a format (base64, times)
+ * and the sizes of numbers are checked only when the result is converted to the kind's Go type. */
 static int decode_applied(struct patching *patching, json_t *object)
 {
 	CLEANUP(strbuf_done) struct strbuf kind = STRBUF_INIT;

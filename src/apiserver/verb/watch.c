@@ -1,6 +1,6 @@
 /* Watches: a stream of events, each produced when the client reads it, so that a slow client costs
- * the buffer of one event. First the present state, if the client wants it, read page by page at one
- * revision; then the changes after that revision. */
+ * the buffer of one event. First the present state, if the client wants it, read page by page at
+ * one revision; then the changes after that revision. */
 #include "apiserver/verb/watch.h"
 
 #include <assert.h>

@@ -1,6 +1,6 @@
 /* What all writes share: defaulting, field ownership, validation and storage of an object. Objects
- * are in the version of the request. Functions return ERR_DENIED with writing->status filled in when
- * they refuse a write. */
+ * are in the version of the request. Functions return ERR_DENIED with writing->status filled in
+ * when they refuse a write. */
 #pragma once
 
 #include <stdbool.h>
@@ -27,9 +27,9 @@ struct apiserver_env apiserver_write_env(struct apiserver_api *api, bool dry_run
 /* Creates an object; `object` is changed. *ret is a new reference to what was stored. */
 MUST_CHECK int apiserver_write_new(const struct apiserver_writing *writing, json_t *object,
 				   json_t **ret);
-/* Replaces `old`, which has this revision, by `object`. ERR_CONFLICT: another write came in between.
- * A write without changes is not stored; one that removes the last finalizer of an object that is
- * being deleted removes the object. */
+/* Replaces `old`, which has this revision, by `object`. ERR_CONFLICT: another write came in
+ * between. A write without changes is not stored; one that removes the last finalizer of an object
+ * that is being deleted removes the object. */
 MUST_CHECK int apiserver_write_change(const struct apiserver_writing *writing, const json_t *old,
 				      uint64_t revision, json_t *object, json_t **ret);
 
