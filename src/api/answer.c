@@ -1,4 +1,4 @@
-/* Trying an answer template on names, and taking the record apart that it makes. */
+/* Tries an answer template (generateResponse.answerTemplate) on names, and parses the record it makes. */
 #include "api/answer.h"
 
 #include <arpa/inet.h>

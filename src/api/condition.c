@@ -1,4 +1,5 @@
-/* Conditions. */
+/* Status conditions: finding one, and setting it so that lastTransitionTime changes only with its status.
+ */
 #include "api/condition.h"
 
 #include <string.h>

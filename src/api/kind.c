@@ -1,4 +1,4 @@
-/* The table of kinds. */
+/* The table of the Kubernetes kinds that are used here, searches in it, and the paths of the API. */
 #include "api/kind.h"
 
 #include <string.h>

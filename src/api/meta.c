@@ -1,4 +1,4 @@
-/* Metadata and paths. */
+/* Reads metadata and single fields of objects by their paths; compares versions; checks names. */
 #include "api/meta.h"
 
 #include <stdlib.h>

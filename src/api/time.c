@@ -1,4 +1,4 @@
-/* Times of the API. */
+/* Times as objects of the API write them (RFC 3339). */
 #include "api/time.h"
 
 #include <stdio.h>

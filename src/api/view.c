@@ -1,4 +1,4 @@
-/* Filling structs from trees, row by row. */
+/* Fills C structs from object trees, row by row of a table. */
 #include "api/view.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Reading the Corefile's text. */
+/* Where the Corefile comes from: a file, standard input, a ConfigMap, or the built-in default. */
 #include "confsource/confsource.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* Reading: libyaml's events into trees, one builder for parsing and one walk for finding places. */
+/* Reads YAML: builds trees from the events of libyaml. */
 #include "api/yaml/yaml.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Where a field stands in the text: the events once more, with the path so far beside them. */
+/* Finds the position of a field in a YAML text: reads the events again and keeps the current path. */
 #include "api/yaml/yaml_locate.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* What a plain scalar of YAML 1.1 is: the table of the reader kubectl uses. */
+/* The type of an unquoted scalar of YAML 1.1, by the rules of the reader that kubectl uses. */
 #include "api/yaml/yaml_scalar_priv.h"
 
 #include <errno.h>

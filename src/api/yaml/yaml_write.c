@@ -1,4 +1,4 @@
-/* Writing: block style, two spaces a level, lists in line with their key as kubectl prints them. */
+/* Writes YAML: block style, two spaces per level, lists in line with their key as kubectl prints them. */
 #include "api/yaml/yaml_write.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Reading kubeconfig files: merged by name, the chosen context's cluster and user taken over by
- * tables of their keys. */
+/* Reads kubeconfig files: merges them by name, then fills the configuration from the cluster and the
+ * user of the chosen context, by tables of their keys. */
 #include "kube/client/kubeconfig_priv.h"
 
 #include <stdarg.h>

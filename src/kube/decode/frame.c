@@ -1,6 +1,7 @@
-/* Splits lists and watches into objects in one pass over the bytes. Between the members of an outer object a small machine reads keys; a
- * member's value is skipped or captured by counting brackets outside of strings. What is left of
- * the outer object without its items, its shell, is small and read again by the strict tokenizer. */
+/* Splits lists and watches into objects in one pass over the bytes. A small state machine reads the
+ * keys of an outer object; a member's value is skipped or captured by counting brackets outside of
+ * strings. What is left of the outer object without its items, its shell, is small and parsed again by
+ * the strict tokenizer. */
 #include "kube/decode/frame.h"
 
 #include <assert.h>

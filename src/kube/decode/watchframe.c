@@ -1,4 +1,4 @@
-/* The small objects of the protocol, read with jansson: they are few. */
+/* Parses the small objects of the watch protocol (bookmarks, errors, metadata of lists) with jansson. */
 #include "kube/decode/watchframe.h"
 
 #include <stdio.h>
