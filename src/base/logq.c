@@ -58,19 +58,19 @@ struct logq {
 	char batch[BATCH_BYTES];
 };
 
-static uint64_t padded(size_t count)
+static uint64_t record_size(size_t count)
 {
 	return (count + HEADER_BYTES + 7) & ~(uint64_t)7;
 }
 
-static char *at(const struct ring *ring, uint64_t pos)
+static char *ring_at(const struct ring *ring, uint64_t pos)
 {
 	return ring->buf + (pos & (LOGQ_RING_BYTES - 1));
 }
 
 static void put_length(const struct ring *ring, uint64_t pos, uint32_t count)
 {
-	memcpy(at(ring, pos), &count, sizeof(count));
+	memcpy(ring_at(ring, pos), &count, sizeof(count));
 }
 
 char *logq_reserve(struct logq *logq, unsigned slot, size_t max)
@@ -79,8 +79,8 @@ char *logq_reserve(struct logq *logq, unsigned slot, size_t max)
 	struct ring *r = &logq->rings[slot];
 	uint64_t start = atomic_load_explicit(&r->head, memory_order_relaxed);
 	uint64_t to_end = LOGQ_RING_BYTES - (start & (LOGQ_RING_BYTES - 1));
-	bool wraps = to_end < padded(max);
-	uint64_t need = padded(max) + (wraps ? to_end : 0);
+	bool wraps = to_end < record_size(max);
+	uint64_t need = record_size(max) + (wraps ? to_end : 0);
 	if (start + need - r->seen_tail > LOGQ_RING_BYTES)
 		r->seen_tail = atomic_load_explicit(&r->tail, memory_order_acquire);
 	if (max > LOGQ_LINE_MAX || start + need - r->seen_tail > LOGQ_RING_BYTES) {
@@ -94,7 +94,7 @@ char *logq_reserve(struct logq *logq, unsigned slot, size_t max)
 		start += to_end;
 	}
 	r->reserved = start;
-	return at(r, start) + HEADER_BYTES;
+	return ring_at(r, start) + HEADER_BYTES;
 }
 
 void logq_commit(struct logq *logq, unsigned slot, size_t count)
@@ -103,7 +103,7 @@ void logq_commit(struct logq *logq, unsigned slot, size_t count)
 	if (count == 0)
 		return;
 	put_length(r, r->reserved, (uint32_t)count);
-	atomic_store_explicit(&r->head, r->reserved + padded(count), memory_order_release);
+	atomic_store_explicit(&r->head, r->reserved + record_size(count), memory_order_release);
 }
 
 /* Copies whole lines from *pos on into the batch and moves *pos past them; how many. */
@@ -112,16 +112,16 @@ static unsigned fill_batch(struct logq *logq, const struct ring *ring, uint64_t 
 	unsigned lines = 0;
 	while (*pos < head) {
 		uint32_t n;
-		memcpy(&n, at(ring, *pos), sizeof(n));
+		memcpy(&n, ring_at(ring, *pos), sizeof(n));
 		if (n == SKIP) {
 			*pos += LOGQ_RING_BYTES - (*pos & (LOGQ_RING_BYTES - 1));
 			continue;
 		}
 		if (logq->batch_n > 0 && logq->batch_n + n > logq->chunk_bytes)
 			break;
-		memcpy(logq->batch + logq->batch_n, at(ring, *pos) + HEADER_BYTES, n);
+		memcpy(logq->batch + logq->batch_n, ring_at(ring, *pos) + HEADER_BYTES, n);
 		logq->batch_n += n;
-		*pos += padded(n);
+		*pos += record_size(n);
 		lines++;
 	}
 	return lines;
@@ -162,7 +162,7 @@ static bool write_batch(struct logq *logq)
 }
 
 /* False when there was nothing to do. */
-static bool drain(struct logq *logq, struct ring *ring)
+static bool drain_ring(struct logq *logq, struct ring *ring)
 {
 	uint64_t pos = atomic_load_explicit(&ring->tail, memory_order_relaxed);
 	uint64_t head = atomic_load_explicit(&ring->head, memory_order_acquire);
@@ -182,11 +182,11 @@ static bool drain_all(struct logq *logq)
 {
 	bool any = false;
 	for (unsigned i = 0; i < logq->slots; i++)
-		any = drain(logq, &logq->rings[i]) || any;
+		any = drain_ring(logq, &logq->rings[i]) || any;
 	return any;
 }
 
-static void nap(struct logq *logq, long ns)
+static void sleep_until_woken(struct logq *logq, long ns)
 {
 	struct pollfd p = { .fd = logq->wake_fd, .events = POLLIN };
 	uint64_t count;
@@ -194,7 +194,7 @@ static void nap(struct logq *logq, long ns)
 		IGNORE(read(logq->wake_fd, &count, sizeof(count))); /* only resets it */
 }
 
-static void *writer(void *arg)
+static void *run_writer(void *arg)
 {
 	struct logq *q = arg;
 	long nap_ns = FIRST_NAP_NS;
@@ -207,12 +207,12 @@ static void *writer(void *arg)
 		}
 		if (stop)
 			return NULL;
-		nap(q, nap_ns);
+		sleep_until_woken(q, nap_ns);
 		nap_ns = MIN(nap_ns * 2, (long)LONGEST_NAP_NS);
 	}
 }
 
-static void wake(struct logq *logq)
+static void wake_writer(struct logq *logq)
 {
 	static const uint64_t one = 1;
 	IGNORE(write(logq->wake_fd, &one, sizeof(one))); /* full means it is awake */
@@ -238,7 +238,7 @@ struct logq *logq_new(unsigned slots, int fd)
 		if (q->rings[i].buf == MAP_FAILED)
 			abort();
 	}
-	if (pthread_create(&q->thread, NULL, writer, q) != 0)
+	if (pthread_create(&q->thread, NULL, run_writer, q) != 0)
 		abort();
 	return q;
 }
@@ -248,7 +248,7 @@ void logq_free(struct logq *logq)
 	if (logq == NULL)
 		return;
 	atomic_store_explicit(&logq->stop, true, memory_order_release);
-	wake(logq);
+	wake_writer(logq);
 	pthread_join(logq->thread, NULL);
 	for (unsigned i = 0; i < logq->slots; i++)
 		munmap(logq->rings[i].buf, LOGQ_RING_BYTES);
@@ -270,7 +270,7 @@ void logq_flush(struct logq *logq)
 	for (unsigned i = 0; i < logq->slots; i++) {
 		uint64_t goal = atomic_load_explicit(&logq->rings[i].head, memory_order_acquire);
 		while (atomic_load_explicit(&logq->rings[i].tail, memory_order_acquire) < goal) {
-			wake(logq);
+			wake_writer(logq);
 			nanosleep(&(struct timespec){ .tv_nsec = FIRST_NAP_NS }, NULL);
 		}
 	}

@@ -20,7 +20,7 @@ void map_done(struct map *map)
 	map_init(map);
 }
 
-static void place(struct map *map, uint32_t index)
+static void put_in_slot(struct map *map, uint32_t index)
 {
 	size_t mask = map->n_slot - 1;
 	size_t i = (size_t)map->e[index].hash & mask;
@@ -30,7 +30,7 @@ static void place(struct map *map, uint32_t index)
 }
 
 /* Makes room for one more entry and drops deleted ones. */
-static void rebuild(struct map *map)
+static void rebuild_slots(struct map *map)
 {
 	size_t live = 0;
 	for (size_t i = 0; i < map->n_e; i++) {
@@ -47,10 +47,10 @@ static void rebuild(struct map *map)
 	map->cap_e = n_slot / 2 + 1;
 	map->e = xreallocarray(map->e, map->cap_e, sizeof(*map->e));
 	for (size_t i = 0; i < live; i++)
-		place(map, (uint32_t)i);
+		put_in_slot(map, (uint32_t)i);
 }
 
-static struct map_entry *find(const struct map *map, struct slice key, uint64_t hash)
+static struct map_entry *find_entry(const struct map *map, struct slice key, uint64_t hash)
 {
 	if (map->n_slot == 0)
 		return NULL;
@@ -71,30 +71,30 @@ static uint64_t hash_of(struct slice key)
 
 void *map_get(const struct map *map, struct slice key)
 {
-	const struct map_entry *e = find(map, key, hash_of(key));
+	const struct map_entry *e = find_entry(map, key, hash_of(key));
 	return e != NULL ? e->value : NULL;
 }
 
 bool map_has(const struct map *map, struct slice key)
 {
-	return find(map, key, hash_of(key)) != NULL;
+	return find_entry(map, key, hash_of(key)) != NULL;
 }
 
 void *map_set(struct map *map, struct slice key, void *value)
 {
 	uint64_t hash = hash_of(key);
-	struct map_entry *e = find(map, key, hash);
+	struct map_entry *e = find_entry(map, key, hash);
 	if (e != NULL) {
 		void *old = e->value;
 		e->value = value;
 		return old;
 	}
 	if (map->n_e == map->cap_e)
-		rebuild(map);
+		rebuild_slots(map);
 	map->e[map->n_e] = (struct map_entry){
 		.hash = hash, .key = xstrndup(key.p, key.n), .key_n = key.n, .value = value
 	};
-	place(map, (uint32_t)map->n_e);
+	put_in_slot(map, (uint32_t)map->n_e);
 	map->n_e++;
 	map->n++;
 	return NULL;
@@ -102,7 +102,7 @@ void *map_set(struct map *map, struct slice key, void *value)
 
 void *map_del(struct map *map, struct slice key)
 {
-	struct map_entry *e = find(map, key, hash_of(key));
+	struct map_entry *e = find_entry(map, key, hash_of(key));
 	if (e == NULL)
 		return NULL;
 	free(e->key);

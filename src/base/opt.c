@@ -10,8 +10,8 @@
 #include "base/text/duration.h"
 
 /* Where errors about a row point when there is no argument to point at. */
-static int fail(const struct opt_ctx *ctx, struct srcpos pos, const struct opt *row,
-		const char *text)
+static int fail_row(const struct opt_ctx *ctx, struct srcpos pos, const struct opt *row,
+		    const char *text)
 {
 	return srcerr_set(ctx->err, pos, "%s: %s", row->name, text);
 }
@@ -23,7 +23,7 @@ static int fail_got(const struct opt_ctx *ctx, const struct word *arg, const str
 			  arg->s);
 }
 
-static void *field(const struct opt *row, const struct opt_ctx *ctx)
+static void *field_of(const struct opt *row, const struct opt_ctx *ctx)
 {
 	return (char *)ctx->conf + row->offset;
 }
@@ -43,7 +43,7 @@ static int parse_bool(const struct opt *row, const struct word *arg, struct opt_
 	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
 		for (int v = 0; v < 2; v++) {
 			if (strcmp(arg->s, words[i][v]) == 0) {
-				*(bool *)field(row, ctx) = v == 1;
+				*(bool *)field_of(row, ctx) = v == 1;
 				return 0;
 			}
 		}
@@ -61,7 +61,7 @@ static int parse_uint(const struct opt *row, const struct word *arg, struct opt_
 	if (slice_u64(slice_of(arg->s), &v) < 0 ||
 	    (!any_range(row) && (v < (uint64_t)row->min || v > (uint64_t)row->max)))
 		return fail_got(ctx, arg, row, expected);
-	*(uint64_t *)field(row, ctx) = v;
+	*(uint64_t *)field_of(row, ctx) = v;
 	return 0;
 }
 
@@ -79,7 +79,7 @@ static int parse_int(const struct opt *row, const struct word *arg, struct opt_c
 	v = negative ? -(int64_t)magnitude : (int64_t)magnitude;
 	if (v < min || v > max)
 		return fail_got(ctx, arg, row, expected);
-	*(int64_t *)field(row, ctx) = v;
+	*(int64_t *)field_of(row, ctx) = v;
 	return 0;
 }
 
@@ -90,7 +90,7 @@ static int parse_duration(const struct opt *row, const struct word *arg, struct 
 	if (duration_parse(slice_of(arg->s), &ns) < 0)
 		return fail_got(ctx, arg, row, "a duration such as 5s");
 	if (ns >= row->min && ns <= max) {
-		*(int64_t *)field(row, ctx) = ns;
+		*(int64_t *)field_of(row, ctx) = ns;
 		return 0;
 	}
 	duration_str(row->min, low, sizeof(low));
@@ -107,7 +107,7 @@ static int parse_string(const struct opt *row, const struct word *arg, struct op
 	const char *s = arena_strdup(ctx->arena, arg->s);
 	if (s == NULL)
 		return ERR_SPACE;
-	*(const char **)field(row, ctx) = s;
+	*(const char **)field_of(row, ctx) = s;
 	return 0;
 }
 
@@ -115,7 +115,7 @@ static int parse_enum(const struct opt *row, const struct word *arg, struct opt_
 {
 	for (int i = 0; row->words[i] != NULL; i++) {
 		if (strcmp(arg->s, row->words[i]) == 0) {
-			*(int *)field(row, ctx) = i;
+			*(int *)field_of(row, ctx) = i;
 			return 0;
 		}
 	}
@@ -139,7 +139,7 @@ static const struct word *keep_word(struct opt_ctx *ctx, const struct word *word
 
 static int append_list(const struct opt *row, const struct opt_line *line, struct opt_ctx *ctx)
 {
-	struct opt_list *list = field(row, ctx);
+	struct opt_list *list = field_of(row, ctx);
 	size_t n = list->n + line->n_arg;
 	const struct word **v = arena_alloc(ctx->arena, n * sizeof(const struct word *));
 	if (v == NULL)
@@ -192,7 +192,7 @@ static int check_count(const struct opt *row, const struct opt_line *line,
 	else
 		snprintf(text, sizeof(text), "expected at most %zu argument%s, got %zu", max,
 			 max == 1 ? "" : "s", n);
-	return fail(ctx, n > max ? line->arg[max].pos : line->name.pos, row, text);
+	return fail_row(ctx, n > max ? line->arg[max].pos : line->name.pos, row, text);
 }
 
 static int parse_row(const struct opt *row, const struct opt_line *line, struct opt_ctx *ctx)
@@ -201,13 +201,13 @@ static int parse_row(const struct opt *row, const struct opt_line *line, struct 
 	if (r < 0)
 		return r;
 	if (row->type == OPT_FLAG) {
-		*(bool *)field(row, ctx) = true;
+		*(bool *)field_of(row, ctx) = true;
 		return 0;
 	}
 	if (row->type == OPT_LIST)
 		return append_list(row, line, ctx);
 	if (row->type == OPT_FN) {
-		ctx->field = field(row, ctx);
+		ctx->field = field_of(row, ctx);
 		return row->fn(ctx, line);
 	}
 	return parse_one[row->type](row, &line->arg[0], ctx);
@@ -283,10 +283,10 @@ int opt_parse_line(const struct opt *rows, size_t count, const struct opt_line *
 	const struct opt *row = &rows[i];
 	uint64_t bit = UINT64_C(1) << i;
 	if ((*seen & bit) != 0 && !row->repeatable && row->type != OPT_LIST)
-		return fail(ctx, line->name.pos, row, "given twice");
+		return fail_row(ctx, line->name.pos, row, "given twice");
 	/* What the user lists replaces the default. */
 	if ((*seen & bit) == 0 && row->type == OPT_LIST)
-		*(struct opt_list *)field(row, ctx) = (struct opt_list){ NULL, 0 };
+		*(struct opt_list *)field_of(row, ctx) = (struct opt_list){ NULL, 0 };
 	*seen |= bit;
 	return parse_row(row, line, ctx);
 }
@@ -303,7 +303,7 @@ int opt_parse_args(const struct opt *rows, size_t count, const struct opt_line *
 		if (row->type == OPT_LIST || row->type == OPT_FN)
 			part.n_arg = line->n_arg - at;
 		if (row->type == OPT_LIST)
-			*(struct opt_list *)field(row, ctx) = (struct opt_list){ NULL, 0 };
+			*(struct opt_list *)field_of(row, ctx) = (struct opt_list){ NULL, 0 };
 		int r = parse_row(row, &part, ctx);
 		if (r < 0)
 			return r;

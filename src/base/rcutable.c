@@ -62,7 +62,7 @@ static void move_chain(struct rcutable_heads *from, size_t index, struct rcutabl
 	}
 }
 
-static void grow(struct rcutable *rcutable)
+static void grow_heads(struct rcutable *rcutable)
 {
 	struct rcutable_heads *old = heads_of(rcutable);
 	if (rcutable->n <= old->mask || old->mask > UINT32_MAX / 4)
@@ -83,7 +83,7 @@ void rcutable_add(struct rcutable *rcutable, struct rcutable_node *node, uint32_
 	atomic_store_explicit(&node->next[h->link], NULL, memory_order_relaxed);
 	rcu_publish(link_to(h, hash, NULL), node);
 	rcutable->n++;
-	grow(rcutable);
+	grow_heads(rcutable);
 }
 
 void rcutable_add_first(struct rcutable *rcutable, struct rcutable_node *node, uint32_t hash)
@@ -95,7 +95,7 @@ void rcutable_add_first(struct rcutable *rcutable, struct rcutable_node *node, u
 			      memory_order_relaxed);
 	rcu_publish(at, node);
 	rcutable->n++;
-	grow(rcutable);
+	grow_heads(rcutable);
 }
 
 void rcutable_remove(struct rcutable *rcutable, struct rcutable_node *node)

@@ -43,7 +43,7 @@ void rng_init_seed(struct rng *rng, uint64_t seed)
 	}
 }
 
-static uint64_t rotl(uint64_t x, int by)
+static uint64_t rotate_left(uint64_t x, int by)
 {
 	return x << by | x >> (64 - by);
 }
@@ -51,14 +51,14 @@ static uint64_t rotl(uint64_t x, int by)
 uint64_t rng_u64(struct rng *rng)
 {
 	uint64_t *s = rng->s;
-	uint64_t result = rotl(s[1] * 5, 7) * 9;
+	uint64_t result = rotate_left(s[1] * 5, 7) * 9;
 	uint64_t t = s[1] << 17;
 	s[2] ^= s[0];
 	s[3] ^= s[1];
 	s[1] ^= s[2];
 	s[0] ^= s[3];
 	s[2] ^= t;
-	s[3] = rotl(s[3], 45);
+	s[3] = rotate_left(s[3], 45);
 	return result;
 }
 
@@ -76,21 +76,21 @@ uint32_t rng_below(struct rng *rng, uint32_t count)
 
 /* ---- ChaCha20 ---- */
 
-static uint32_t rotl32(uint32_t x, int by)
+static uint32_t rotate_left_32(uint32_t x, int by)
 {
 	return x << by | x >> (32 - by);
 }
 
-static void quarter(uint32_t *a, uint32_t *b, uint32_t *c, uint32_t *d)
+static void quarter_round(uint32_t *a, uint32_t *b, uint32_t *c, uint32_t *d)
 {
 	*a += *b;
-	*d = rotl32(*d ^ *a, 16);
+	*d = rotate_left_32(*d ^ *a, 16);
 	*c += *d;
-	*b = rotl32(*b ^ *c, 12);
+	*b = rotate_left_32(*b ^ *c, 12);
 	*a += *b;
-	*d = rotl32(*d ^ *a, 8);
+	*d = rotate_left_32(*d ^ *a, 8);
 	*c += *d;
-	*b = rotl32(*b ^ *c, 7);
+	*b = rotate_left_32(*b ^ *c, 7);
 }
 
 void rng_chacha20(const uint32_t key[8], uint32_t counter, const uint32_t nonce[3], uint8_t out[64])
@@ -103,10 +103,10 @@ void rng_chacha20(const uint32_t key[8], uint32_t counter, const uint32_t nonce[
 	memcpy(x, in, sizeof(x));
 	for (int i = 0; i < 10; i++) {
 		for (int k = 0; k < 4; k++)
-			quarter(&x[k], &x[4 + k], &x[8 + k], &x[12 + k]);
+			quarter_round(&x[k], &x[4 + k], &x[8 + k], &x[12 + k]);
 		for (int k = 0; k < 4; k++)
-			quarter(&x[k], &x[4 + (k + 1) % 4], &x[8 + (k + 2) % 4],
-				&x[12 + (k + 3) % 4]);
+			quarter_round(&x[k], &x[4 + (k + 1) % 4], &x[8 + (k + 2) % 4],
+				      &x[12 + (k + 3) % 4]);
 	}
 	for (int i = 0; i < 16; i++) {
 		uint32_t v = x[i] + in[i];

@@ -28,7 +28,7 @@ void strbuf_reset(struct strbuf *out)
 		out->s[0] = '\0';
 }
 
-static void grow(struct strbuf *out, size_t extra)
+static void reserve_bytes(struct strbuf *out, size_t extra)
 {
 	size_t need = out->n + extra + 1;
 	if (need <= out->cap)
@@ -40,7 +40,7 @@ static void grow(struct strbuf *out, size_t extra)
 
 void strbuf_add(struct strbuf *out, const void *data, size_t len)
 {
-	grow(out, len);
+	reserve_bytes(out, len);
 	if (len != 0)
 		memcpy(out->s + out->n, data, len);
 	out->n += len;
@@ -78,7 +78,7 @@ void strbuf_vaddf(struct strbuf *out, const char *fmt, va_list ap)
 	va_end(ap2);
 	if (n <= 0)
 		return;
-	grow(out, (size_t)n);
+	reserve_bytes(out, (size_t)n);
 	vsnprintf(out->s + out->n, (size_t)n + 1, fmt, ap);
 	out->n += (size_t)n;
 }

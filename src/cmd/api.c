@@ -11,7 +11,7 @@
 #include "cmd/embedded.h"
 #include "cmd/flags.h"
 
-static int serve(struct embedded *embedded)
+static int serve_until_signal(struct embedded *embedded)
 {
 	sigset_t set;
 	int sig = 0;
@@ -58,7 +58,7 @@ int cmd_api(int argc, char **argv)
 	} else {
 		metrics_init(0);
 		metrics_add_process_collector();
-		status = serve(&e);
+		status = serve_until_signal(&e);
 	}
 	embedded_done(&e);
 	return status;

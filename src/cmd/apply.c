@@ -140,7 +140,7 @@ static bool apply_one(const struct apply *apply, const struct manifest_object *o
 		name.s);
 }
 
-static int run(struct apply *apply)
+static int apply_manifests(struct apply *apply)
 {
 	struct manifests m;
 	char err[1024] = "";
@@ -162,7 +162,7 @@ int apply_files(const char *verb, const char *kubeconfig, const struct flag_valu
 	struct apply a = { .cli = { .verb = verb, .kubeconfig = kubeconfig },
 			   .files = *files,
 			   .force = true };
-	int status = run(&a);
+	int status = apply_manifests(&a);
 	if (a.refused != 0) {
 		kubecli_say(&a.cli, "%zu of the objects to load were refused; going on without",
 			    a.refused);
@@ -199,7 +199,7 @@ int cmd_apply(int argc, char **argv)
 	} else if (a.files.n == 0) {
 		kubecli_say(&a.cli, "say what to apply: -f FILE, -f DIR or -f -");
 	} else {
-		status = run(&a);
+		status = apply_manifests(&a);
 	}
 	kubecli_close(&a.cli);
 	vec_done(&args);

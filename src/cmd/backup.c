@@ -27,7 +27,7 @@ struct verb {
 	int (*run)(const char *data, const char *file);
 };
 
-static int failed(const char *verb, const char *err)
+static int report_failure(const char *verb, const char *err)
 {
 	fprintf(stderr, "fairlead %s: %s\n", verb, err);
 	return EXIT_FAILED;
@@ -37,7 +37,7 @@ static int run_backup(const char *data, const char *file)
 {
 	char err[ERR_BYTES] = "";
 	if (apiserver_backup(data, file, err, sizeof(err)) < 0)
-		return failed("backup", err);
+		return report_failure("backup", err);
 	printf("%s has all objects of %s\n", file, data);
 	return EXIT_DONE;
 }
@@ -46,7 +46,7 @@ static int run_restore(const char *data, const char *file)
 {
 	char err[ERR_BYTES] = "";
 	if (apiserver_restore(data, file, err, sizeof(err)) < 0)
-		return failed("restore", err);
+		return report_failure("restore", err);
 	printf("%s has the objects of %s%s%s\n", data, file, err[0] != '\0' ? "; " : "", err);
 	return EXIT_DONE;
 }
@@ -108,11 +108,11 @@ static int run_export(const char *data, const char *file)
 	(void)file;
 	if (mkdtemp(dir) == NULL) {
 		snprintf(err, sizeof(err), "cannot make a folder '%s': %s", dir, err_str(-errno));
-		return failed("export", err);
+		return report_failure("export", err);
 	}
 	int r = export_copy(data, dir, err, sizeof(err));
 	remove_folder(dir);
-	return r < 0 ? failed("export", err[0] != '\0' ? err : err_str(r)) : EXIT_DONE;
+	return r < 0 ? report_failure("export", err[0] != '\0' ? err : err_str(r)) : EXIT_DONE;
 }
 
 /* ---- */

@@ -13,7 +13,7 @@
 #include "server/config/confload.h"
 #include "server/server.h"
 
-static int load(void *ctx, struct strbuf *out, char *why, size_t why_n)
+static int load_corefile(void *ctx, struct strbuf *out, char *why, size_t why_n)
 {
 	return confsource_load(ctx, out, why, why_n);
 }
@@ -23,7 +23,7 @@ static int check_file(const char *path)
 	struct confsource *cs = confsource_new(path, 53);
 	struct confsrc src = { .ctx = cs,
 			       .name = confsource_name(cs),
-			       .load = load,
+			       .load = load_corefile,
 			       .fallback = confsource_default(cs) };
 	struct server_opts opts = { .default_port = 53, .explain = catalogue_explain };
 	struct corefile *cf = NULL;

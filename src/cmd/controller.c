@@ -82,8 +82,9 @@ static void block_signals(sigset_t *ret)
 	pthread_sigmask(SIG_BLOCK, ret, NULL);
 }
 
-static int manage(const struct controllerconf_flags *flags, struct controllerconf *controllerconf,
-		  struct kube_client *client, struct kube_client *leases)
+static int start_manager(const struct controllerconf_flags *flags,
+			 struct controllerconf *controllerconf, struct kube_client *client,
+			 struct kube_client *leases)
 {
 	char err[700] = "";
 	struct manager *m;
@@ -123,7 +124,8 @@ static int manage(const struct controllerconf_flags *flags, struct controllercon
 	return run_manager(m, &set);
 }
 
-static int run(const struct controllerconf_flags *flags, struct controllerconf *controllerconf)
+static int run_controllers(const struct controllerconf_flags *flags,
+			   struct controllerconf *controllerconf)
 {
 	char err[512] = "";
 	struct kube_client *client =
@@ -135,7 +137,7 @@ static int run(const struct controllerconf_flags *flags, struct controllerconf *
 	if (client != NULL)
 		kube_client_limit_writes(client, WRITES_PER_S, WRITES_BURST);
 	if (client != NULL && leases != NULL)
-		status = manage(flags, controllerconf, client, leases);
+		status = start_manager(flags, controllerconf, client, leases);
 	else
 		cmd_complain("controller", "%s", err);
 	if (leases != client)
@@ -157,7 +159,7 @@ static void print_help(const struct flag *flags, size_t count)
 		printf("  %-16s %s\n", controller_list[i]->name, controller_list[i]->help);
 }
 
-static int usage(const char *why)
+static int complain_usage(const char *why)
 {
 	return cmd_complain_usage("controller", why);
 }
@@ -266,19 +268,19 @@ int cmd_controller(int argc, char **argv)
 	char why[512] = "";
 	int status, at = parse_flags(&f, argc, argv, why, sizeof(why));
 	if (at < 0)
-		return at == -2 ? EXIT_DONE : usage(why);
+		return at == -2 ? EXIT_DONE : complain_usage(why);
 	if (at < argc)
-		return usage("takes no arguments");
+		return complain_usage("takes no arguments");
 	if (strcmp(f.log_format, "json") == 0)
 		log_set_format(LOG_JSON);
 	else if (strcmp(f.log_format, "text") != 0)
-		return usage("--log-format is text or json");
+		return complain_usage("--log-format is text or json");
 	if (controllerconf_read(&f, &c, why, sizeof(why)) < 0) {
-		status = usage(why);
+		status = complain_usage(why);
 	} else {
 		metrics_init(0);
 		metrics_add_process_collector();
-		status = run(&f, &c);
+		status = run_controllers(&f, &c);
 	}
 	controllerconf_done(&c);
 	return status;

@@ -12,7 +12,8 @@
 #include "base/text/duration.h"
 
 /* Names separated by commas. */
-static int choose(const char *text, struct controllerconf *controllerconf, char *why, size_t why_n)
+static int choose_controllers(const char *text, struct controllerconf *controllerconf, char *why,
+			      size_t why_n)
 {
 	struct slice rest = slice_of(text);
 	while (rest.n != 0) {
@@ -240,7 +241,7 @@ int controllerconf_read(struct controllerconf_flags *flags, struct controllercon
 	    check_platform(flags->options.platform, why, why_n) < 0 ||
 	    check_gates(flags->options.feature_gates, why, why_n) < 0 ||
 	    check_domain(flags->options.dns_cluster_domain, why, why_n) < 0 ||
-	    choose(flags->controllers, ret, why, why_n) < 0 ||
+	    choose_controllers(flags->controllers, ret, why, why_n) < 0 ||
 	    parse_instances(flags, ret, why, why_n) < 0 || choose_ask(flags, why, why_n) < 0 ||
 	    read_operands(&flags->options, why, why_n) < 0)
 		return -1;

@@ -146,7 +146,7 @@ static bool remove_manifests(struct del *deletion, const struct manifests *manif
 	return ok;
 }
 
-static int run(struct del *deletion, const struct flag_values *args)
+static int delete_objects(struct del *deletion, const struct flag_values *args)
 {
 	struct manifests m = { 0 };
 	char err[1024] = "";
@@ -163,7 +163,7 @@ static int run(struct del *deletion, const struct flag_values *args)
 	return kubecli_flush(&deletion->cli, ok ? EXIT_DONE : EXIT_FAILED);
 }
 
-static bool choose(struct del *deletion, char *why, size_t why_n)
+static bool choose_propagation(struct del *deletion, char *why, size_t why_n)
 {
 	for (size_t i = 0; i < ARRAY_LEN(cascades); i++) {
 		if (strcmp(deletion->cascade, cascades[i].word) == 0)
@@ -201,12 +201,12 @@ int cmd_delete(int argc, char **argv)
 		       "Removes objects and waits until they are gone.\n\nflags:\n");
 		flags_help(flags, ARRAY_LEN(flags), stdout);
 		status = EXIT_DONE;
-	} else if (r < 0 || !choose(&d, why, sizeof(why))) {
+	} else if (r < 0 || !choose_propagation(&d, why, sizeof(why))) {
 		kubecli_say(&d.cli, "%s\nTry `fairlead delete --help`.", why);
 	} else if ((args.n != 0) == (d.files.n != 0)) {
 		kubecli_say(&d.cli, "say what to delete: KIND NAME, KIND/NAME or -f FILE");
 	} else {
-		status = run(&d, &args);
+		status = delete_objects(&d, &args);
 	}
 	kubecli_close(&d.cli);
 	vec_done(&args);

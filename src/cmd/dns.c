@@ -35,7 +35,7 @@ static void print_plugins(void)
 		printf("%s\n", names[i]);
 }
 
-static int load(void *ctx, struct strbuf *out, char *why, size_t why_n)
+static int load_corefile(void *ctx, struct strbuf *out, char *why, size_t why_n)
 {
 	return confsource_load(ctx, out, why, why_n);
 }
@@ -50,17 +50,17 @@ static int news_fd(void *ctx)
 	return confsource_fd(ctx);
 }
 
-static bool changed(void *ctx)
+static bool has_changed(void *ctx)
 {
 	return confsource_changed(ctx);
 }
 
-static void accepted(void *ctx)
+static void mark_accepted(void *ctx)
 {
 	confsource_accepted(ctx);
 }
 
-static int run(const struct dns_flags *flags, uint16_t port, uint32_t max_tls)
+static int run_server(const struct dns_flags *flags, uint16_t port, uint32_t max_tls)
 {
 	struct confsource *src;
 	char why[256];
@@ -76,7 +76,7 @@ static int run(const struct dns_flags *flags, uint16_t port, uint32_t max_tls)
 		.src = { .ctx = src,
 			 .name = confsource_name(src),
 			 .path = confsource_path(src),
-			 .load = load,
+			 .load = load_corefile,
 			 .fallback = confsource_default(src) },
 		.server = { .default_port = port,
 			    .explain = catalogue_explain,
@@ -87,8 +87,8 @@ static int run(const struct dns_flags *flags, uint16_t port, uint32_t max_tls)
 	};
 	if (confsource_is_watched(src)) {
 		o.src.fd = news_fd;
-		o.src.changed = changed;
-		o.src.accepted = accepted;
+		o.src.changed = has_changed;
+		o.src.accepted = mark_accepted;
 		o.src.last_good = last_good;
 	}
 	int status = control_run(&o);
@@ -161,5 +161,5 @@ int cmd_dns(int argc, char **argv)
 			     f.log_format);
 		return EXIT_FAILED;
 	}
-	return run(&f, (uint16_t)port, (uint32_t)max_tls);
+	return run_server(&f, (uint16_t)port, (uint32_t)max_tls);
 }

@@ -9,7 +9,7 @@
 #include "cmd/cmd.h"
 #include "cmd/complain.h"
 
-static void trouble(void *ctx, const char *text)
+static void log_store_error(void *ctx, const char *text)
 {
 	(void)ctx;
 	log_error("api", "%s", text);
@@ -43,7 +43,7 @@ struct apiserver_server *embedded_start(struct embedded *embedded, const char *c
 					   .names = list_of(&embedded->names),
 					   .service_cidrs = list_of(&embedded->cidrs),
 					   .version = FAIRLEAD_VERSION,
-					   .trouble = trouble };
+					   .trouble = log_store_error };
 	uint64_t first_ns = clock_mono_ns();
 	int r;
 	do

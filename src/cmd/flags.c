@@ -6,7 +6,8 @@
 #include "base/compiler.h"
 #include "base/vec.h"
 
-static const struct flag *find(const struct flag *flag, size_t count, const char *name, size_t len)
+static const struct flag *find_flag(const struct flag *flag, size_t count, const char *name,
+				    size_t len)
 {
 	for (size_t i = 0; i < count; i++) {
 		if (strlen(flag[i].name) == len && memcmp(flag[i].name, name, len) == 0)
@@ -50,7 +51,7 @@ static int parse_one(const struct flag *flag, size_t count, int argc, char **arg
 	}
 	size_t len = strcspn(name, "=");
 	const char *text = name[len] == '=' ? name + len + 1 : NULL;
-	const struct flag *x = find(flag, count, name, len);
+	const struct flag *x = find_flag(flag, count, name, len);
 	if (x == NULL && (strcmp(name, "h") == 0 || strcmp(name, "help") == 0))
 		return -2;
 	if (x == NULL) {

@@ -41,7 +41,7 @@ static bool wants_table(const struct get *get)
 }
 
 /* An answer of either form. */
-static int ask(struct get *get, const char *path, json_t **ret, struct kube_status *st)
+static int request_path(struct get *get, const char *path, json_t **ret, struct kube_status *st)
 {
 	int r = kube_call(get->cli.conn,
 			  &(struct kube_request){ .method = "GET",
@@ -58,7 +58,7 @@ static int ask(struct get *get, const char *path, json_t **ret, struct kube_stat
 }
 
 /* True when there is nothing to tell. */
-static bool told(struct get *get, int ret, const char *what, struct kube_status *st)
+static bool report_status(struct get *get, int ret, const char *what, struct kube_status *st)
 {
 	if (ret < 0)
 		kubecli_say_status(&get->cli, what, st);
@@ -81,7 +81,7 @@ static int get_page(struct get *get, const struct api_kind *kind, const char *ne
 		add_arg(&path, "fieldSelector", get->fields);
 		add_arg(&path, "continue", next[0] != '\0' ? next : NULL);
 		kube_status_done(st);
-		r = ask(get, path.s, ret, st);
+		r = request_path(get, path.s, ret, st);
 		*limit /= r == ERR_LIMIT ? 4 : 1;
 	} while (r == ERR_LIMIT && *limit > 0);
 	return r;
@@ -96,7 +96,7 @@ static bool get_list(struct get *get, const struct api_kind *kind)
 		json_t *page = NULL;
 		struct kube_status st = { 0 };
 		int r = get_page(get, kind, next.s, &limit, &page, &st);
-		if (!told(get, r, kind->plural, &st))
+		if (!report_status(get, r, kind->plural, &st))
 			return false;
 		json_t *items = json_object_get(page, "items");
 		if (strcmp(api_kind(page), "Table") == 0 || items == NULL)
@@ -127,7 +127,7 @@ static bool get_one(void *ctx, const struct api_kind *kind, const char *name)
 	json_t *o = NULL;
 	api_kind_path(&path, kind, kubecli_ns(&g->cli, kind), name, NULL);
 	kubecli_name(&what, kind, name);
-	if (!told(g, ask(g, path.s, &o, &st), what.s, &st))
+	if (!report_status(g, request_path(g, path.s, &o, &st), what.s, &st))
 		return false;
 	json_array_append_new(g->items, o);
 	return true;
@@ -339,7 +339,7 @@ static bool choose_form(struct get *get)
 	return false;
 }
 
-static int run(struct get *get, const struct flag_values *args)
+static int print_objects(struct get *get, const struct flag_values *args)
 {
 	if (!kubecli_open(&get->cli))
 		return EXIT_FAILED;
@@ -386,7 +386,7 @@ int cmd_get(int argc, char **argv)
 	} else if (g.all && (args.n > 1 || strchr(args.v[0], '/') != NULL)) {
 		kubecli_say(&g.cli, "-A is for all objects of a kind; with a name say -n");
 	} else if (choose_form(&g)) {
-		status = run(&g, &args);
+		status = print_objects(&g, &args);
 	}
 	kubecli_close(&g.cli);
 	vec_done(&args);

@@ -7,7 +7,7 @@
 #include "plugin/catalogue.h"
 #include "server/handler.h"
 
-static const struct plugin *find(const char *name)
+static const struct plugin *find_plugin(const char *name)
 {
 	for (size_t i = 0; plugin_list[i] != NULL; i++) {
 		if (strcmp(plugin_list[i]->name, name) == 0)
@@ -28,7 +28,7 @@ int cmd_help(int argc, char **argv)
 			"usage: fairlead help PLUGIN (`fairlead dns -plugins` lists them)\n");
 		return EXIT_USAGE;
 	}
-	const struct plugin *p = find(argv[1]);
+	const struct plugin *p = find_plugin(argv[1]);
 	if (p == NULL) {
 		catalogue_explain(argv[1], &text);
 		fprintf(stderr, "%s\n", text.s);

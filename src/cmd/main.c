@@ -29,7 +29,7 @@ static const struct {
 	{ "help", cmd_help, "options of a plugin: `fairlead help PLUGIN`" },
 };
 
-static void usage(FILE *file)
+static void print_usage(FILE *file)
 {
 	fprintf(file, "usage: fairlead COMMAND [ARGUMENTS]\n\ncommands:\n");
 	for (size_t i = 0; i < ARRAY_LEN(commands); i++)
@@ -63,13 +63,13 @@ int main(int argc, char **argv)
 	if (argc > 0 && strcmp(base_name(argv[0]), "coredns") == 0)
 		return cmd_dns(argc, argv);
 	if (argc < 2) {
-		usage(stderr);
+		print_usage(stderr);
 		return EXIT_USAGE;
 	}
 	const char *name = argv[1];
 	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 ||
 	    (strcmp(name, "help") == 0 && argc == 2)) {
-		usage(stdout);
+		print_usage(stdout);
 		return EXIT_DONE;
 	}
 	if (strcmp(name, "--version") == 0 || strcmp(name, "version") == 0) {

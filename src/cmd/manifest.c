@@ -58,7 +58,7 @@ static bool add_document(struct reader *reader, json_t *object, const struct man
 	return true;
 }
 
-static bool parse(struct reader *reader, const struct manifest_file *file)
+static bool parse_file(struct reader *reader, const struct manifest_file *file)
 {
 	struct api_docs docs = { 0 };
 	struct srcerr where = { 0 };
@@ -86,7 +86,7 @@ static bool read_file(struct reader *reader, const char *path)
 		snprintf(reader->err, reader->err_n, "cannot read '%s': %s", f->name, err_str(e));
 		return false;
 	}
-	return parse(reader, f);
+	return parse_file(reader, f);
 }
 
 static bool is_manifest_name(const char *name)
@@ -101,7 +101,7 @@ static bool is_manifest_name(const char *name)
 	return false;
 }
 
-static int wanted(const struct dirent *entry)
+static int is_manifest_entry(const struct dirent *entry)
 {
 	return is_manifest_name(entry->d_name);
 }
@@ -109,7 +109,7 @@ static int wanted(const struct dirent *entry)
 static bool read_folder(struct reader *reader, const char *path)
 {
 	struct dirent **names = NULL;
-	int n = scandir(path, &names, wanted, alphasort);
+	int n = scandir(path, &names, is_manifest_entry, alphasort);
 	bool ok = n > 0;
 	if (n < 0)
 		snprintf(reader->err, reader->err_n, "cannot read '%s': %s", path, err_str(-errno));

@@ -25,7 +25,7 @@ struct status {
 	unsigned bad, objects;
 };
 
-static void wrong(struct status *status, const char *what, const char *text)
+static void report_problem(struct status *status, const char *what, const char *text)
 {
 	printf("%s: %s\n", what, text);
 	status->bad++;
@@ -58,7 +58,7 @@ static void look_at_condition(struct status *status, const char *name, const jso
 		CLEANUP(freep)
 		char *text = xasprintf("%s is %s (%s): %s", type, value,
 				       api_get_string(c, "reason"), api_get_string(c, "message"));
-		wrong(status, name, text);
+		report_problem(status, name, text);
 	}
 }
 
@@ -75,7 +75,8 @@ static void look_at_object(struct status *status, const struct api_kind *kind, c
 		look_at_condition(status, name.s, c);
 	const char *state = api_get_string(object, "status.lastOperation.state");
 	if (strcmp(state, "Error") == 0 || strcmp(state, "Failed") == 0)
-		wrong(status, name.s, api_get_string(object, "status.lastOperation.description"));
+		report_problem(status, name.s,
+			       api_get_string(object, "status.lastOperation.description"));
 }
 
 static void look_at_kind(struct status *status, const struct api_kind *kind)
@@ -90,7 +91,7 @@ static void look_at_kind(struct status *status, const struct api_kind *kind)
 			  &(struct kube_request){ .method = "GET", .path = path.s }, &list, &st);
 	/* A kind that is not installed has nothing to say. */
 	if (e < 0 && e != ERR_NOTFOUND)
-		wrong(status, kind->plural, st.message);
+		report_problem(status, kind->plural, st.message);
 	kube_status_done(&st);
 	json_array_foreach (json_object_get(list, "items"), i, o)
 		look_at_object(status, kind, o);
@@ -106,7 +107,7 @@ static bool look_at_api(struct status *status)
 	int e = kube_call(status->cli.conn,
 			  &(struct kube_request){ .method = "GET", .path = "/version" }, &v, &st);
 	if (e < 0)
-		wrong(status, "api", st.message);
+		report_problem(status, "api", st.message);
 	else
 		printf("api: %s, version %s\n", kube_client_text(status->cli.client),
 		       api_get_string(v, "gitVersion"));
@@ -123,7 +124,7 @@ static void look_at_store(struct status *status)
 			  &(struct kube_request){ .method = "GET", .path = "/readyz/store" }, NULL,
 			  &st);
 	if (e < 0 && st.code >= 500)
-		wrong(status, "store", st.message);
+		report_problem(status, "store", st.message);
 	kube_status_done(&st);
 }
 
@@ -157,14 +158,14 @@ static void look_at_dns(struct status *status)
 	if (net_addr_parse(slice_of(where), &a) == 0) {
 		int e = ask_dns(&a);
 		if (e < 0)
-			wrong(status, "dns", err_str(e));
+			report_problem(status, "dns", err_str(e));
 		else
 			printf("dns: %s answers\n", where);
 	}
 	json_decref(note);
 }
 
-static int run(struct status *status)
+static int print_status(struct status *status)
 {
 	if (!kubecli_open(&status->cli))
 		return EXIT_FAILED;
@@ -200,7 +201,7 @@ int cmd_status(int argc, char **argv)
 		kubecli_say(&s.cli, "%s\nTry `fairlead status --help`.",
 			    r < 0 ? why : "takes no arguments");
 	} else {
-		status = run(&s);
+		status = print_status(&s);
 	}
 	kubecli_close(&s.cli);
 	vec_done(&args);

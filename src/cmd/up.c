@@ -135,7 +135,7 @@ static void write_note(const struct up *up)
 			 up->note);
 }
 
-static void started(void *ctx)
+static void on_started(void *ctx)
 {
 	const struct up *u = ctx;
 	char dns[NET_ADDR_TEXT_MAX], ip[NET_ADDR_TEXT_MAX];
@@ -173,7 +173,7 @@ static int run_dns(struct up *up)
 			    .explain = catalogue_explain },
 		.quiet = true,
 		.version = "Fairlead-" FAIRLEAD_VERSION,
-		.started = started,
+		.started = on_started,
 		.started_ctx = up,
 	};
 	if (up->conf == NULL && start_control(up) < 0)
@@ -213,7 +213,7 @@ static bool port_is_ours(const struct up *up)
 	return r == 0;
 }
 
-static int run(struct up *up)
+static int run_all(struct up *up)
 {
 	if (!port_is_ours(up))
 		return EXIT_FAILED;
@@ -232,7 +232,7 @@ static int run(struct up *up)
 	return status;
 }
 
-static int usage(const char *why)
+static int complain_usage(const char *why)
 {
 	return cmd_complain_usage("up", why);
 }
@@ -264,16 +264,16 @@ int cmd_up(int argc, char **argv)
 		return EXIT_DONE;
 	}
 	if (at < 0 || at < argc)
-		return usage(at < 0 ? why : "takes no arguments");
+		return complain_usage(at < 0 ? why : "takes no arguments");
 	if (net_addr_parse(slice_of(u.dns), &u.dns_addr) < 0 || net_addr_port(&u.dns_addr) == 0)
-		return usage("--dns takes an address and a port as 127.0.0.1:1053");
+		return complain_usage("--dns takes an address and a port as 127.0.0.1:1053");
 	if (strcmp(u.log_format, "json") == 0)
 		log_set_format(LOG_JSON);
 	else if (strcmp(u.log_format, "text") != 0)
-		return usage("--log-format is text or json");
+		return complain_usage("--log-format is text or json");
 	strbuf_init(&u.corefile);
 	u.note = xasprintf("%s/up.json", u.api.data);
-	int status = run(&u);
+	int status = run_all(&u);
 	strbuf_done(&u.corefile);
 	free(u.note);
 	vec_done(&u.load);

@@ -23,16 +23,16 @@ struct upcontrol {
 	char *text;	      /* NULL: none */
 };
 
-static bool same(const char *left, const char *right)
+static bool same_text(const char *left, const char *right)
 {
 	return left == right || (left != NULL && right != NULL && strcmp(left, right) == 0);
 }
 
-static void publish(void *ctx, const char *text)
+static void publish_corefile(void *ctx, const char *text)
 {
 	struct upcontrol *u = ctx;
 	pthread_mutex_lock(&u->lock);
-	bool changed = !same(u->text, text);
+	bool changed = !same_text(u->text, text);
 	if (changed) {
 		free(u->text);
 		u->text = text != NULL ? xstrdup(text) : NULL;
@@ -62,7 +62,7 @@ static void upcontrol_free(struct upcontrol *upcontrol)
 	free(upcontrol);
 }
 
-static int start(struct upcontrol *upcontrol, char *err, size_t err_n)
+static int start_controllers(struct upcontrol *upcontrol, char *err, size_t err_n)
 {
 	const struct controller *const list[] = { controller_find("dnsoperator") };
 	struct kube_config *config;
@@ -84,11 +84,11 @@ int upcontrol_start(const struct controller_machine *machine, struct upcontrol *
 {
 	struct upcontrol *u = xcalloc(1, sizeof(*u));
 	u->machine = *machine;
-	u->machine.publish = publish;
+	u->machine.publish = publish_corefile;
 	u->machine.ctx = u;
 	u->options.machine = &u->machine;
 	pthread_mutex_init(&u->lock, NULL);
-	int r = start(u, err, err_n);
+	int r = start_controllers(u, err, err_n);
 	if (r < 0)
 		upcontrol_free(u);
 	else

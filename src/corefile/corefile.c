@@ -34,17 +34,17 @@ struct parser {
 	 arena_memdup(&(p)->cf->arena, (vec)->v != NULL ? (vec)->v + (mark) : (vec)->v, \
 		      *(ret_n) * sizeof(*(vec)->v)))
 
-static bool at(const struct parser *parser, const char *syntax)
+static bool is_at(const struct parser *parser, const char *syntax)
 {
 	return !parser->st.eof && corefile_tok_is(parser->st.tok, syntax);
 }
 
-static int next(struct parser *parser)
+static int next_token(struct parser *parser)
 {
 	return corefile_stream_next(&parser->st);
 }
 
-static int unexpected(const struct parser *parser, const char *expected)
+static int fail_unexpected(const struct parser *parser, const char *expected)
 {
 	if (parser->st.eof)
 		return srcerr_set(parser->err, parser->st.last,
@@ -53,14 +53,14 @@ static int unexpected(const struct parser *parser, const char *expected)
 			  parser->st.tok->w.s, expected);
 }
 
-static int unclosed(const struct parser *parser, const char *what, struct srcpos open)
+static int fail_unclosed(const struct parser *parser, const char *what, struct srcpos open)
 {
 	return srcerr_set(parser->err, parser->st.last,
 			  "unexpected end of file, expected '}' for the '{' of %s at %s:%u:%u",
 			  what, open.file, open.line, open.col);
 }
 
-static void record(struct parser *parser, const char *text)
+static void record_token(struct parser *parser, const char *text)
 {
 	struct srcpos pos = parser->st.tok->w.pos;
 	vec_push(&parser->tokens, (struct corefile_token){
@@ -76,10 +76,10 @@ static void record(struct parser *parser, const char *text)
 static int skip_stray_brace(struct parser *parser, const char *expected)
 {
 	if (!corefile_stream_at_last(&parser->st))
-		return unexpected(parser, expected);
+		return fail_unexpected(parser, expected);
 	corefile_stream_warn(&parser->st, parser->st.tok->w.pos,
 			     "'}' without '{' at the end of the file");
-	return next(parser);
+	return next_token(parser);
 }
 
 /* The current token as a key; the comma at its end is cut and reported. */
@@ -91,37 +91,37 @@ static int take_key(struct parser *parser, bool *ret_comma)
 		return r;
 	size_t n = strlen(text);
 	if (n == 0)
-		return next(parser);
+		return next_token(parser);
 	*ret_comma = text[n - 1] == ',';
 	if (*ret_comma)
 		text = arena_strndup(&parser->cf->arena, text, --n);
 	if (n == 0 || text[n - 1] == ',')
-		return unexpected(parser, "a zone");
+		return fail_unexpected(parser, "a zone");
 	vec_push(&parser->words, (struct word){ text, parser->st.tok->w.pos });
-	return next(parser);
+	return next_token(parser);
 }
 
 /* Keys up to `{`, the end of the line or the end of the file. */
 static int parse_keys(struct parser *parser)
 {
 	bool comma = false;
-	while (!parser->st.eof && !at(parser, "{")) {
+	while (!parser->st.eof && !is_at(parser, "{")) {
 		int r;
-		if (parser->st.nl && at(parser, "import")) {
+		if (parser->st.nl && is_at(parser, "import")) {
 			r = corefile_stream_import(&parser->st);
 			if (r < 0)
 				return r;
 			continue;
 		}
-		if (at(parser, "}"))
-			return unexpected(parser, "a zone");
+		if (is_at(parser, "}"))
+			return fail_unexpected(parser, "a zone");
 		r = take_key(parser, &comma);
 		if (r < 0)
 			return r;
 		if (parser->st.nl && !comma)
 			return 0;
 	}
-	return comma ? unexpected(parser, "another zone after ','") : 0;
+	return comma ? fail_unexpected(parser, "another zone after ','") : 0;
 }
 
 static int parse_line(struct parser *p);
@@ -135,14 +135,14 @@ static int parse_body(struct parser *parser, const char *what)
 				  COREFILE_MAX_DEPTH));
 		return ERR_LIMIT;
 	}
-	record(parser, "{");
-	int r = next(parser);
-	while (r == 0 && !at(parser, "}")) {
+	record_token(parser, "{");
+	int r = next_token(parser);
+	while (r == 0 && !is_at(parser, "}")) {
 		if (parser->st.eof)
-			return unclosed(parser, what, open);
-		if (at(parser, "{"))
-			return unexpected(parser, "a property before its '{'");
-		if (parser->st.nl && at(parser, "import"))
+			return fail_unclosed(parser, what, open);
+		if (is_at(parser, "{"))
+			return fail_unexpected(parser, "a property before its '{'");
+		if (parser->st.nl && is_at(parser, "import"))
 			r = corefile_stream_import(&parser->st);
 		else
 			r = parse_line(parser);
@@ -154,32 +154,32 @@ static int parse_body(struct parser *parser, const char *what)
 /* The rest of a line after its `}`. */
 static int parse_line_end(struct parser *parser)
 {
-	record(parser, "}");
-	int r = next(parser);
-	if (r < 0 || parser->st.nl || (parser->nesting > 0 && at(parser, "}")))
+	record_token(parser, "}");
+	int r = next_token(parser);
+	if (r < 0 || parser->st.nl || (parser->nesting > 0 && is_at(parser, "}")))
 		return r;
-	return unexpected(parser, "a new line after '}'");
+	return fail_unexpected(parser, "a new line after '}'");
 }
 
 static int parse_args(struct parser *parser, struct corefile_dir *dir)
 {
-	int r = next(parser);
-	while (r == 0 && !parser->st.nl && !at(parser, "{")) {
-		if (at(parser, "}")) {
+	int r = next_token(parser);
+	while (r == 0 && !parser->st.nl && !is_at(parser, "{")) {
+		if (is_at(parser, "}")) {
 			/* `name { a b }` on one line works in CoreDNS for a body, not for a block.
 			 */
 			if (parser->nesting > 0)
 				return 0;
-			return unexpected(parser, "an argument, or '}' on a line of its own");
+			return fail_unexpected(parser, "an argument, or '}' on a line of its own");
 		}
 		const char *text;
 		r = corefile_stream_text(&parser->st, &text);
 		if (r < 0)
 			return r;
-		record(parser, text);
+		record_token(parser, text);
 		dir->end = parser->st.tok->w.pos;
 		vec_push(&parser->words, (struct word){ text, dir->end });
-		r = next(parser);
+		r = next_token(parser);
 	}
 	return r;
 }
@@ -194,12 +194,12 @@ static int parse_line(struct parser *parser)
 		return r;
 	if (parser->nesting == 0)
 		parser->dir = d.name.s;
-	record(parser, parser->nesting == 0 ? parser->st.tok->w.s : d.name.s);
+	record_token(parser, parser->nesting == 0 ? parser->st.tok->w.s : d.name.s);
 	r = parse_args(parser, &d);
 	if (r < 0)
 		return r;
 	d.arg = TAKE_FROM(parser, &parser->words, words, &d.n_arg);
-	if (!parser->st.nl && at(parser, "{")) {
+	if (!parser->st.nl && is_at(parser, "{")) {
 		d.has_body = true;
 		r = parse_body(parser, d.name.s);
 		if (r < 0)
@@ -220,20 +220,22 @@ static int parse_directives(struct parser *parser, const struct srcpos *open)
 	size_t first = parser->dirs.n;
 	int r = 0;
 	while (r == 0 && !parser->st.eof) {
-		if (at(parser, "}"))
-			return open != NULL ? next(parser)
+		if (is_at(parser, "}"))
+			return open != NULL ? next_token(parser)
 					    : skip_stray_brace(parser,
 							       "a directive: the block has no '{'");
-		if (at(parser, "{"))
-			return unexpected(parser, "a directive; its '{' must be on the same line");
-		r = at(parser, "import") ? corefile_stream_import(&parser->st) : parse_line(parser);
+		if (is_at(parser, "{"))
+			return fail_unexpected(parser,
+					       "a directive; its '{' must be on the same line");
+		r = is_at(parser, "import") ? corefile_stream_import(&parser->st)
+					    : parse_line(parser);
 	}
 	if (r < 0 || open == NULL)
 		return r;
 	/* CoreDNS looks at the last token only, so it takes the brace of a body for that of the
 	 * block; such files are in use. */
 	if (parser->dirs.n == first || !parser->dirs.v[parser->dirs.n - 1].has_body)
-		return unclosed(parser, "the block", *open);
+		return fail_unclosed(parser, "the block", *open);
 	corefile_stream_warn(&parser->st, *open, "'{' without '}' at the end of the file");
 	return 0;
 }
@@ -251,15 +253,15 @@ static int read_snippet(struct parser *parser, const char *name)
 	size_t braces = 1;
 	parser->snippet.n = 0;
 	for (;;) {
-		int r = next(parser);
+		int r = next_token(parser);
 		if (r < 0)
 			return r;
 		if (parser->st.eof)
-			return unclosed(parser, name, open);
-		braces += at(parser, "{");
-		braces -= at(parser, "}");
+			return fail_unclosed(parser, name, open);
+		braces += is_at(parser, "{");
+		braces -= is_at(parser, "}");
 		if (braces == 0)
-			return next(parser);
+			return next_token(parser);
 		struct corefile_tok t = *parser->st.tok;
 		t.bol = parser->st.nl;
 		vec_push(&parser->snippet, t);
@@ -268,8 +270,8 @@ static int read_snippet(struct parser *parser, const char *name)
 
 static int parse_snippet(struct parser *parser, const struct word *key)
 {
-	if (!at(parser, "{"))
-		return unexpected(parser, "'{' after the name of a snippet");
+	if (!is_at(parser, "{"))
+		return fail_unexpected(parser, "'{' after the name of a snippet");
 	struct corefile_toks toks;
 	const char *name = arena_strndup(&parser->cf->arena, key->s + 1, strlen(key->s) - 2);
 	struct srcpos pos = key->pos;
@@ -303,7 +305,7 @@ static void finish_block(struct parser *parser, size_t words)
 static int parse_block(struct parser *parser)
 {
 	struct srcpos start = parser->st.last;
-	if (at(parser, "}"))
+	if (is_at(parser, "}"))
 		return skip_stray_brace(parser, "a zone");
 	int r = parse_keys(parser);
 	if (r < 0)
@@ -312,9 +314,9 @@ static int parse_block(struct parser *parser)
 		parser->words.n = 0;
 		return parse_snippet(parser, &parser->words.v[0]);
 	}
-	if (at(parser, "{")) {
+	if (is_at(parser, "{")) {
 		struct srcpos open = parser->st.tok->w.pos;
-		r = next(parser);
+		r = next_token(parser);
 		if (r == 0)
 			r = parse_directives(parser, &open);
 	} else if (!parser->st.eof) {
@@ -333,7 +335,7 @@ static int parse_all(struct parser *parser, struct slice text, const struct core
 	int r = corefile_stream_init(&parser->st, &parser->cf->arena, src, parser->main_file, text,
 				     parser->err);
 	if (r == 0)
-		r = next(parser);
+		r = next_token(parser);
 	while (r == 0 && !parser->st.eof)
 		r = parse_block(parser);
 	if (r < 0)

@@ -67,7 +67,7 @@ static int add_words(struct strbuf *out, const struct word *word, size_t count, 
 	return 0;
 }
 
-static void indent(struct strbuf *out, int depth)
+static void add_indent(struct strbuf *out, int depth)
 {
 	for (int i = 0; i < depth; i++)
 		strbuf_addc(out, '\t');
@@ -77,7 +77,7 @@ static int add_lines(struct strbuf *out, const struct corefile_dir *dir, size_t 
 {
 	strbuf_adds(out, " {\n");
 	for (size_t i = 0; i < count; i++) {
-		indent(out, depth);
+		add_indent(out, depth);
 		int r = add_word(out, dir[i].name.s);
 		if (r == 0)
 			r = add_words(out, dir[i].arg, dir[i].n_arg, true);
@@ -88,7 +88,7 @@ static int add_lines(struct strbuf *out, const struct corefile_dir *dir, size_t 
 		if (r < 0)
 			return r;
 	}
-	indent(out, depth - 1);
+	add_indent(out, depth - 1);
 	strbuf_adds(out, "}\n");
 	return 0;
 }

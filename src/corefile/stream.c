@@ -145,7 +145,7 @@ int corefile_stream_text(struct corefile_stream *st, const char **ret)
 	return count_bytes(st, st->tok->w.pos, strlen(*ret));
 }
 
-static struct corefile_frame *push(struct corefile_stream *st, struct srcpos at)
+static struct corefile_frame *push_frame(struct corefile_stream *st, struct srcpos at)
 {
 	if (st->depth == COREFILE_MAX_DEPTH) {
 		IGNORE(limit_err(st, at, "imports inside imports", COREFILE_MAX_DEPTH - 1));
@@ -165,7 +165,7 @@ static int import_snippet(struct corefile_stream *st, const char *name,
 	int r = check_cycle(st, true, name, at);
 	if (r < 0)
 		return r;
-	struct corefile_frame *f = push(st, at);
+	struct corefile_frame *f = push_frame(st, at);
 	if (f == NULL)
 		return ERR_LIMIT;
 	f->snippet = true;
@@ -244,7 +244,7 @@ static int import_files(struct corefile_stream *st, const char *pattern, struct 
 			pattern);
 	if (n_file == 0)
 		corefile_stream_warn(st, at, "no file matches the import pattern '%s'", pattern);
-	struct corefile_frame *f = push(st, at);
+	struct corefile_frame *f = push_frame(st, at);
 	if (f == NULL)
 		return ERR_LIMIT;
 	f->file = file;
@@ -299,7 +299,7 @@ int corefile_stream_init(struct corefile_stream *st, struct arena *arena,
 	int r = lex_file(st, file, text, &toks);
 	if (r < 0)
 		return r;
-	struct corefile_frame *f = push(st, st->last);
+	struct corefile_frame *f = push_frame(st, st->last);
 	f->name = file;
 	f->toks = *toks;
 	return 0;

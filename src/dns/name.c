@@ -101,7 +101,7 @@ size_t dns_name_lower(const uint8_t *name, uint8_t out[DNS_NAME_MAX])
 }
 
 /* Reads the escape after a backslash at *pos (the byte after it); advances past it. */
-static int unescape(struct slice text, size_t *pos, uint8_t *ret)
+static int read_escape(struct slice text, size_t *pos, uint8_t *ret)
 {
 	const char *p = text.p + *pos;
 	size_t left = text.n - *pos;
@@ -157,7 +157,7 @@ int dns_name_from_text(struct slice text, uint8_t out[DNS_NAME_MAX])
 			if (close_label(out, start, at) < 0)
 				return ERR_PARSE;
 			start = at++;
-		} else if (unescape(text, &i, &out[at++]) < 0) {
+		} else if (read_escape(text, &i, &out[at++]) < 0) {
 			return ERR_PARSE;
 		}
 	}

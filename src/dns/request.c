@@ -9,7 +9,7 @@
 enum { HASH_SEED = 0x51ed270b };
 
 /* Lower-cases the letters among eight bytes. Length bytes (at most 63) lie below 'A'. */
-static ALWAYS_INLINE uint64_t lower8(uint64_t w)
+static ALWAYS_INLINE uint64_t lower_8_bytes(uint64_t w)
 {
 	uint64_t ones = 0x0101010101010101;
 	uint64_t low7 = w & (ones * 0x7f);
@@ -19,7 +19,7 @@ static ALWAYS_INLINE uint64_t lower8(uint64_t w)
 	return w | is_upper >> 2;
 }
 
-static ALWAYS_INLINE uint32_t mix(uint32_t hash, uint64_t w)
+static ALWAYS_INLINE uint32_t mix_hash(uint32_t hash, uint64_t w)
 {
 	uint64_t x = (hash ^ w) * 0x9e3779b97f4a7c15;
 	return (uint32_t)(x >> 32) ^ (uint32_t)x;
@@ -33,10 +33,10 @@ static ALWAYS_INLINE uint32_t hash_label(uint32_t hash, const uint8_t *pos)
 	uint64_t w;
 	for (; n >= 8; n -= 8, pos += 8) {
 		memcpy(&w, pos, 8);
-		hash = mix(hash, w);
+		hash = mix_hash(hash, w);
 	}
 	memcpy(&w, pos, 8);
-	return mix(hash, w & ((UINT64_C(1) << 8 * n) - 1));
+	return mix_hash(hash, w & ((UINT64_C(1) << 8 * n) - 1));
 }
 
 static void index_labels(struct dns_qname *qname)
@@ -61,13 +61,13 @@ void dns_qname_set(struct dns_qname *qname, const uint8_t *name)
 	size_t i = 0;
 	for (; i + 8 <= n; i += 8) {
 		memcpy(&w, name + i, 8);
-		l = lower8(w);
+		l = lower_8_bytes(w);
 		changed |= w ^ l;
 		memcpy(qname->wire + i, &l, 8);
 	}
 	w = 0;
 	memcpy(&w, name + i, n - i);
-	l = lower8(w);
+	l = lower_8_bytes(w);
 	changed |= w ^ l;
 	memcpy(qname->wire + i, &l, n - i);
 	qname->len = (uint8_t)n;

@@ -17,7 +17,7 @@ struct state {
 	struct dns_resolvconf conf;
 };
 
-static int split(struct slice line, struct words *words)
+static int split_words(struct slice line, struct words *words)
 {
 	words->n = 0;
 	for (size_t i = 0; i < line.n; i++) {
@@ -66,7 +66,7 @@ static int take_domain(struct state *state)
 
 /* A number as Go's Atoi takes it, where a text that is none counts as 0 and one that is too large
  * as the largest. */
-static unsigned number(struct slice text, unsigned min, unsigned max)
+static unsigned parse_number(struct slice text, unsigned min, unsigned max)
 {
 	bool minus = text.n > 0 && text.p[0] == '-';
 	if (minus || (text.n > 0 && text.p[0] == '+'))
@@ -95,8 +95,8 @@ static int take_options(struct state *state)
 		struct slice w = state->words.v[i];
 		for (size_t k = 0; k < ARRAY_LEN(rows); k++) {
 			if (slice_starts(w, rows[k].name))
-				*rows[k].field = number(slice_from(w, rows[k].name.n), rows[k].min,
-							rows[k].max);
+				*rows[k].field = parse_number(slice_from(w, rows[k].name.n),
+							      rows[k].min, rows[k].max);
 		}
 	}
 	return 0;
@@ -114,7 +114,7 @@ static const struct {
 
 static int take_line(struct state *state, struct slice line)
 {
-	int r = split(line, &state->words);
+	int r = split_words(line, &state->words);
 	for (size_t i = 0; i < ARRAY_LEN(keywords) && state->words.n > 0 && r == 0; i++) {
 		if (slice_is(state->words.v[0], keywords[i].name))
 			r = keywords[i].take(state);

@@ -45,7 +45,7 @@ void dns_resp_clear(struct dns_resp *resp, enum dns_section section)
 }
 
 /* The size that travels with a message follows what is done to its OPT. */
-static void grow(struct dns_resp *resp, size_t add, size_t less)
+static void adjust_full_size(struct dns_resp *resp, size_t add, size_t less)
 {
 	if (resp->msg != NULL && resp->full_size != 0)
 		resp->full_size = (uint32_t)(resp->full_size + add - less);
@@ -53,7 +53,7 @@ static void grow(struct dns_resp *resp, size_t add, size_t less)
 
 void dns_resp_drop_options(struct dns_resp *resp)
 {
-	grow(resp, 0, resp->options_len);
+	adjust_full_size(resp, 0, resp->options_len);
 	resp->options = NULL;
 	resp->options_len = 0;
 }
@@ -63,7 +63,7 @@ void dns_resp_drop_opt(struct dns_resp *resp)
 	if (!resp->has_opt)
 		return;
 	dns_resp_drop_options(resp);
-	grow(resp, 0, DNS_OPT_BYTES);
+	adjust_full_size(resp, 0, DNS_OPT_BYTES);
 	resp->has_opt = resp->opt_do = false;
 	resp->opt_z = 0;
 }
@@ -83,7 +83,7 @@ int dns_resp_option(struct dns_resp *resp, struct arena *arena, uint16_t code, c
 	dns_put16(p + resp->options_len + 2, number);
 	if (number != 0)
 		memcpy(p + resp->options_len + 4, data, number);
-	grow(resp, 4U + number + (resp->has_opt ? 0 : DNS_OPT_BYTES), 0);
+	adjust_full_size(resp, 4U + number + (resp->has_opt ? 0 : DNS_OPT_BYTES), 0);
 	resp->options = p;
 	resp->options_len = (uint16_t)len;
 	if (!resp->has_opt) {

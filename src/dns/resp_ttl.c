@@ -24,12 +24,12 @@ static void each_ttl(const struct dns_resp *resp, void (*fn)(uint8_t *field, uin
 	}
 }
 
-static void lower(uint8_t *field, uint32_t *value)
+static void lower_to_ttl(uint8_t *field, uint32_t *value)
 {
 	*value = MIN(*value, dns_get32(field));
 }
 
-static void put(uint8_t *field, uint32_t *value)
+static void put_ttl(uint8_t *field, uint32_t *value)
 {
 	dns_put32(field, *value);
 }
@@ -37,7 +37,7 @@ static void put(uint8_t *field, uint32_t *value)
 uint32_t dns_resp_min_ttl(const struct dns_resp *resp, uint32_t max)
 {
 	if (resp->msg != NULL) {
-		each_ttl(resp, lower, &max);
+		each_ttl(resp, lower_to_ttl, &max);
 		return max;
 	}
 	for (int s = 0; s < DNS_SECTIONS; s++) {
@@ -50,7 +50,7 @@ uint32_t dns_resp_min_ttl(const struct dns_resp *resp, uint32_t max)
 void dns_resp_set_ttl(struct dns_resp *resp, uint32_t ttl)
 {
 	if (resp->msg != NULL) {
-		each_ttl(resp, put, &ttl);
+		each_ttl(resp, put_ttl, &ttl);
 		return;
 	}
 	for (int s = 0; s < DNS_SECTIONS; s++) {

@@ -16,7 +16,7 @@ static size_t question_end(const struct dns_resp *resp)
 	return at;
 }
 
-static void enter(struct dns_rrwalk *rrwalk, enum dns_section section)
+static void enter_section(struct dns_rrwalk *rrwalk, enum dns_section section)
 {
 	rrwalk->section = section;
 	if (rrwalk->resp->msg != NULL)
@@ -30,7 +30,7 @@ void dns_rrwalk_init(struct dns_rrwalk *rrwalk, const struct dns_resp *resp)
 	*rrwalk = (struct dns_rrwalk){ .resp = resp };
 	if (resp->msg != NULL)
 		rrwalk->at = question_end(resp);
-	enter(rrwalk, DNS_ANSWER);
+	enter_section(rrwalk, DNS_ANSWER);
 }
 
 /* Reads the record at w->at. */
@@ -82,7 +82,7 @@ bool dns_rrwalk_next(struct dns_rrwalk *rrwalk)
 		}
 		if (rrwalk->section == DNS_ADDITIONAL)
 			return false;
-		enter(rrwalk, (enum dns_section)(rrwalk->section + 1));
+		enter_section(rrwalk, (enum dns_section)(rrwalk->section + 1));
 	}
 }
 

@@ -148,13 +148,13 @@ static const char *const type_index[] = { TYPES(INDEX) };
 static const char *const class_index[] = { CLASSES(INDEX) };
 static const char *const rcode_index[] = { RCODES(INDEX) };
 
-static const char *indexed(const char *const *index, size_t len, unsigned number)
+static const char *mnemonic_of(const char *const *index, size_t len, unsigned number)
 {
 	return number < len ? index[number] : NULL;
 }
 
 /* Prefix and decimal number; the prefix is at most 5 bytes. */
-static const char *numbered(const char *prefix, unsigned number, char buf[DNS_MNEMONIC_MAX])
+static const char *print_number(const char *prefix, unsigned number, char buf[DNS_MNEMONIC_MAX])
 {
 	char digits[5];
 	size_t n = 0;
@@ -172,37 +172,37 @@ static const char *numbered(const char *prefix, unsigned number, char buf[DNS_MN
 
 const char *dns_type_str(uint16_t type, char buf[DNS_MNEMONIC_MAX])
 {
-	const char *s = indexed(type_index, ARRAY_LEN(type_index), type);
+	const char *s = mnemonic_of(type_index, ARRAY_LEN(type_index), type);
 	for (size_t i = 0; s == NULL && i < ARRAY_LEN(large_types); i++)
 		if (large_types[i].number == type)
 			s = large_types[i].text;
-	return s != NULL ? s : numbered("TYPE", type, buf);
+	return s != NULL ? s : print_number("TYPE", type, buf);
 }
 
 const char *dns_class_str(uint16_t cls, char buf[DNS_MNEMONIC_MAX])
 {
-	const char *s = indexed(class_index, ARRAY_LEN(class_index), cls);
-	return s != NULL ? s : numbered("CLASS", cls, buf);
+	const char *s = mnemonic_of(class_index, ARRAY_LEN(class_index), cls);
+	return s != NULL ? s : print_number("CLASS", cls, buf);
 }
 
 const char *dns_rcode_str(uint16_t rcode, char buf[DNS_MNEMONIC_MAX])
 {
-	const char *s = indexed(rcode_index, ARRAY_LEN(rcode_index), rcode);
-	return s != NULL ? s : numbered("", rcode, buf);
+	const char *s = mnemonic_of(rcode_index, ARRAY_LEN(rcode_index), rcode);
+	return s != NULL ? s : print_number("", rcode, buf);
 }
 
-static int compare(struct slice text, const struct row *row)
+static int compare_row(struct slice text, const struct row *row)
 {
 	int d = memcmp(text.p, row->text, MIN(text.n, row->len));
 	return d != 0 ? d : (text.n > row->len) - (text.n < row->len);
 }
 
-static int find(const struct row *rows, size_t count, struct slice text)
+static int find_number(const struct row *rows, size_t count, struct slice text)
 {
 	size_t low = 0;
 	while (text.n != 0 && low < count) {
 		size_t mid = low + (count - low) / 2;
-		int d = compare(text, &rows[mid]);
+		int d = compare_row(text, &rows[mid]);
 		if (d == 0)
 			return rows[mid].number;
 		if (d > 0)
@@ -224,21 +224,21 @@ static int generic_number(struct slice text, struct slice prefix)
 
 int dns_type_parse(struct slice text, bool generic)
 {
-	int r = find(types, ARRAY_LEN(types), text);
+	int r = find_number(types, ARRAY_LEN(types), text);
 	if (r < 0)
-		r = find(large_types, ARRAY_LEN(large_types), text);
+		r = find_number(large_types, ARRAY_LEN(large_types), text);
 	return r < 0 && generic ? generic_number(text, SLICE("TYPE")) : r;
 }
 
 int dns_class_parse(struct slice text, bool generic)
 {
-	int r = find(classes, ARRAY_LEN(classes), text);
+	int r = find_number(classes, ARRAY_LEN(classes), text);
 	return r < 0 && generic ? generic_number(text, SLICE("CLASS")) : r;
 }
 
 int dns_rcode_parse(struct slice text)
 {
-	int r = find(rcodes, ARRAY_LEN(rcodes), text);
+	int r = find_number(rcodes, ARRAY_LEN(rcodes), text);
 	/* The older spelling is still accepted. */
 	return r < 0 && slice_is(text, "NOTIMPL") ? DNS_RCODE_NOTIMP : r;
 }

@@ -40,7 +40,7 @@ static bool signature_valid(const uint8_t *rdata, size_t len, int64_t now_s)
 	return inception <= now_s && now_s <= expiration;
 }
 
-static void see(struct seen *seen, const struct dns_rrwalk *rrwalk)
+static void note_record(struct seen *seen, const struct dns_rrwalk *rrwalk)
 {
 	if (rrwalk->of == DNS_AUTHORITY) {
 		seen->soa |= rrwalk->type == DNS_TYPE_SOA;
@@ -51,7 +51,7 @@ static void see(struct seen *seen, const struct dns_rrwalk *rrwalk)
 		seen->expired = true;
 }
 
-static struct seen look(const struct dns_resp *resp)
+static struct seen inspect_records(const struct dns_resp *resp)
 {
 	struct seen s = { .check_time = resp->has_opt && resp->opt_do };
 	if (s.check_time)
@@ -59,7 +59,7 @@ static struct seen look(const struct dns_resp *resp)
 	struct dns_rrwalk w;
 	dns_rrwalk_init(&w, resp);
 	while (dns_rrwalk_next(&w))
-		see(&s, &w);
+		note_record(&s, &w);
 	return s;
 }
 
@@ -74,7 +74,7 @@ enum dns_kind dns_resp_kind(const struct dns_resp *resp, uint16_t qtype)
 	bool ok = resp->rcode == DNS_RCODE_NOERROR;
 	struct seen s = { 0 };
 	if ((ok && !answer) || (resp->has_opt && resp->opt_do))
-		s = look(resp);
+		s = inspect_records(resp);
 	if (s.expired || (answer && resp->rcode == DNS_RCODE_NXDOMAIN))
 		return DNS_KIND_OTHER;
 	if (answer && ok)

@@ -265,7 +265,7 @@ static int json_peek(struct json *json)
 	return json->pos < json->s.n ? (unsigned char)json->s.p[json->pos] : -1;
 }
 
-static int hex4(struct json *json)
+static int read_hex4(struct json *json)
 {
 	unsigned v = 0;
 	for (int i = 0; i < 4; i++, json->pos++) {
@@ -291,7 +291,7 @@ static int json_escape(struct json *json, char out[4])
 	if (c != 'u')
 		return json_error(json);
 	json->pos++;
-	int v = hex4(json);
+	int v = read_hex4(json);
 	if (v < 0)
 		return json_error(json);
 	uint32_t cp = (uint32_t)v;
@@ -299,7 +299,7 @@ static int json_escape(struct json *json, char out[4])
 	    slice_starts(slice_from(json->s, json->pos), SLICE("\\u"))) {
 		size_t back = json->pos;
 		json->pos += 2;
-		int low = hex4(json);
+		int low = read_hex4(json);
 		if (low >= 0xdc00 && low < 0xe000)
 			cp = 0x10000 + ((cp - 0xd800) << 10) + ((uint32_t)low - 0xdc00);
 		else

@@ -21,7 +21,7 @@ static int want_map(struct ev *ev, const struct expr_value *value, const char *w
 }
 
 /* `count` values, the steps of going over them spent. */
-static struct expr_value *room(struct ev *ev, size_t count)
+static struct expr_value *alloc_counted(struct ev *ev, size_t count)
 {
 	return expr_spend(ev, count) == 0 ? expr_alloc_values(ev, count) : NULL;
 }
@@ -100,7 +100,7 @@ BUILTIN(take)
 static int one_side(struct ev *ev, const struct expr_value *a, bool keys, struct expr_value *ret)
 {
 	int r = want_map(ev, a, keys ? "keys" : "values");
-	struct expr_value *v = r == 0 ? room(ev, a->map.n) : NULL;
+	struct expr_value *v = r == 0 ? alloc_counted(ev, a->map.n) : NULL;
 	if (v == NULL)
 		return r < 0 ? r : ERR_LIMIT;
 	for (size_t i = 0; i < a->map.n; i++)
@@ -124,7 +124,7 @@ BUILTIN(to_pairs)
 {
 	(void)n;
 	int r = want_map(ev, a, "pairs");
-	struct expr_value *v = r == 0 ? room(ev, 3 * a->map.n) : NULL;
+	struct expr_value *v = r == 0 ? alloc_counted(ev, 3 * a->map.n) : NULL;
 	if (v == NULL)
 		return r < 0 ? r : ERR_LIMIT;
 	struct expr_value *pair = v + a->map.n;
@@ -168,7 +168,7 @@ BUILTIN(reverse)
 	int r = want_list(ev, a, "reverse");
 	if (r == 0)
 		r = expr_grow(ev, len);
-	struct expr_value *v = r == 0 ? room(ev, len) : NULL;
+	struct expr_value *v = r == 0 ? alloc_counted(ev, len) : NULL;
 	if (v == NULL)
 		return r < 0 ? r : ERR_LIMIT;
 	for (size_t i = 0; i < len; i++)
@@ -181,7 +181,7 @@ BUILTIN(uniq)
 	size_t len = expr_list_len(a), kept = 0;
 	(void)n;
 	int r = want_list(ev, a, "uniq");
-	struct expr_value *v = r == 0 ? room(ev, len) : NULL;
+	struct expr_value *v = r == 0 ? alloc_counted(ev, len) : NULL;
 	if (v == NULL)
 		return r < 0 ? r : ERR_LIMIT;
 	for (size_t i = 0; i < len; i++) {
@@ -210,7 +210,7 @@ BUILTIN(concat)
 	if (len == 0)
 		return 0;
 	int r = expr_grow(ev, len);
-	struct expr_value *v = r == 0 ? room(ev, len) : NULL;
+	struct expr_value *v = r == 0 ? alloc_counted(ev, len) : NULL;
 	if (v == NULL)
 		return r < 0 ? r : ERR_LIMIT;
 	for (unsigned i = 0; i < n; i++) {
@@ -274,7 +274,7 @@ BUILTIN(sort)
 		return 0;
 	}
 	r = expr_grow(ev, len);
-	struct expr_value *v = r == 0 ? room(ev, len) : NULL;
+	struct expr_value *v = r == 0 ? alloc_counted(ev, len) : NULL;
 	if (v == NULL)
 		return r < 0 ? r : ERR_LIMIT;
 	for (size_t i = 0; i < len; i++)

@@ -10,7 +10,7 @@
 #include "expr/run_priv.h"
 #include "expr/value_priv.h"
 
-static int bad(struct ev *ev, const char *name, const struct expr_value *value)
+static int fail_argument(struct ev *ev, const char *name, const struct expr_value *value)
 {
 	return expr_fail(ev, "invalid argument for %s (type %s)", name,
 			 expr_value_type_name(value));
@@ -21,7 +21,7 @@ BUILTIN(abs)
 	(void)n;
 	*ret = *a;
 	if (!expr_is_number(a))
-		return bad(ev, "abs", a);
+		return fail_argument(ev, "abs", a);
 	if (a->type == EXPR_FLOAT)
 		ret->f = fabs(a->f);
 	else if (a->i < 0)
@@ -33,7 +33,7 @@ static int rounded(struct ev *ev, const struct expr_value *a, const char *name,
 		   double (*fn)(double), struct expr_value *ret)
 {
 	if (!expr_is_number(a))
-		return bad(ev, name, a);
+		return fail_argument(ev, name, a);
 	*ret = expr_float(fn(expr_to_float(a)));
 	return 0;
 }
@@ -187,7 +187,7 @@ static int visit_numbers(struct ev *ev, const struct expr_value *value, const ch
 	if (expr_is_number(value))
 		return visit(ev, state, value);
 	if (!expr_is_list(value))
-		return bad(ev, name, value);
+		return fail_argument(ev, name, value);
 	for (size_t i = 0; i < expr_list_len(value); i++) {
 		struct expr_value item = expr_list_at(value, i);
 		r = visit_numbers(ev, &item, name, visit, state);

@@ -64,7 +64,8 @@ static int want_strings(struct ev *ev, const struct expr_value *value, unsigned 
 	return 0;
 }
 
-static int cased(struct ev *ev, const struct expr_value *value, bool upper, struct expr_value *ret)
+static int convert_case(struct ev *ev, const struct expr_value *value, bool upper,
+			struct expr_value *ret)
 {
 	struct slice s = value->s;
 	uint32_t cp;
@@ -87,13 +88,13 @@ static int cased(struct ev *ev, const struct expr_value *value, bool upper, stru
 BUILTIN(upper)
 {
 	(void)n;
-	return cased(ev, a, true, ret);
+	return convert_case(ev, a, true, ret);
 }
 
 BUILTIN(lower)
 {
 	(void)n;
-	return cased(ev, a, false, ret);
+	return convert_case(ev, a, false, ret);
 }
 
 /* --- trimming --- */

@@ -85,7 +85,7 @@ bool expr_check_assignable(struct stype from, struct stype to)
 	return to.shape == SHAPE_ANY || from.shape == to.shape;
 }
 
-static bool comparable(struct stype left, struct stype right)
+static bool are_comparable(struct stype left, struct stype right)
 {
 	return is_unknown(left) || is_unknown(right) || left.shape == SHAPE_NIL ||
 	       right.shape == SHAPE_NIL || (is_number(left) && is_number(right)) ||
@@ -253,7 +253,7 @@ static int check_unary(struct checker *checker, struct node *node)
 			   bang ? "!" : op_names[node->op], type_name(t));
 }
 
-static int mismatch(struct checker *checker, const struct node *node)
+static int fail_mismatch(struct checker *checker, const struct node *node)
 {
 	/* and, && and so on share an operator; the text has the one that was written. */
 	const char *name = op_names[node->op], *at = checker->p->lx.text.p + node->at;
@@ -306,7 +306,7 @@ static int check_ruled(struct checker *checker, struct node *node)
 	if (node->op == OP_MATCHES && l.shape == SHAPE_BYTES && r.shape == SHAPE_STRING)
 		both = STR;
 	if ((both & takes) == 0)
-		return mismatch(checker, node);
+		return fail_mismatch(checker, node);
 	node->type = of(op_rules[node->op].result);
 	if (node->op == OP_RANGE)
 		node->type = expr_check_array_of(checker, of(SHAPE_INT));
@@ -327,14 +327,14 @@ static int check_in(struct checker *checker, struct node *node)
 		return 0;
 	}
 	if (is_array(r)) {
-		if (!comparable(l, expr_check_elem(r)))
+		if (!are_comparable(l, expr_check_elem(r)))
 			return CHECK_ERROR(checker, node, "cannot use %s as type %s in array",
 					   type_name(l), type_name(expr_check_elem(r)));
 		return 0;
 	}
 	if (is_unknown(r) || (is_unknown(l) && r.shape == SHAPE_STRING))
 		return 0;
-	return mismatch(checker, node);
+	return fail_mismatch(checker, node);
 }
 
 static void check_coalesce(struct node *node)
@@ -372,7 +372,7 @@ static int check_binary(struct checker *checker, struct node *node)
 	enum shape l = node->a->type.shape;
 	node->type = of(SHAPE_BOOL);
 	node->strict = l == node->b->type.shape && (l == SHAPE_INT || l == SHAPE_STRING);
-	return comparable(node->a->type, node->b->type) ? 0 : mismatch(checker, node);
+	return are_comparable(node->a->type, node->b->type) ? 0 : fail_mismatch(checker, node);
 }
 
 static int check_cond(struct checker *checker, struct node *node)

@@ -18,7 +18,7 @@ static void bad_argument(struct checker *checker, const struct node *arg, enum s
 			    type_name(arg->type), expr_shape_name(want), (int)name.n, name.p);
 }
 
-static bool fits(struct stype arg, enum shape want)
+static bool fits_param(struct stype arg, enum shape want)
 {
 	if (want == SHAPE_ANY || is_unknown(arg))
 		return true;
@@ -43,7 +43,7 @@ int expr_check_params(struct checker *checker, const struct node *node, struct s
 		r = expr_check_node(checker, node->args[i]);
 		if (r < 0)
 			return r;
-		if (!fits(node->args[i]->type, params[i])) {
+		if (!fits_param(node->args[i]->type, params[i])) {
 			bad_argument(checker, node->args[i], params[i], name);
 			return 1;
 		}

@@ -144,7 +144,7 @@ static int string_test(struct ev *ev, enum op op, const struct expr_value *left,
 	return right->s.n == 0 || (left->s.n != 0 && find_bytes(left->s, right->s) != NULL);
 }
 
-static int matches(struct ev *ev, const struct node *node, const struct expr_value *value)
+static int match_pattern(struct ev *ev, const struct node *node, const struct expr_value *value)
 {
 	if (expr_is_nil(value))
 		return 0;
@@ -159,8 +159,8 @@ static int matches(struct ev *ev, const struct node *node, const struct expr_val
 	return r;
 }
 
-static int equality(struct ev *ev, const struct node *node, const struct expr_value *left,
-		    const struct expr_value *right)
+static int compare_equal(struct ev *ev, const struct node *node, const struct expr_value *left,
+			 const struct expr_value *right)
 {
 	if (node->strict) {
 		enum expr_type t = node->a->type.shape == SHAPE_INT ? EXPR_INT : EXPR_STRING;
@@ -175,17 +175,17 @@ static int equality(struct ev *ev, const struct node *node, const struct expr_va
 }
 
 /* Operators that answer yes or no. */
-static int test(struct ev *ev, const struct node *node, const struct expr_value *left,
-		const struct expr_value *right)
+static int test_operator(struct ev *ev, const struct node *node, const struct expr_value *left,
+			 const struct expr_value *right)
 {
 	if (node->op == OP_EQ || node->op == OP_NE)
-		return equality(ev, node, left, right);
+		return compare_equal(ev, node, left, right);
 	if (node->op >= OP_LT && node->op <= OP_LE)
 		return expr_order(ev, node->op, left, right);
 	if (node->op == OP_IN)
 		return is_in(ev, left, right);
 	if (node->op == OP_MATCHES)
-		return matches(ev, node, left);
+		return match_pattern(ev, node, left);
 	return string_test(ev, node->op, left, right);
 }
 
@@ -239,7 +239,7 @@ static int eval_binary(struct ev *ev, const struct node *node, struct expr_value
 		return make_range(ev, &a, &b, ret);
 	if (node->op >= OP_ADD && node->op <= OP_POW)
 		return expr_arith(ev, node->op, &a, &b, ret);
-	r = test(ev, node, &a, &b);
+	r = test_operator(ev, node, &a, &b);
 	if (r < 0)
 		return r;
 	*ret = expr_bool(r > 0);

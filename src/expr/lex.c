@@ -42,14 +42,14 @@ int expr_error_at(const struct expr_lexer *lx, size_t at, const char *fmt, ...)
 	return srcerr_set(lx->err, lx->base, "%s (%u:%u)", text, line, col);
 }
 
-static int peek(const struct expr_lexer *lx, size_t ahead)
+static int peek_byte(const struct expr_lexer *lx, size_t ahead)
 {
 	return lx->pos + ahead < lx->text.n ? (unsigned char)lx->text.p[lx->pos + ahead] : -1;
 }
 
-static bool accept(struct expr_lexer *lx, const char *set)
+static bool accept_char(struct expr_lexer *lx, const char *set)
 {
-	int c = peek(lx, 0);
+	int c = peek_byte(lx, 0);
 	if (c <= 0 || strchr(set, c) == NULL)
 		return false;
 	lx->pos++;
@@ -66,7 +66,7 @@ static bool wide_space(uint32_t cp)
 /* Bytes of the character at the current place when it may be part of a name, else 0. */
 static size_t name_char(const struct expr_lexer *lx)
 {
-	int c = peek(lx, 0);
+	int c = peek_byte(lx, 0);
 	uint32_t cp;
 	if (c < 0)
 		return 0;
@@ -78,13 +78,13 @@ static size_t name_char(const struct expr_lexer *lx)
 
 static int skip_comment(struct expr_lexer *lx)
 {
-	if (peek(lx, 1) == '/') {
+	if (peek_byte(lx, 1) == '/') {
 		while (lx->pos < lx->text.n && lx->text.p[lx->pos] != '\n')
 			lx->pos++;
 		return 0;
 	}
 	for (lx->pos += 2; lx->pos < lx->text.n; lx->pos++) {
-		if (peek(lx, 0) == '*' && peek(lx, 1) == '/') {
+		if (peek_byte(lx, 0) == '*' && peek_byte(lx, 1) == '/') {
 			lx->pos += 2;
 			return 0;
 		}
@@ -95,11 +95,11 @@ static int skip_comment(struct expr_lexer *lx)
 static int skip_blank(struct expr_lexer *lx)
 {
 	for (;;) {
-		int c = peek(lx, 0);
+		int c = peek_byte(lx, 0);
 		uint32_t cp;
 		if (c >= 0 && ascii_isspace((char)c)) {
 			lx->pos++;
-		} else if (c == '/' && (peek(lx, 1) == '/' || peek(lx, 1) == '*')) {
+		} else if (c == '/' && (peek_byte(lx, 1) == '/' || peek_byte(lx, 1) == '*')) {
 			int r = skip_comment(lx);
 			if (r < 0)
 				return r;
@@ -115,11 +115,11 @@ static int skip_blank(struct expr_lexer *lx)
 }
 
 /* Reads `count` digits of a base; -1 when there are fewer. */
-static int64_t digits(struct expr_lexer *lx, int count, int base)
+static int64_t read_digits(struct expr_lexer *lx, int count, int base)
 {
 	int64_t v = 0;
 	for (int i = 0; i < count; i++, lx->pos++) {
-		int d = ascii_hex_value(peek(lx, 0));
+		int d = ascii_hex_value(peek_byte(lx, 0));
 		if (d < 0 || d >= base)
 			return -1;
 		v = v * base + d;
@@ -128,12 +128,12 @@ static int64_t digits(struct expr_lexer *lx, int count, int base)
 }
 
 /* \u{1F600} */
-static int64_t braced(struct expr_lexer *lx)
+static int64_t read_braced(struct expr_lexer *lx)
 {
 	int64_t v = 0;
 	int n = 0;
-	for (lx->pos++; peek(lx, 0) != '}'; lx->pos++, n++) {
-		int d = ascii_hex_value(peek(lx, 0));
+	for (lx->pos++; peek_byte(lx, 0) != '}'; lx->pos++, n++) {
+		int d = ascii_hex_value(peek_byte(lx, 0));
 		if (d < 0 || n >= 6)
 			return -1;
 		v = v << 4 | d;
@@ -145,26 +145,26 @@ static int64_t braced(struct expr_lexer *lx)
 static int64_t escape_number(struct expr_lexer *lx, int ch, bool bytes)
 {
 	if (ch == 'x')
-		return digits(lx, 2, 16);
+		return read_digits(lx, 2, 16);
 	if (ch >= '0' && ch <= '3') {
 		lx->pos--;
-		return digits(lx, 3, 8);
+		return read_digits(lx, 3, 8);
 	}
 	if (bytes)
 		return -1;
 	if (ch == 'u')
-		return peek(lx, 0) == '{' ? braced(lx) : digits(lx, 4, 16);
+		return peek_byte(lx, 0) == '{' ? read_braced(lx) : read_digits(lx, 4, 16);
 	if (ch == 'U')
-		return digits(lx, 8, 16);
+		return read_digits(lx, 8, 16);
 	return -1;
 }
 
 /* One escape sequence, after the backslash, into `out`; bytes written or a negative code. */
-static int escape(struct expr_lexer *lx, char quote, bool bytes, char out[4])
+static int read_escape(struct expr_lexer *lx, char quote, bool bytes, char out[4])
 {
 	static const char from[] = "abfnrtv\\", to[] = "\a\b\f\n\r\t\v\\";
 	size_t at = lx->pos;
-	int c = peek(lx, 0);
+	int c = peek_byte(lx, 0);
 	if (c < 0)
 		return expr_error_at(lx, lx->text.n, "literal not terminated");
 	lx->pos++;
@@ -185,7 +185,7 @@ static int escape(struct expr_lexer *lx, char quote, bool bytes, char out[4])
 
 /* Room for a literal that starts at the current quote. No escape sequence is shorter than what it
  * stands for. */
-static char *room(const struct expr_lexer *lx, char quote)
+static char *alloc_literal(const struct expr_lexer *lx, char quote)
 {
 	size_t n = 1;
 	while (lx->pos + n < lx->text.n && lx->text.p[lx->pos + n] != quote)
@@ -196,11 +196,11 @@ static char *room(const struct expr_lexer *lx, char quote)
 static int lex_quoted(struct expr_lexer *lx, bool bytes, struct tok *ret)
 {
 	char quote = lx->text.p[lx->pos];
-	char *out = room(lx, quote);
+	char *out = alloc_literal(lx, quote);
 	size_t n = 0;
 	lx->pos++;
 	for (;;) {
-		int c = peek(lx, 0);
+		int c = peek_byte(lx, 0);
 		if (c < 0 || c == '\n')
 			return expr_error_at(lx, c < 0 ? lx->text.n : lx->pos,
 					     "literal not terminated");
@@ -211,7 +211,7 @@ static int lex_quoted(struct expr_lexer *lx, bool bytes, struct tok *ret)
 			out[n++] = c == '\r' ? '\n' : (char)c;
 			continue;
 		}
-		int r = escape(lx, quote, bytes, out + n);
+		int r = read_escape(lx, quote, bytes, out + n);
 		if (r < 0)
 			return r;
 		n += (size_t)r;
@@ -226,11 +226,11 @@ static int lex_raw(struct expr_lexer *lx, struct tok *ret)
 {
 	size_t start = lx->pos, n = 0;
 	for (lx->pos++;; lx->pos++) {
-		int c = peek(lx, 0);
+		int c = peek_byte(lx, 0);
 		if (c < 0)
 			return expr_error_at(lx, lx->text.n, "literal not terminated");
 		if (c == '`') {
-			if (peek(lx, 1) != '`')
+			if (peek_byte(lx, 1) != '`')
 				break;
 			lx->pos++;
 		}
@@ -251,24 +251,24 @@ static int lex_number(struct expr_lexer *lx, struct tok *ret)
 {
 	const char *set = "0123456789_";
 	size_t start = lx->pos;
-	if (accept(lx, "0")) {
-		if (accept(lx, "xX"))
+	if (accept_char(lx, "0")) {
+		if (accept_char(lx, "xX"))
 			set = "0123456789abcdefABCDEF_";
-		else if (accept(lx, "oO"))
+		else if (accept_char(lx, "oO"))
 			set = "01234567_";
-		else if (accept(lx, "bB"))
+		else if (accept_char(lx, "bB"))
 			set = "01_";
 	}
-	while (accept(lx, set)) {
+	while (accept_char(lx, set)) {
 	}
-	if (peek(lx, 0) == '.' && peek(lx, 1) == '.')
+	if (peek_byte(lx, 0) == '.' && peek_byte(lx, 1) == '.')
 		goto done; /* 1..2 */
-	if (accept(lx, "."))
-		while (accept(lx, set)) {
+	if (accept_char(lx, "."))
+		while (accept_char(lx, set)) {
 		}
-	if (accept(lx, "eE")) {
-		accept(lx, "+-");
-		while (accept(lx, set)) {
+	if (accept_char(lx, "eE")) {
+		accept_char(lx, "+-");
+		while (accept_char(lx, set)) {
 		}
 	}
 	if (name_char(lx) != 0) {
@@ -314,7 +314,7 @@ static int lex_operator(struct expr_lexer *lx, struct tok *ret)
 		if (c == '\0' || strchr(rows[i][0], c) == NULL)
 			continue;
 		lx->pos++;
-		accept(lx, rows[i][1]);
+		accept_char(lx, rows[i][1]);
 		ret->val = (struct slice){ lx->text.p + start, lx->pos - start };
 		return 0;
 	}
@@ -347,7 +347,7 @@ int expr_lex(struct expr_lexer *lx, struct tok *ret)
 			return r;
 	}
 	*ret = (struct tok){ .at = (uint32_t)lx->pos };
-	int c = peek(lx, 0), d = peek(lx, 1);
+	int c = peek_byte(lx, 0), d = peek_byte(lx, 1);
 	if (c < 0)
 		return lex_end(lx, ret);
 	if (lx->after_hash || (name_char(lx) != 0 && !ascii_isdigit((char)c))) {

@@ -196,7 +196,7 @@ static int collect_group(struct ev *ev, const struct expr_value *keys, size_t fi
 	return expr_make_list(ev, v, n, ret);
 }
 
-static bool seen(const struct expr_pair *pairs, size_t count, const struct expr_value *key)
+static bool has_key(const struct expr_pair *pairs, size_t count, const struct expr_value *key)
 {
 	for (size_t i = 0; i < count; i++) {
 		if (expr_key_cmp(&pairs[i].key, key) == 0)
@@ -225,7 +225,7 @@ static int loop_group(struct ev *ev, const struct node *node, struct expr_value 
 		int r = expr_spend(ev, count + 1);
 		if (r < 0)
 			return r;
-		if (seen(pairs, count, &keys[i]))
+		if (has_key(pairs, count, &keys[i]))
 			continue;
 		r = collect_group(ev, keys, i, len, &pairs[count].value);
 		if (r < 0)

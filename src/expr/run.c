@@ -100,14 +100,14 @@ struct sorter {
 	bool desc;
 };
 
-static void move(const struct sorter *sorter, size_t to, size_t from)
+static void move_element(const struct sorter *sorter, size_t to, size_t from)
 {
 	sorter->tmp[to] = sorter->v[from];
 	if (sorter->along != NULL)
 		sorter->tmp_along[to] = sorter->along[from];
 }
 
-static int merge(const struct sorter *sorter, size_t lo, size_t mid, size_t hi)
+static int merge_halves(const struct sorter *sorter, size_t lo, size_t mid, size_t hi)
 {
 	size_t i = lo, j = mid;
 	for (size_t k = lo; k < hi; k++) {
@@ -119,7 +119,7 @@ static int merge(const struct sorter *sorter, size_t lo, size_t mid, size_t hi)
 							   &sorter->v[i]);
 		if (second < 0)
 			return second;
-		move(sorter, k, second ? j++ : i++);
+		move_element(sorter, k, second ? j++ : i++);
 	}
 	return expr_spend(sorter->ev, hi - lo);
 }
@@ -136,7 +136,8 @@ int expr_sort(struct ev *ev, struct expr_value *value, struct expr_value *along,
 		return ERR_LIMIT;
 	for (size_t width = 1; width < count; width *= 2) {
 		for (size_t lo = 0; lo < count; lo += 2 * width) {
-			int r = merge(&s, lo, MIN(lo + width, count), MIN(lo + 2 * width, count));
+			int r = merge_halves(&s, lo, MIN(lo + width, count),
+					     MIN(lo + 2 * width, count));
 			if (r < 0)
 				return r;
 		}

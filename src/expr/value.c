@@ -102,7 +102,7 @@ void expr_out_str(struct out *out, const char *text)
 
 /* The shortest "d.ddde±xx" that reads back as `number`. Up to 15 digits a decimal names one double,
  * so 15 without their trailing zeros are the shortest when they suffice; not so for subnormals. */
-static void shortest(double number, char *out, size_t len)
+static void print_shortest(double number, char *out, size_t len)
 {
 	for (int prec = fabs(number) < 2.3e-308 ? 0 : 14; prec <= 16; prec++) {
 		snprintf(out, len, "%.*e", prec, number);
@@ -122,7 +122,7 @@ void expr_format_float(double number, int low, int high, char out[EXPR_FLOAT_BYT
 				       : "-Inf");
 		return;
 	}
-	shortest(number, sci, sizeof(sci));
+	print_shortest(number, sci, sizeof(sci));
 	const char *e = strchr(sci, 'e');
 	for (const char *p = sci; p < e; p++) {
 		if (ascii_isdigit(*p))

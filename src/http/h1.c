@@ -76,7 +76,7 @@ static void reset_message(struct h1 *h1)
 
 /* ---- the end of a message ---- */
 
-static void deliver(struct h1 *h1)
+static void deliver_message(struct h1 *h1)
 {
 	struct http_message m = h1->now.m;
 	void *user = h1->user;
@@ -99,7 +99,7 @@ static void deliver(struct h1 *h1)
 	strbuf_done(&body);
 }
 
-static void lose(struct h1 *h1, int err)
+static void lose_connection(struct h1 *h1, int err)
 {
 	bool waited = h1->waiting;
 	h1->closing = true;
@@ -110,14 +110,14 @@ static void lose(struct h1 *h1, int err)
 }
 
 /* Refuses what cannot be read further; the peer is told once. */
-static int refuse(struct h1 *h1, unsigned status, int err)
+static int refuse_message(struct h1 *h1, unsigned status, int err)
 {
 	if (is_server(h1) && !h1->waiting)
 		strbuf_addf(&h1->f.out,
 			    "HTTP/1.1 %u %s\r\nContent-Type: text/plain; charset=utf-8\r\n"
 			    "Connection: close\r\n\r\n%u %s",
 			    status, http_h1_reason(status), status, http_h1_reason(status));
-	lose(h1, err);
+	lose_connection(h1, err);
 	return err;
 }
 
@@ -129,7 +129,7 @@ static int expect_body(struct h1 *h1, uint64_t more)
 	if (h1->body_n + more <= HTTP_BODY_MAX)
 		return 1;
 	if (!is_server(h1)) {
-		lose(h1, ERR_LIMIT);
+		lose_connection(h1, ERR_LIMIT);
 		return ERR_LIMIT;
 	}
 	strbuf_done(&h1->body);
@@ -138,7 +138,7 @@ static int expect_body(struct h1 *h1, uint64_t more)
 	if (h1->body_n + more <= DISCARD_MAX)
 		return 1;
 	h1->closing = true;
-	deliver(h1);
+	deliver_message(h1);
 	return 0;
 }
 
@@ -158,7 +158,7 @@ static int start_body(struct h1 *h1)
 		h1->closing = true;
 		h1->state = H1_BODY_TO_EOF;
 	} else {
-		deliver(h1);
+		deliver_message(h1);
 		return 0;
 	}
 	int r = expect_body(h1, n->length > 0 ? (uint64_t)n->length : 0);
@@ -173,12 +173,12 @@ static int head_done(struct h1 *h1)
 {
 	int r = http_h1_head_parse(strbuf_slice(&h1->head), h1->f.conf.role, &h1->now);
 	if (r < 0)
-		return refuse(h1, h1->now.refuse, r);
+		return refuse_message(h1, h1->now.refuse, r);
 	if (!is_server(h1) && !h1->waiting)
-		return refuse(h1, 0, ERR_PARSE); /* nobody asked */
+		return refuse_message(h1, 0, ERR_PARSE); /* nobody asked */
 	if (!is_server(h1) && h1->now.m.status < 200) {
 		if (h1->now.m.status == 101)
-			return refuse(h1, 0, ERR_PARSE);
+			return refuse_message(h1, 0, ERR_PARSE);
 		reset_message(h1); /* an interim response: the real one follows */
 		return 0;
 	}
@@ -202,7 +202,7 @@ static ssize_t feed_head(struct h1 *h1, const uint8_t *data, size_t len)
 {
 	size_t use = line_part(data, len);
 	if (h1->head.n + use > HTTP_HEAD_MAX)
-		return refuse(h1, 431, ERR_LIMIT);
+		return refuse_message(h1, 431, ERR_LIMIT);
 	strbuf_add(&h1->head, data, use);
 	if (data[use - 1] != '\n')
 		return (ssize_t)use;
@@ -230,7 +230,7 @@ static ssize_t feed_body(struct h1 *h1, const uint8_t *data, size_t len)
 	h1->left -= use;
 	if (h1->left == 0) {
 		if (h1->state == H1_BODY)
-			deliver(h1);
+			deliver_message(h1);
 		else
 			h1->state = H1_CHUNK_END;
 	}
@@ -266,7 +266,7 @@ static int chunk_line_done(struct h1 *h1)
 	struct slice line = slice_trim(strbuf_slice(&h1->line));
 	int64_t size = h1->state == H1_CHUNK_LINE ? chunk_size(line) : 0;
 	if (size == ERR_PARSE || (h1->state == H1_CHUNK_END && line.n != 0))
-		return refuse(h1, 400, ERR_PARSE);
+		return refuse_message(h1, 400, ERR_PARSE);
 	if (h1->state == H1_CHUNK_END) {
 		h1->state = H1_CHUNK_LINE;
 	} else {
@@ -286,7 +286,7 @@ static ssize_t feed_chunk_line(struct h1 *h1, const uint8_t *data, size_t len)
 	size_t use = line_part(data, len);
 	size_t max = h1->state == H1_TRAILER ? HTTP_HEAD_MAX : CHUNK_LINE_MAX;
 	if (h1->line.n + use > max)
-		return refuse(h1, 431, ERR_LIMIT);
+		return refuse_message(h1, 431, ERR_LIMIT);
 	strbuf_add(&h1->line, data, use);
 	if (data[use - 1] != '\n')
 		return (ssize_t)use;
@@ -294,7 +294,7 @@ static ssize_t feed_chunk_line(struct h1 *h1, const uint8_t *data, size_t len)
 	if (h1->state != H1_TRAILER)
 		r = chunk_line_done(h1);
 	else if (line_is_empty(&h1->line, h1->left))
-		deliver(h1);
+		deliver_message(h1);
 	else
 		h1->left = h1->line.n; /* where the next trailer line begins */
 	return r < 0 ? r : (ssize_t)use;
@@ -350,9 +350,9 @@ static void h1_eof(struct http_framing *framing)
 	struct h1 *h = h1_of(framing);
 	h->closing = true;
 	if (h->state == H1_BODY_TO_EOF)
-		deliver(h);
+		deliver_message(h);
 	else if (!is_server(h))
-		lose(h, ERR_CLOSED);
+		lose_connection(h, ERR_CLOSED);
 	else if (h->state != H1_ANSWER)
 		reset_message(h);
 }
@@ -462,7 +462,7 @@ static void h1_refuse(struct http_framing *framing, uint32_t stream)
 {
 	struct h1 *h = h1_of(framing);
 	if (h->waiting && stream == h->stream)
-		lose(h, ERR_LIMIT);
+		lose_connection(h, ERR_LIMIT);
 }
 
 static const struct framing_impl h1_impl = {

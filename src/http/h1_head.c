@@ -38,7 +38,7 @@ const char *http_h1_reason(unsigned status)
 	return "";
 }
 
-static int refuse(struct http_h1_head *head, unsigned status)
+static int refuse_with(struct http_h1_head *head, unsigned status)
 {
 	head->refuse = status;
 	return status == 431 ? ERR_LIMIT : ERR_PARSE;
@@ -65,7 +65,7 @@ static struct slice cut_line(struct slice *rest)
 }
 
 /* "HTTP/1.1" or "HTTP/1.0"; minor version, or negative. */
-static int version(struct slice text)
+static int read_version(struct slice text)
 {
 	if (text.n != 8 || !slice_starts(text, SLICE("HTTP/1.")) || !ascii_isdigit(text.p[7]))
 		return ERR_PARSE;
@@ -93,19 +93,19 @@ static int request_line(struct http_h1_head *head, struct slice line)
 {
 	head->m.method = slice_cut(&line, ' ');
 	head->m.target = slice_cut(&line, ' ');
-	int minor = version(line);
+	int minor = read_version(line);
 	if (!is_token(head->m.method) || !http_target_clean(head->m.target) ||
 	    !escapes_whole(head->m.target))
-		return refuse(head, 400);
+		return refuse_with(head, 400);
 	if (minor < 0)
-		return refuse(head, slice_starts(line, SLICE("HTTP/")) ? 505 : 400);
+		return refuse_with(head, slice_starts(line, SLICE("HTTP/")) ? 505 : 400);
 	head->close = minor == 0;
 	return 0;
 }
 
 static int status_line(struct http_h1_head *head, struct slice line)
 {
-	int minor = version(slice_cut(&line, ' '));
+	int minor = read_version(slice_cut(&line, ' '));
 	struct slice code = slice_cut(&line, ' ');
 	uint64_t status;
 	if (minor < 0 || code.n != 3 || slice_u64(code, &status) < 0 || status < 100)
@@ -119,9 +119,9 @@ static int content_length(struct http_h1_head *head, struct slice value)
 {
 	uint64_t n;
 	if (slice_u64(value, &n) < 0 || n > INT64_MAX)
-		return refuse(head, 400);
+		return refuse_with(head, 400);
 	if (head->length != HTTP_H1_NO_LENGTH && head->length != (int64_t)n)
-		return refuse(head, 400);
+		return refuse_with(head, 400);
 	head->length = (int64_t)n;
 	return 0;
 }
@@ -129,12 +129,12 @@ static int content_length(struct http_h1_head *head, struct slice value)
 static int transfer_encoding(struct http_h1_head *head, struct slice value)
 {
 	if (head->chunked)
-		return refuse(head, 400);
+		return refuse_with(head, 400);
 	head->chunked = slice_eq_nocase(value, SLICE("chunked"));
-	return head->chunked ? 0 : refuse(head, 501);
+	return head->chunked ? 0 : refuse_with(head, 501);
 }
 
-static int connection(struct http_h1_head *head, struct slice value)
+static int read_connection(struct http_h1_head *head, struct slice value)
 {
 	while (value.p != NULL) {
 		struct slice word = slice_trim(slice_cut(&value, ','));
@@ -146,16 +146,16 @@ static int connection(struct http_h1_head *head, struct slice value)
 	return 0;
 }
 
-static int expect(struct http_h1_head *head, struct slice value)
+static int read_expect(struct http_h1_head *head, struct slice value)
 {
 	head->expects_continue = slice_eq_nocase(value, SLICE("100-continue"));
 	return 0;
 }
 
-static int host(struct http_h1_head *head, struct slice value)
+static int read_host(struct http_h1_head *head, struct slice value)
 {
 	if (head->m.authority.p != NULL)
-		return refuse(head, 400);
+		return refuse_with(head, 400);
 	head->m.authority = value;
 	return 0;
 }
@@ -167,17 +167,17 @@ static const struct {
 } known[] = {
 	{ "content-length", content_length },
 	{ "transfer-encoding", transfer_encoding },
-	{ "connection", connection },
-	{ "expect", expect },
-	{ "host", host },
+	{ "connection", read_connection },
+	{ "expect", read_expect },
+	{ "host", read_host },
 };
 
-static int field(struct http_h1_head *head, struct slice line)
+static int read_field(struct http_h1_head *head, struct slice line)
 {
 	struct slice value = line;
 	struct slice name = slice_cut(&value, ':');
 	if (value.p == NULL || !is_token(name) || !http_value_clean(value))
-		return refuse(head, 400); /* also a line that continues the one before */
+		return refuse_with(head, 400); /* also a line that continues the one before */
 	value = slice_trim(value);
 	for (size_t i = 0; i < ARRAY_LEN(known); i++) {
 		if (slice_eq_nocase(name, slice_of(known[i].name)))
@@ -201,14 +201,14 @@ int http_h1_head_parse(struct slice head, enum http_role reader, struct http_h1_
 		line = cut_line(&head);
 		if (line.n == 0)
 			break;
-		r = n < HTTP_FIELDS_MAX ? field(ret, line) : refuse(ret, 431);
+		r = n < HTTP_FIELDS_MAX ? read_field(ret, line) : refuse_with(ret, 431);
 	}
 	if (r < 0)
 		return r;
 	if (ret->chunked && ret->length != HTTP_H1_NO_LENGTH)
-		return refuse(ret, 400);
+		return refuse_with(ret, 400);
 	/* RFC 9112 3.2: a request of HTTP/1.1 names its host. */
 	if (reader == HTTP_ROLE_SERVER && !old && ret->m.authority.p == NULL)
-		return refuse(ret, 400);
+		return refuse_with(ret, 400);
 	return 0;
 }

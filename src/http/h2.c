@@ -129,7 +129,7 @@ static struct slice text_of(const struct h2_stream *st, size_t index)
 }
 
 /* The stream's message is whole (or too long, which a server's caller is told). */
-static void deliver(struct h2 *h2, struct h2_stream *st, bool too_long)
+static void deliver_message(struct h2 *h2, struct h2_stream *st, bool too_long)
 {
 	struct http_message m = {
 		.method = text_of(st, TEXT_METHOD),
@@ -157,7 +157,7 @@ static void deliver(struct h2 *h2, struct h2_stream *st, bool too_long)
 
 /* ---- floods ---- */
 
-static void refill(struct h2 *h2, uint64_t now_ns)
+static void refill_tokens(struct h2 *h2, uint64_t now_ns)
 {
 	uint64_t n = (now_ns - h2->tokens_ns) / (NS_PER_S / TOKENS_PER_S);
 	if (n == 0)
@@ -166,7 +166,7 @@ static void refill(struct h2 *h2, uint64_t now_ns)
 	h2->tokens = (int64_t)MIN((uint64_t)h2->tokens + n, (uint64_t)TOKENS_MAX);
 }
 
-static int pay(struct h2 *h2, int64_t cost)
+static int spend_tokens(struct h2 *h2, int64_t cost)
 {
 	if (h2->tokens < cost) {
 		h2->flooded = true;
@@ -217,10 +217,10 @@ static bool head_too_large(const struct h2_stream *st)
 	return st->head_bytes > HTTP_HEAD_MAX || st->n_fields > HTTP_FIELDS_MAX;
 }
 
-static int hold(struct h2 *h2, struct strbuf *out, const void *data, size_t len)
+static int hold_bytes(struct h2 *h2, struct strbuf *out, const void *data, size_t len)
 {
 	if (h2->held + len > HTTP_HELD_MAX)
-		return pay(h2, INT64_MAX);
+		return spend_tokens(h2, INT64_MAX);
 	strbuf_add(out, data, len);
 	h2->held += len;
 	return 0;
@@ -248,10 +248,10 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
 		return 0;
 	st->text[i].at = (uint32_t)st->head.n;
 	st->text[i].n = (uint32_t)value_n;
-	return hold(h, &st->head, value, value_n);
+	return hold_bytes(h, &st->head, value, value_n);
 }
 
-static int respond(struct h2 *h, struct h2_stream *st, const struct http_message *m);
+static int submit_response(struct h2 *h, struct h2_stream *st, const struct http_message *m);
 
 static int close_stream(struct h2 *h2, struct h2_stream *st, uint32_t code)
 {
@@ -267,7 +267,7 @@ static int head_done(struct h2 *h2, struct h2_stream *st)
 			return close_stream(h2, st, NGHTTP2_ENHANCE_YOUR_CALM);
 		drop_received(h2, st);
 		st->delivered = true;
-		return respond(h2, st, &(struct http_message){ .status = 431 });
+		return submit_response(h2, st, &(struct http_message){ .status = 431 });
 	}
 	if (!is_server(h2) && st->status < 200) {
 		drop_received(h2, st); /* an interim response: the real one follows */
@@ -281,7 +281,7 @@ static int head_done(struct h2 *h2, struct h2_stream *st)
 static int on_stream_end(struct h2 *h2, struct h2_stream *st)
 {
 	if (!st->delivered && st->have_head)
-		deliver(h2, st, false);
+		deliver_message(h2, st, false);
 	return 0;
 }
 
@@ -294,7 +294,7 @@ static int on_frame_recv(nghttp2_session *session, const nghttp2_frame *frame, v
 	int64_t cost = frame->hd.type == NGHTTP2_RST_STREAM ? COST_RESET : COST_FRAME;
 	/* Windows opened and acknowledgements are paid for by the answers they follow. */
 	if (!data && (!opens || frame->headers.cat == NGHTTP2_HCAT_HEADERS)) {
-		int r = pay(h, cost);
+		int r = spend_tokens(h, cost);
 		if (r != 0)
 			return r;
 	}
@@ -319,10 +319,10 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t id, const ui
 	if (st == NULL || st->delivered)
 		return 0;
 	if (st->body.n + len <= HTTP_BODY_MAX)
-		return hold(h, &st->body, data, len);
+		return hold_bytes(h, &st->body, data, len);
 	if (!is_server(h))
 		return close_stream(h, st, NGHTTP2_ENHANCE_YOUR_CALM);
-	deliver(h, st, true);
+	deliver_message(h, st, true);
 	return 0;
 }
 
@@ -385,7 +385,7 @@ static ssize_t h2_feed(struct http_framing *framing, const uint8_t *data, size_t
 	struct h2 *h = h2_of(framing);
 	if (h->tokens_ns == 0)
 		h->tokens_ns = now_ns;
-	refill(h, now_ns);
+	refill_tokens(h, now_ns);
 	ssize_t r = nghttp2_session_mem_recv(h->s, data, len);
 	if (r >= 0 && !h->flooded)
 		return r;
@@ -465,7 +465,7 @@ static void keep_body(struct h2 *h2, struct h2_stream *st, struct slice body)
 	h2->unsent += body.n;
 }
 
-static int respond(struct h2 *h2, struct h2_stream *st, const struct http_message *message)
+static int submit_response(struct h2 *h2, struct h2_stream *st, const struct http_message *message)
 {
 	nghttp2_nv nv[NV_MAX];
 	char status[NUMBER_MAX], length[NUMBER_MAX];
@@ -488,7 +488,7 @@ static int h2_respond(struct http_framing *framing, uint32_t stream,
 	struct h2_stream *st = stream_get(h, (int32_t)stream);
 	if (st == NULL || st->answered || !st->delivered)
 		return 0;
-	return respond(h, st, message);
+	return submit_response(h, st, message);
 }
 
 static int h2_request(struct http_framing *framing, const struct http_message *message, void *user,
@@ -623,7 +623,7 @@ static const struct framing_impl h2_impl = {
 	.free = h2_free,
 };
 
-static void check(int ret)
+static void require_success(int ret)
 {
 	if (ret == 0)
 		return;
@@ -635,8 +635,8 @@ static void make_session(struct h2 *h2, bool server)
 {
 	nghttp2_session_callbacks *cb;
 	nghttp2_option *opt;
-	check(nghttp2_session_callbacks_new(&cb));
-	check(nghttp2_option_new(&opt));
+	require_success(nghttp2_session_callbacks_new(&cb));
+	require_success(nghttp2_option_new(&opt));
 	nghttp2_session_callbacks_set_on_begin_headers_callback(cb, on_begin_headers);
 	nghttp2_session_callbacks_set_on_header_callback(cb, on_header);
 	nghttp2_session_callbacks_set_on_frame_recv_callback(cb, on_frame_recv);
@@ -644,8 +644,8 @@ static void make_session(struct h2 *h2, bool server)
 	nghttp2_session_callbacks_set_on_stream_close_callback(cb, on_close);
 	nghttp2_option_set_max_outbound_ack(opt, OUTBOUND_ACKS_MAX);
 	nghttp2_option_set_no_closed_streams(opt, 1);
-	check(server ? nghttp2_session_server_new2(&h2->s, cb, h2, opt)
-		     : nghttp2_session_client_new2(&h2->s, cb, h2, opt));
+	require_success(server ? nghttp2_session_server_new2(&h2->s, cb, h2, opt)
+			       : nghttp2_session_client_new2(&h2->s, cb, h2, opt));
 	nghttp2_option_del(opt);
 	nghttp2_session_callbacks_del(cb);
 }
@@ -663,6 +663,6 @@ struct http_framing *http_h2_new(const struct http_framing_conf *conf)
 	h->f.impl = &h2_impl;
 	h->tokens = TOKENS_MAX;
 	make_session(h, server);
-	check(nghttp2_submit_settings(h->s, NGHTTP2_FLAG_NONE, set, ARRAY_LEN(set)));
+	require_success(nghttp2_submit_settings(h->s, NGHTTP2_FLAG_NONE, set, ARRAY_LEN(set)));
 	return &h->f;
 }

@@ -176,7 +176,7 @@ void http_conns_rest(struct http_conns *cs, struct http_conn *conn)
 	ring->prev = conn;
 }
 
-static void cut(struct http_conns *cs, struct http_conn *conn)
+static void cut_connection(struct http_conns *cs, struct http_conn *conn)
 {
 	http_conns_busy(cs, conn);
 	conn->cut = true;
@@ -191,7 +191,7 @@ bool http_conns_know(struct http_conns *cs, struct http_conn *conn)
 	if (cs->n >= cs->max && cs->ring_.next == &cs->ring_)
 		return false;
 	if (cs->n >= cs->max)
-		cut(cs, cs->ring_.next);
+		cut_connection(cs, cs->ring_.next);
 	bool rests = conn->next != NULL;
 	http_conns_busy(cs, conn);
 	cs->n_unknown--;
@@ -206,9 +206,9 @@ bool http_conns_know(struct http_conns *cs, struct http_conn *conn)
 static void keep_limit(struct http_conns *cs)
 {
 	if (cs->n > cs->max)
-		cut(cs, cs->ring_.next);
+		cut_connection(cs, cs->ring_.next);
 	if (cs->n_unknown > cs->max_unknown)
-		cut(cs, cs->unknown_.next);
+		cut_connection(cs, cs->unknown_.next);
 }
 
 static void on_connection(void *ctx, struct MHD_Connection *mc, void **slot,

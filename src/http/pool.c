@@ -49,7 +49,7 @@ static struct http_job *wait_for_job(struct http_pool *pool)
 	return take_job(pool);
 }
 
-static void *work(void *ctx)
+static void *run_worker(void *ctx)
 {
 	struct http_pool *p = ctx;
 	struct http_job *j;
@@ -87,7 +87,7 @@ static bool add_thread(struct http_pool *pool)
 	sigset_t all, old;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	bool made = pthread_create(&thread, &pool->attr, work, pool) == 0;
+	bool made = pthread_create(&thread, &pool->attr, run_worker, pool) == 0;
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	pool->n_threads += made ? 1 : 0;
 	return made;

@@ -100,7 +100,7 @@ static int send_all(int fd, const char *pos, size_t len, uint64_t deadline_ns)
 }
 
 /* Until the peer closes or `cap` is reached; the number of bytes. */
-static int receive(int fd, char *buf, size_t cap, uint64_t deadline_ns)
+static int receive_reply(int fd, char *buf, size_t cap, uint64_t deadline_ns)
 {
 	size_t n = 0;
 	while (n < cap) {
@@ -155,7 +155,7 @@ int http_probe(const char *addr, const char *path, int timeout_ms, unsigned *ret
 	r = send_all(fd, request, (size_t)n, deadline_ns);
 	if (r < 0)
 		return r;
-	r = receive(fd, reply, sizeof(reply), deadline_ns);
+	r = receive_reply(fd, reply, sizeof(reply), deadline_ns);
 	if (r < 0)
 		return r;
 	return http_probe_status((struct slice){ reply, (size_t)r }, ret_status);

@@ -88,8 +88,8 @@ static void list_methods(const struct http_server *server, const char *path, str
 	}
 }
 
-static enum MHD_Result refuse(struct MHD_Connection *mc, const struct exchange *exchange,
-			      const char *path)
+static enum MHD_Result send_refusal(struct MHD_Connection *mc, const struct exchange *exchange,
+				    const char *path)
 {
 	CLEANUP(strbuf_done) struct strbuf allow = STRBUF_INIT;
 	struct http_reply reply = { .status = exchange->refused, .content_type = http_plain_text };
@@ -104,8 +104,8 @@ static enum MHD_Result refuse(struct MHD_Connection *mc, const struct exchange *
 	return send_reply(mc, &reply, allow.n > 0 ? allow.s : NULL);
 }
 
-static enum MHD_Result handle(struct MHD_Connection *mc, struct exchange *exchange,
-			      const char *path, const char *method)
+static enum MHD_Result handle_request(struct MHD_Connection *mc, struct exchange *exchange,
+				      const char *path, const char *method)
 {
 	struct http_request req = {
 		.method = http_method_of(method),
@@ -137,8 +137,8 @@ static void route_request(struct exchange *exchange, const char *path, const cha
 	}
 }
 
-static enum MHD_Result begin(struct http_server *server, struct MHD_Connection *mc,
-			     const char *path, const char *method, void **slot)
+static enum MHD_Result begin_request(struct http_server *server, struct MHD_Connection *mc,
+				     const char *path, const char *method, void **slot)
 {
 	enum MHD_Result answered;
 	if (http_refuse_framing(mc, &answered))
@@ -161,7 +161,7 @@ static enum MHD_Result begin(struct http_server *server, struct MHD_Connection *
 		x->route = NULL;
 		x->refused = MHD_HTTP_CONTENT_TOO_LARGE;
 	}
-	return x->route != NULL ? MHD_YES : refuse(mc, x, path);
+	return x->route != NULL ? MHD_YES : send_refusal(mc, x, path);
 }
 
 /* A part of the body. A reply can be sent only when the body has ended, so what is too much is read
@@ -187,10 +187,10 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *mc, const ch
 	struct exchange *x = *slot;
 	(void)version;
 	if (x == NULL)
-		return begin(ctx, mc, path, method, slot);
+		return begin_request(ctx, mc, path, method, slot);
 	if (*count > 0)
 		return take_body(x, data, count);
-	return x->route != NULL ? handle(mc, x, path, method) : refuse(mc, x, path);
+	return x->route != NULL ? handle_request(mc, x, path, method) : send_refusal(mc, x, path);
 }
 
 static struct MHD_Daemon *start_daemon(struct http_server *server, int fd)

@@ -107,7 +107,7 @@ static struct MHD_Response *text_response(struct strbuf *body)
 	return MHD_create_response_from_buffer_with_free_callback(n, strbuf_take(body), free);
 }
 
-static struct MHD_Response *respond(struct exchange *exchange, struct http_answer *answer)
+static struct MHD_Response *make_response(struct exchange *exchange, struct http_answer *answer)
 {
 	struct MHD_Response *resp = NULL;
 	if (answer->stream != NULL)
@@ -155,7 +155,7 @@ static struct http_request request_of(const struct exchange *exchange)
 }
 
 /* On a thread of the pool. */
-static void run(struct http_job *job)
+static void run_handler(struct http_job *job)
 {
 	struct exchange *x = CONTAINER_OF(job, struct exchange, job);
 	const struct http_service_conf *c = &x->service->conf;
@@ -171,7 +171,7 @@ static void run(struct http_job *job)
 	strbuf_init(&a.headers_);
 	by_fate[x->fate](c->ctx, &req, &a);
 	x->status = a.status;
-	x->response = respond(x, &a);
+	x->response = make_response(x, &a);
 	strbuf_done(&a.body);
 	strbuf_done(&a.headers_);
 	strbuf_done(&x->body);
@@ -285,8 +285,8 @@ static void set_fate(struct exchange *exchange)
 		http_conns_busy(&s->conns, conn);
 }
 
-static enum MHD_Result begin(struct http_service *service, struct MHD_Connection *mc,
-			     const char *path, const char *method, void **slot)
+static enum MHD_Result begin_request(struct http_service *service, struct MHD_Connection *mc,
+				     const char *path, const char *method, void **slot)
 {
 	enum MHD_Result answered;
 	if (http_refuse_framing(mc, &answered))
@@ -340,7 +340,7 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *mc, const ch
 	struct exchange *x = *slot;
 	(void)version;
 	if (x == NULL)
-		return begin(ctx, mc, path, method, slot);
+		return begin_request(ctx, mc, path, method, slot);
 	if (x->handed)
 		return send_response(x);
 	if (*count > 0)
@@ -349,7 +349,7 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *mc, const ch
 }
 
 /* As the library does it, but %00 stays as it is: a name may not end before its end. */
-static size_t unescape(void *ctx, struct MHD_Connection *mc, char *text)
+static size_t unescape_text(void *ctx, struct MHD_Connection *mc, char *text)
 {
 	char *out = text;
 	(void)ctx;
@@ -397,7 +397,7 @@ static struct http_service *service_new(const struct http_service_conf *conf, ui
 			conf->is_known != NULL ? max_unknown : 0);
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->idle, NULL);
-	s->pool = http_pool_new(s->conf.threads, run);
+	s->pool = http_pool_new(s->conf.threads, run_handler);
 	return s;
 }
 
@@ -429,7 +429,7 @@ int http_service_start(const struct http_service_conf *conf, struct http_service
 			.conns = &s->conns,
 			.on_request = on_request,
 			.on_completed = on_completed,
-			.unescape = unescape,
+			.unescape = unescape_text,
 			.ctx = s,
 		});
 	}
@@ -447,7 +447,7 @@ uint16_t http_service_port(const struct http_service *service)
 }
 
 /* No request begins any more; those under way get their time. */
-static void drain(struct http_service *service)
+static void drain_requests(struct http_service *service)
 {
 	pthread_mutex_lock(&service->lock);
 	service->stopping = true;
@@ -461,7 +461,7 @@ void http_service_stop(struct http_service *service)
 	if (service == NULL)
 		return;
 	int fd = MHD_quiesce_daemon(service->daemon);
-	drain(service);
+	drain_requests(service);
 	/* A handler cannot be broken off; and the library wants no connection suspended. */
 	http_pool_free(TAKE_PTR(service->pool));
 	MHD_stop_daemon(service->daemon);

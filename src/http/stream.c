@@ -88,7 +88,7 @@ static size_t pull_first(struct http_stream *stream, char *buf, size_t len)
 
 /* Rests until woken, which may be at once: the library then asks again after its other
  * connections. */
-static void rest(struct http_stream *stream)
+static void rest_stream(struct http_stream *stream)
 {
 	pthread_mutex_lock(&stream->lock);
 	MHD_suspend_connection(stream->mc);
@@ -117,7 +117,7 @@ static ssize_t on_pull(void *ctx, uint64_t pos, char *buf, size_t len)
 	if (got < 0)
 		return MHD_CONTENT_READER_END_OF_STREAM;
 	if (got == 0)
-		rest(s);
+		rest_stream(s);
 	return got;
 }
 
@@ -225,7 +225,7 @@ struct http_stream *http_stream_new(struct http_streams *all, struct MHD_Connect
 	return s;
 }
 
-static void enlist(struct http_stream *stream)
+static void enlist_stream(struct http_stream *stream)
 {
 	struct http_streams *all = stream->all;
 	int fd = MHD_get_connection_info(stream->mc, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
@@ -253,7 +253,7 @@ struct MHD_Response *http_stream_response(struct http_stream *stream,
 	stream->ctx = ctx;
 	stream->first = *body;
 	strbuf_init(body);
-	enlist(stream);
+	enlist_stream(stream);
 	return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, PULL_BYTES, on_pull, stream,
 						 NULL);
 }

@@ -23,21 +23,21 @@ struct http_tls {
 	struct http_tls_pair *pair;
 };
 
-static gnutls_datum_t datum(struct slice text)
+static gnutls_datum_t datum_of(struct slice text)
 {
 	return (gnutls_datum_t){ .data = (unsigned char *)(uintptr_t)text.p,
 				 .size = (unsigned)text.n };
 }
 
-static int load(struct slice cert, struct slice key, struct http_tls_pair **ret, char *err,
-		size_t err_n)
+static int load_pair(struct slice cert, struct slice key, struct http_tls_pair **ret, char *err,
+		     size_t err_n)
 {
 	if (cert.n == 0 || key.n == 0 || cert.n > HTTP_TLS_PEM_MAX_BYTES ||
 	    key.n > HTTP_TLS_PEM_MAX_BYTES) {
 		snprintf(err, err_n, "%s", "a certificate and its key are needed, in PEM");
 		return ERR_PARSE;
 	}
-	gnutls_datum_t c = datum(cert), k = datum(key);
+	gnutls_datum_t c = datum_of(cert), k = datum_of(key);
 	struct http_tls_pair *p = xcalloc(1, sizeof(*p));
 	p->refs = 1;
 	int r = gnutls_certificate_allocate_credentials(&p->cred);
@@ -57,7 +57,7 @@ int http_tls_new(struct slice cert, struct slice key, struct http_tls **ret, cha
 		 size_t err_n)
 {
 	struct http_tls_pair *p;
-	int r = load(cert, key, &p, err, err_n);
+	int r = load_pair(cert, key, &p, err, err_n);
 	if (r < 0)
 		return r;
 	struct http_tls *t = xcalloc(1, sizeof(*t));
@@ -72,7 +72,7 @@ int http_tls_new(struct slice cert, struct slice key, struct http_tls **ret, cha
 int http_tls_set(struct http_tls *tls, struct slice cert, struct slice key, char *err, size_t err_n)
 {
 	struct http_tls_pair *p, *old;
-	int r = load(cert, key, &p, err, err_n);
+	int r = load_pair(cert, key, &p, err, err_n);
 	if (r < 0)
 		return r;
 	pthread_mutex_lock(&tls->lock);

@@ -23,7 +23,7 @@ struct work {
 	gnutls_x509_crt_t crt, ca_crt;
 };
 
-static gnutls_datum_t datum(struct slice text)
+static gnutls_datum_t datum_of(struct slice text)
 {
 	return (gnutls_datum_t){ .data = (unsigned char *)(uintptr_t)text.p,
 				 .size = (unsigned)text.n };
@@ -43,7 +43,7 @@ static void work_done(struct work *work)
 
 static int import_crt(struct slice pem, gnutls_x509_crt_t *ret)
 {
-	gnutls_datum_t d = datum(pem);
+	gnutls_datum_t d = datum_of(pem);
 	gnutls_x509_crt_t c;
 	int r = gnutls_x509_crt_init(&c);
 	if (r < 0)
@@ -59,7 +59,7 @@ static int import_crt(struct slice pem, gnutls_x509_crt_t *ret)
 
 static int load_ca(struct work *work, const struct net_certgen *certgen)
 {
-	gnutls_datum_t key = datum(slice_of(certgen->ca_key));
+	gnutls_datum_t key = datum_of(slice_of(certgen->ca_key));
 	int r = import_crt(slice_of(certgen->ca_cert), &work->ca_crt);
 	if (r >= 0)
 		r = gnutls_x509_privkey_init(&work->ca_key);
@@ -197,7 +197,7 @@ int net_certgen(const struct net_certgen *certgen, struct strbuf *cert, struct s
 
 int net_certs_count(struct slice pem)
 {
-	gnutls_datum_t d = datum(pem);
+	gnutls_datum_t d = datum_of(pem);
 	gnutls_x509_crt_t *v = NULL;
 	unsigned n = 0;
 	if (pem.n > CERTS_MAX_BYTES ||
@@ -239,7 +239,7 @@ bool net_cert_signed_by(struct slice pem, struct slice ca)
 bool net_cert_has_key(struct slice pem, struct slice key)
 {
 	struct work w = { 0 };
-	gnutls_datum_t text = datum(key);
+	gnutls_datum_t text = datum_of(key);
 	unsigned char a[KEY_ID_BYTES], b[KEY_ID_BYTES];
 	size_t a_n = sizeof(a), b_n = sizeof(b);
 	bool ok = key.n != 0 && import_crt(pem, &w.crt) >= 0 &&

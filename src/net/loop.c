@@ -73,7 +73,7 @@ void loop_set_around(struct loop *loop, void (*before)(void *ctx), void (*after)
 	loop->around_ctx = ctx;
 }
 
-static int control(struct loop *loop, int op, struct loop_fd *loop_fd, uint32_t events)
+static int control_epoll(struct loop *loop, int op, struct loop_fd *loop_fd, uint32_t events)
 {
 	struct epoll_event ev = { .events = events, .data.ptr = loop_fd };
 	return epoll_ctl(loop->epfd, op, loop_fd->fd, &ev) == 0 ? 0 : -errno;
@@ -81,17 +81,18 @@ static int control(struct loop *loop, int op, struct loop_fd *loop_fd, uint32_t 
 
 int loop_fd_add(struct loop *loop, struct loop_fd *loop_fd, uint32_t events)
 {
-	return control(loop, EPOLL_CTL_ADD, loop_fd, events);
+	return control_epoll(loop, EPOLL_CTL_ADD, loop_fd, events);
 }
 
 int loop_fd_mod(struct loop *loop, struct loop_fd *loop_fd, uint32_t events)
 {
-	return control(loop, EPOLL_CTL_MOD, loop_fd, events);
+	return control_epoll(loop, EPOLL_CTL_MOD, loop_fd, events);
 }
 
 void loop_fd_del(struct loop *loop, struct loop_fd *loop_fd)
 {
-	IGNORE(control(loop, EPOLL_CTL_DEL, loop_fd, 0)); /* the descriptor may be closed already */
+	IGNORE(control_epoll(loop, EPOLL_CTL_DEL, loop_fd,
+			     0)); /* the descriptor may be closed already */
 	for (int i = 0; i < loop->n_ev; i++) {
 		if (loop->ev[i].data.ptr == loop_fd)
 			loop->ev[i].data.ptr = NULL;

@@ -42,26 +42,27 @@ struct net_tls {
 
 /* ---- credentials ---- */
 
-static int fail(char *err, size_t err_n, int code, const char *what, const char *file,
-		const char *why)
+static int fail_file(char *err, size_t err_n, int code, const char *what, const char *file,
+		     const char *why)
 {
 	snprintf(err, err_n, "cannot %s '%s': %s", what, file, why);
 	return code;
 }
 
-static int load(const char *file, const char *what, struct strbuf *out, char *err, size_t err_n)
+static int load_file(const char *file, const char *what, struct strbuf *out, char *err,
+		     size_t err_n)
 {
 	int r = readfile_path(file, PEM_MAX_BYTES, 0, out);
-	return r < 0 ? fail(err, err_n, r, what, file, err_str(r)) : 0;
+	return r < 0 ? fail_file(err, err_n, r, what, file, err_str(r)) : 0;
 }
 
-static gnutls_datum_t datum(struct strbuf *out)
+static gnutls_datum_t datum_of(struct strbuf *out)
 {
 	return (gnutls_datum_t){ .data = (unsigned char *)out->s, .size = (unsigned)out->n };
 }
 
 /* Keys are wiped: what a core dump does not hold cannot leak. */
-static void wipe(struct strbuf *out)
+static void wipe_secret(struct strbuf *out)
 {
 	if (out->n != 0)
 		explicit_bzero(out->s, out->n);
@@ -72,35 +73,35 @@ static int load_pair(struct net_tls_cred *cred, const struct net_tls_files *file
 		     size_t err_n)
 {
 	CLEANUP(strbuf_done) struct strbuf cert = STRBUF_INIT;
-	CLEANUP(wipe) struct strbuf key = STRBUF_INIT;
-	int r = load(files->cert, "read certificate", &cert, err, err_n);
+	CLEANUP(wipe_secret) struct strbuf key = STRBUF_INIT;
+	int r = load_file(files->cert, "read certificate", &cert, err, err_n);
 	if (r == 0)
-		r = load(files->key, "read key", &key, err, err_n);
+		r = load_file(files->key, "read key", &key, err, err_n);
 	if (r < 0)
 		return r;
-	gnutls_datum_t cd = datum(&cert), kd = datum(&key);
+	gnutls_datum_t cd = datum_of(&cert), kd = datum_of(&key);
 	r = gnutls_certificate_set_x509_key_mem2(cred->x509, &cd, &kd, GNUTLS_X509_FMT_PEM, NULL,
 						 0);
 	if (r == GNUTLS_E_CERTIFICATE_KEY_MISMATCH)
-		return fail(err, err_n, ERR_PARSE, "use certificate", files->cert,
-			    "its key does not belong to it");
+		return fail_file(err, err_n, ERR_PARSE, "use certificate", files->cert,
+				 "its key does not belong to it");
 	if (r < 0)
-		return fail(err, err_n, ERR_PARSE, "use certificate and key", files->cert,
-			    gnutls_strerror(r));
+		return fail_file(err, err_n, ERR_PARSE, "use certificate and key", files->cert,
+				 gnutls_strerror(r));
 	return 0;
 }
 
 static int load_ca(struct net_tls_cred *cred, const char *file, char *err, size_t err_n)
 {
 	CLEANUP(strbuf_done) struct strbuf pem = STRBUF_INIT;
-	int r = load(file, "read CA certificates", &pem, err, err_n);
+	int r = load_file(file, "read CA certificates", &pem, err, err_n);
 	if (r < 0)
 		return r;
-	gnutls_datum_t d = datum(&pem);
+	gnutls_datum_t d = datum_of(&pem);
 	r = gnutls_certificate_set_x509_trust_mem(cred->x509, &d, GNUTLS_X509_FMT_PEM);
 	if (r <= 0)
-		return fail(err, err_n, ERR_PARSE, "use CA certificates", file,
-			    r < 0 ? gnutls_strerror(r) : "there are none in it");
+		return fail_file(err, err_n, ERR_PARSE, "use CA certificates", file,
+				 r < 0 ? gnutls_strerror(r) : "there are none in it");
 	return 0;
 }
 
@@ -155,7 +156,7 @@ static int open_keylog(struct net_tls_cred *cred, const char *file, char *err, s
 {
 	cred->keylog_fd = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0600);
 	return cred->keylog_fd < 0
-		       ? fail(err, err_n, -errno, "write the key log", file, err_str(-errno))
+		       ? fail_file(err, err_n, -errno, "write the key log", file, err_str(-errno))
 		       : 0;
 }
 
@@ -379,7 +380,7 @@ static void explain_verification(struct net_tls *tls)
 }
 
 /* GnuTLS's code as ours. */
-static int result(struct net_tls *tls, ssize_t ret)
+static int result_of(struct net_tls *tls, ssize_t ret)
 {
 	switch (ret) {
 	case GNUTLS_E_AGAIN:
@@ -413,11 +414,11 @@ int net_tls_handshake(struct net_tls *tls)
 	if (r >= 0)
 		return 0;
 	if (gnutls_error_is_fatal(r) != 0 && r != GNUTLS_E_PUSH_ERROR && r != GNUTLS_E_PULL_ERROR) {
-		int e = result(tls, r);
+		int e = result_of(tls, r);
 		IGNORE(gnutls_alert_send_appropriate(tls->session, r) < 0); /* as far as it goes */
 		return e;
 	}
-	return result(tls, r);
+	return result_of(tls, r);
 }
 
 ssize_t net_tls_recv(struct net_tls *tls, void *buf, size_t len)
@@ -428,14 +429,14 @@ ssize_t net_tls_recv(struct net_tls *tls, void *buf, size_t len)
 		return r;
 	if (r == GNUTLS_E_PREMATURE_TERMINATION)
 		return 0;
-	return result(tls, r);
+	return result_of(tls, r);
 }
 
 ssize_t net_tls_send(struct net_tls *tls, const void *buf, size_t len)
 {
 	errno = 0;
 	ssize_t r = gnutls_record_send(tls->session, buf, len);
-	return r >= 0 ? r : result(tls, r);
+	return r >= 0 ? r : result_of(tls, r);
 }
 
 void net_tls_bye(struct net_tls *tls)

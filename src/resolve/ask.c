@@ -20,7 +20,7 @@ struct asking {
 	int result;
 };
 
-static void arm(void *ctx)
+static void mark_armed(void *ctx)
 {
 	((struct asking *)ctx)->armed = true;
 }
@@ -30,7 +30,7 @@ static bool is_truncated(const struct resolve_exchange *exchange)
 	return exchange->reply_tc || (exchange->reply[2] & DNS_FLAG_TC >> 8) != 0;
 }
 
-static int outcome(struct asking *asking)
+static int copy_reply(struct asking *asking)
 {
 	const struct resolve_exchange *x = &asking->x;
 	switch (x->result) {
@@ -50,7 +50,7 @@ static int outcome(struct asking *asking)
 	return x->reply_n;
 }
 
-static void answered(struct resolve_exchange *exchange)
+static void on_answer(struct resolve_exchange *exchange)
 {
 	struct asking *a = CONTAINER_OF(exchange, struct asking, x);
 	if (exchange->result == RESOLVE_OK && exchange->proto == RESOLVE_UDP &&
@@ -59,14 +59,14 @@ static void answered(struct resolve_exchange *exchange)
 		resolve_start(a->r, exchange);
 		return;
 	}
-	a->result = outcome(a);
+	a->result = copy_reply(a);
 	a->done = true;
 }
 
-static int ask(struct asking *asking)
+static int run_exchange(struct asking *asking)
 {
 	struct resolver_env env = {
-		.loop = asking->loop, .ops = &net_ops_kernel, .arm = arm, .ctx = asking
+		.loop = asking->loop, .ops = &net_ops_kernel, .arm = mark_armed, .ctx = asking
 	};
 	asking->r = resolver_new(&env);
 	resolve_start(asking->r, &asking->x);
@@ -96,8 +96,8 @@ int resolve_ask(const struct resolve_conf *conf, uint8_t *msg, uint16_t number, 
 					 .msg = msg,
 					 .msg_n = number,
 					 .deadline_ns = loop_now(loop) + timeout_ns,
-					 .done = answered };
-	int r = ask(&a);
+					 .done = on_answer };
+	int r = run_exchange(&a);
 	resolve_upstream_unref(u);
 	loop_free(loop);
 	return r;

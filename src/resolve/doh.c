@@ -63,7 +63,7 @@ static int doh_opened(struct stream *stream)
 }
 
 /* RFC 4648 section 5, without padding. */
-static size_t base64url(const uint8_t *data, size_t len, char *out)
+static size_t encode_base64url(const uint8_t *data, size_t len, char *out)
 {
 	static const char digits[] =
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -90,7 +90,7 @@ static int put_get(struct stream *stream, struct resolve_exchange *exchange,
 	memcpy(target, message->target.p, n);
 	memcpy(target + n, query, sizeof(query) - 1);
 	n += sizeof(query) - 1;
-	n += base64url(exchange->msg, exchange->msg_n, target + n);
+	n += encode_base64url(exchange->msg, exchange->msg_n, target + n);
 	message->method = SLICE("GET");
 	message->target = (struct slice){ target, n };
 	return http_framing_request(stream->http, message, exchange, &exchange->http_stream);

@@ -36,7 +36,7 @@ void exchange_detach(struct resolver *resolver, struct resolve_exchange *exchang
 	exchange->state = X_IDLE;
 }
 
-static void drop(struct resolve_exchange *exchange)
+static void drop_sent(struct resolve_exchange *exchange)
 {
 	if (exchange->state == X_SENT && exchange->link != NULL &&
 	    exchange->link->ops->dropped != NULL)
@@ -57,7 +57,7 @@ void exchange_fail(struct resolver *resolver, struct resolve_exchange *exchange,
 		   enum resolve_result result, int code)
 {
 	note_local(exchange);
-	drop(exchange);
+	drop_sent(exchange);
 	exchange_detach(resolver, exchange);
 	exchange->result = result;
 	exchange->error = code;
@@ -76,8 +76,8 @@ static size_t truncate_reply(const struct resolve_exchange *exchange, uint8_t *m
 	return (size_t)DNS_HEADER_BYTES + exchange->question_n;
 }
 
-static enum resolve_result judge(struct resolver *resolver, struct resolve_exchange *exchange,
-				 uint8_t *msg, size_t *count, bool cut)
+static enum resolve_result judge_reply(struct resolver *resolver, struct resolve_exchange *exchange,
+				       uint8_t *msg, size_t *count, bool cut)
 {
 	switch (check_reply(exchange->msg, exchange->question_n, msg, *count, exchange->random_case,
 			    count)) {
@@ -109,7 +109,7 @@ void exchange_reply(struct resolver *resolver, struct resolve_exchange *exchange
 		    size_t len, bool cut)
 {
 	struct resolve_pool *p = exchange->link->pool;
-	exchange->result = judge(resolver, exchange, msg, &len, cut);
+	exchange->result = judge_reply(resolver, exchange, msg, &len, cut);
 	if (exchange->result == RESOLVE_OK) {
 		exchange->rtt_ns = loop_now(resolver->env.loop) - exchange->sent_ns;
 		upstream_measured(p, exchange->rtt_ns);
@@ -131,7 +131,7 @@ void resolve_cancel(struct resolver *resolver, struct resolve_exchange *exchange
 {
 	if (exchange->state == X_IDLE)
 		return;
-	drop(exchange);
+	drop_sent(exchange);
 	exchange_detach(resolver, exchange);
 	resolver_bury(resolver);
 }

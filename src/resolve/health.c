@@ -22,7 +22,7 @@ struct resolve_probe {
 	uint8_t msg[DNS_QUERY_MAX];
 };
 
-static void build(struct resolve_probe *probe)
+static void build_query(struct resolve_probe *probe)
 {
 	const struct resolve_conf *c = &probe->up->conf;
 	const uint8_t *name = c->probe_domain != NULL ? c->probe_domain : dns_name_root;
@@ -43,7 +43,7 @@ static void probe_end(struct resolve_probe *probe)
 	free(probe);
 }
 
-static void ask(struct resolve_probe *probe)
+static void send_probe(struct resolve_probe *probe)
 {
 	probe->x.deadline_ns = loop_now(probe->r->env.loop) + PROBE_TIMEOUT_NS;
 	resolve_start(probe->r, &probe->x);
@@ -51,7 +51,7 @@ static void ask(struct resolve_probe *probe)
 
 static void ask_again(struct loop_timer *timer)
 {
-	ask(CONTAINER_OF(timer, struct resolve_probe, timer));
+	send_probe(CONTAINER_OF(timer, struct resolve_probe, timer));
 }
 
 /* Anything that came back shows that somebody is there. */
@@ -69,7 +69,7 @@ static bool is_alive(const struct resolve_exchange *exchange)
 	return false;
 }
 
-static void answered(struct resolve_exchange *exchange)
+static void on_answer(struct resolve_exchange *exchange)
 {
 	struct resolve_probe *p = CONTAINER_OF(exchange, struct resolve_probe, x);
 	if (is_alive(exchange)) {
@@ -98,11 +98,11 @@ void resolve_health_kick(struct resolver *resolver, struct resolve_upstream *ups
 					  .msg = p->msg,
 					  .tcp = upstream->conf.probe_tcp,
 					  .fresh = true,
-					  .done = answered };
-	build(p);
+					  .done = on_answer };
+	build_query(p);
 	p->next = resolver->probes;
 	resolver->probes = p;
-	ask(p);
+	send_probe(p);
 }
 
 void resolve_health_stop(struct resolver *resolver, const struct resolve_upstream *upstream)

@@ -49,7 +49,7 @@ static ssize_t io_send(struct stream *stream, struct slice out)
 	return n;
 }
 
-static void watch(struct stream *stream, uint32_t events)
+static void watch_events(struct stream *stream, uint32_t events)
 {
 	if (stream->events == events)
 		return;
@@ -113,7 +113,7 @@ static void stream_flush(struct resolve_link *link)
 		stream_lost(s, (int)n);
 		return;
 	}
-	watch(s, s->codec->out(s).n != 0 ? EPOLLIN | EPOLLOUT : EPOLLIN);
+	watch_events(s, s->codec->out(s).n != 0 ? EPOLLIN | EPOLLOUT : EPOLLIN);
 }
 
 /* ---- receiving ---- */
@@ -215,7 +215,7 @@ static void on_stall(struct loop_timer *timer)
 	resolver_leave(r);
 }
 
-static void opened(struct stream *stream)
+static void finish_opening(struct stream *stream)
 {
 	struct resolve_pool *p = stream->l.pool;
 	loop_timer_stop(p->r->env.loop, &stream->timer);
@@ -232,13 +232,13 @@ static void opened(struct stream *stream)
 	stream_flush(&stream->l);
 }
 
-static void handshake(struct stream *stream)
+static void continue_handshake(struct stream *stream)
 {
 	int r = net_tls_handshake(stream->tls);
 	if (r == 0)
-		opened(stream);
+		finish_opening(stream);
 	else if (r == -EAGAIN)
-		watch(stream, net_tls_wants_write(stream->tls) ? EPOLLOUT : EPOLLIN);
+		watch_events(stream, net_tls_wants_write(stream->tls) ? EPOLLOUT : EPOLLIN);
 	else
 		stream_lost(stream, r);
 }
@@ -259,7 +259,7 @@ static int start_tls(struct stream *stream)
 			       c->transport == RESOLVE_HTTPS ? doh : dot, &p->ticket, &stream->tls);
 }
 
-static void connected(struct stream *stream)
+static void finish_connecting(struct stream *stream)
 {
 	int error = 0;
 	socklen_t len = sizeof(error);
@@ -272,9 +272,9 @@ static void connected(struct stream *stream)
 		stream_lost(stream, r);
 	} else if (stream->tls != NULL) {
 		stream->phase = STREAM_HANDSHAKE;
-		handshake(stream);
+		continue_handshake(stream);
 	} else {
-		opened(stream);
+		finish_opening(stream);
 	}
 }
 
@@ -285,10 +285,10 @@ static void on_io(struct loop_fd *loop_fd, uint32_t events)
 	resolver_enter(r);
 	switch (s->phase) {
 	case STREAM_CONNECTING:
-		connected(s);
+		finish_connecting(s);
 		break;
 	case STREAM_HANDSHAKE:
-		handshake(s);
+		continue_handshake(s);
 		break;
 	case STREAM_OPEN:
 		if ((events & ~(uint32_t)EPOLLOUT) != 0)

@@ -15,7 +15,7 @@
 
 /* An exchange that met a closed connection must not meet another one: it wants one that carried
  * nothing yet and was opened after it asked. */
-static bool suits(const struct stream *stream, const struct resolve_exchange *exchange)
+static bool suits_exchange(const struct stream *stream, const struct resolve_exchange *exchange)
 {
 	uint32_t depth = MIN(stream->depth, stream->l.pool->depth);
 	if (stream->l.draining || stream->l.inflight >= depth)
@@ -48,7 +48,8 @@ struct candidates {
 	struct stream *open, *stalled, *new;
 };
 
-static struct candidates find(struct resolve_pool *pool, const struct resolve_exchange *exchange)
+static struct candidates find_candidates(struct resolve_pool *pool,
+					 const struct resolve_exchange *exchange)
 {
 	struct candidates c = { 0 };
 	uint64_t now = loop_now(pool->r->env.loop);
@@ -64,7 +65,8 @@ static struct candidates find(struct resolve_pool *pool, const struct resolve_ex
 		struct stream **best = s->phase != STREAM_OPEN	   ? &c.new
 				       : stream_is_stalled(s, now) ? &c.stalled
 								   : &c.open;
-		if (suits(s, exchange) && (*best == NULL || l->inflight < (*best)->l.inflight))
+		if (suits_exchange(s, exchange) &&
+		    (*best == NULL || l->inflight < (*best)->l.inflight))
 			*best = s;
 	}
 	return c;
@@ -114,10 +116,10 @@ static bool is_slow(const struct stream *stream)
 /* Servers that answer one after the other are common, so questions spread over connections before
  * they queue up on one, and keep away from connections that are stalled. Nobody waits for a new one
  * while another has room and is alive. */
-static int choose(struct resolve_pool *pool, const struct resolve_exchange *exchange,
-		  struct stream **ret)
+static int choose_stream(struct resolve_pool *pool, const struct resolve_exchange *exchange,
+			 struct stream **ret)
 {
-	struct candidates c = find(pool, exchange);
+	struct candidates c = find_candidates(pool, exchange);
 	*ret = goes_alone(pool, &c, exchange) ? choose_alone(pool, &c) : NULL;
 	if (*ret != NULL)
 		return 0;
@@ -136,7 +138,7 @@ static int choose(struct resolve_pool *pool, const struct resolve_exchange *exch
 	return *ret != NULL ? 0 : r;
 }
 
-static void give(struct stream *stream, struct resolve_exchange *exchange)
+static void queue_on(struct stream *stream, struct resolve_exchange *exchange)
 {
 	link_add(&stream->l, exchange);
 	exchange->state = X_QUEUED;
@@ -154,9 +156,9 @@ static void wait_for_room(struct resolve_pool *pool, struct resolve_exchange *ex
 void stream_pool_enqueue(struct resolve_pool *pool, struct resolve_exchange *exchange)
 {
 	struct stream *s = NULL;
-	int r = pool->waiting.first == NULL ? choose(pool, exchange, &s) : ERR_BUSY;
+	int r = pool->waiting.first == NULL ? choose_stream(pool, exchange, &s) : ERR_BUSY;
 	if (s != NULL)
-		give(s, exchange);
+		queue_on(s, exchange);
 	else if (r == ERR_BUSY && pool->n_waiting < STREAM_WAITING)
 		wait_for_room(pool, exchange);
 	else
@@ -168,7 +170,7 @@ void stream_pool_pump(struct resolve_pool *pool)
 	while (pool->waiting.first != NULL) {
 		struct resolve_exchange *x = pool->waiting.first;
 		struct stream *s = NULL;
-		int r = choose(pool, x, &s);
+		int r = choose_stream(pool, x, &s);
 		if (s == NULL && r == ERR_BUSY)
 			return;
 		if (s == NULL) {
@@ -176,7 +178,7 @@ void stream_pool_pump(struct resolve_pool *pool)
 			continue;
 		}
 		stream_pool_unwait(pool, x);
-		give(s, x);
+		queue_on(s, x);
 	}
 }
 

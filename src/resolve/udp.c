@@ -90,7 +90,8 @@ static struct resolve_link *any_socket(const struct resolve_pool *pool, unsigned
 	return NULL;
 }
 
-static bool carries(const struct resolve_link *link, const struct resolve_exchange *exchange)
+static bool carries_question(const struct resolve_link *link,
+			     const struct resolve_exchange *exchange)
 {
 	return exchange->question_hash != 0 && link_carries(link, exchange->question_hash);
 }
@@ -101,14 +102,14 @@ static unsigned draw_place(struct resolve_pool *pool, const struct resolve_excha
 	unsigned first = rng_strong_u16(&pool->r->rng) % UDP_SOCKETS;
 	for (unsigned k = 0; k < UDP_SOCKETS; k++) {
 		unsigned i = (first + k) % UDP_SOCKETS;
-		if (pool->udp[i] == NULL || !carries(pool->udp[i], exchange))
+		if (pool->udp[i] == NULL || !carries_question(pool->udp[i], exchange))
 			return i;
 	}
 	return first;
 }
 
-static int draw(struct resolve_pool *pool, const struct resolve_exchange *exchange,
-		struct resolve_link **ret)
+static int draw_socket(struct resolve_pool *pool, const struct resolve_exchange *exchange,
+		       struct resolve_link **ret)
 {
 	unsigned i = draw_place(pool, exchange);
 	struct resolve_link *l = pool->udp[i];
@@ -131,11 +132,11 @@ static int socket_for(struct resolve_pool *pool, const struct resolve_exchange *
 {
 	struct resolve_link *l = pool->udp_now;
 	if (l != NULL && pool->udp_batch == pool->r->batch && l->inflight < UDP_INFLIGHT &&
-	    !carries(l, exchange)) {
+	    !carries_question(l, exchange)) {
 		*ret = l;
 		return 0;
 	}
-	int r = draw(pool, exchange, ret);
+	int r = draw_socket(pool, exchange, ret);
 	pool->udp_now = *ret;
 	pool->udp_batch = pool->r->batch;
 	return r;
@@ -203,7 +204,7 @@ static void udp_errors(struct resolve_link *link)
 
 /* ---- sending ---- */
 
-static unsigned gather(struct resolve_link *link)
+static unsigned gather_queued(struct resolve_link *link)
 {
 	struct resolver *r = link->pool->r;
 	unsigned n = 0;
@@ -240,7 +241,7 @@ static void udp_flush(struct resolve_link *link)
 	struct resolver *r = link->pool->r;
 	unsigned tries = 0;
 	while (link->queued.first != NULL) {
-		int n = r->env.ops->sendmmsg(link->io.fd, r->tx, gather(link));
+		int n = r->env.ops->sendmmsg(link->io.fd, r->tx, gather_queued(link));
 		if (n > 0) {
 			were_sent(link, n);
 			tries = 0;
@@ -271,7 +272,7 @@ static void make_buffers(struct resolver *resolver)
 					.iov_len = UDP_REPLY_MAX };
 }
 
-static void take(struct resolve_link *link, uint8_t *msg, size_t len, bool cut)
+static void take_reply(struct resolve_link *link, uint8_t *msg, size_t len, bool cut)
 {
 	struct resolver *r = link->pool->r;
 	struct resolve_exchange *x =
@@ -291,8 +292,8 @@ static void udp_read(struct resolve_link *link)
 	for (int k = 0; k < RECV_BATCHES_PER_TURN && link->io.fd >= 0; k++) {
 		int n = r->env.ops->recvmmsg(link->io.fd, r->rx, UDP_RECV_BATCH);
 		for (int i = 0; i < n && link->io.fd >= 0; i++)
-			take(link, r->rx_iov[i].iov_base, r->rx[i].msg_len,
-			     (r->rx[i].msg_hdr.msg_flags & MSG_TRUNC) != 0);
+			take_reply(link, r->rx_iov[i].iov_base, r->rx[i].msg_len,
+				   (r->rx[i].msg_hdr.msg_flags & MSG_TRUNC) != 0);
 		if (n < UDP_RECV_BATCH)
 			return;
 	}

@@ -11,7 +11,7 @@
 /* 8.4 ms a slot, 8.6 s a turn. */
 enum { SLOT_SHIFT = 23 };
 
-static void mark(struct wheel *wheel, unsigned slot, bool used)
+static void mark_slot(struct wheel *wheel, unsigned slot, bool used)
 {
 	uint64_t bit = UINT64_C(1) << (slot % 64);
 	if (used)
@@ -32,7 +32,7 @@ void wheel_add(struct resolver *resolver, struct resolve_exchange *exchange)
 	if (head != NULL)
 		head->prev = exchange;
 	else
-		mark(w, exchange->slot, true);
+		mark_slot(w, exchange->slot, true);
 	w->slot[exchange->slot] = exchange;
 	if (w->timer.heap_at == 0 || due < w->timer.due_ns)
 		loop_timer_set(resolver->env.loop, &w->timer, due);
@@ -49,7 +49,7 @@ void wheel_remove(struct resolver *resolver, struct resolve_exchange *exchange)
 	}
 	w->slot[exchange->slot] = exchange->next;
 	if (exchange->next == NULL)
-		mark(w, exchange->slot, false);
+		mark_slot(w, exchange->slot, false);
 }
 
 /* The first slot in use at or after `tick`, as a tick, at most one turn later. */

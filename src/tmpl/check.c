@@ -55,7 +55,7 @@ static bool is_unprintable(const struct tmpl_type *type)
 	return type->kind == TMPL_OBJECT && (inner || type->cls->text == NULL);
 }
 
-static void join(struct tmpl_type *type, const struct tmpl_type *tmpl_type)
+static void join_types(struct tmpl_type *type, const struct tmpl_type *tmpl_type)
 {
 	if (same_type(type, tmpl_type))
 		return;
@@ -74,7 +74,7 @@ static const char *kind_name(enum tmpl_kind kind)
 	return type_name(&(struct tmpl_type){ .kind = kind }).p;
 }
 
-static enum tmpl_kind wanted(const enum tmpl_kind *kinds, size_t left, size_t right)
+static enum tmpl_kind wanted_kind(const enum tmpl_kind *kinds, size_t left, size_t right)
 {
 	return right < left && kinds[right] != TMPL_NIL ? kinds[right] : TMPL_ANY;
 }
@@ -173,7 +173,7 @@ static int check_args(struct checker *checker, const struct call_args *args,
 {
 	struct tmpl_type type;
 	for (uint32_t i = 0; i < args->n; i++) {
-		int r = check_arg(checker, &args->v[i], dot, wanted(kinds, n_kinds, i), &type);
+		int r = check_arg(checker, &args->v[i], dot, wanted_kind(kinds, n_kinds, i), &type);
 		if (r < 0)
 			return r;
 		if (ret_types != NULL)
@@ -183,7 +183,7 @@ static int check_args(struct checker *checker, const struct call_args *args,
 		return 0;
 	if (ret_types != NULL)
 		ret_types[args->n] = *args->final;
-	return check_kind(checker, args->final, wanted(kinds, n_kinds, args->n), args->pos);
+	return check_kind(checker, args->final, wanted_kind(kinds, n_kinds, args->n), args->pos);
 }
 
 static void index_type(const struct tmpl_type *types, uint32_t count, struct tmpl_type *ret)
@@ -213,7 +213,7 @@ static void func_type(const struct tmpl_func *func, const struct tmpl_type *type
 	} else if (tmpl_is_lazy(func)) {
 		*ret = types[0];
 		for (uint32_t i = 1; i < count; i++)
-			join(ret, &types[i]);
+			join_types(ret, &types[i]);
 	}
 }
 
@@ -417,7 +417,7 @@ static void add_caller(struct body *body, const struct tmpl_type *dot)
 		body->called = body->stale = true;
 		return;
 	}
-	join(&body->dot, dot);
+	join_types(&body->dot, dot);
 	body->stale |= !same_type(&old, &body->dot);
 }
 

@@ -41,7 +41,7 @@ static int eval_operand(struct exec *ex, const struct tmpl_value *dot, const str
 			const struct call_args *args, struct tmpl_value *ret);
 static int walk_block(struct exec *ex, const struct tmpl_value *dot, const struct block *b);
 
-static int PRINTF_LIKE(3, 4) fail(struct exec *ex, int code, const char *fmt, ...)
+static int PRINTF_LIKE(3, 4) fail_with(struct exec *ex, int code, const char *fmt, ...)
 {
 	va_list ap;
 	va_start(ap, fmt);
@@ -52,21 +52,21 @@ static int PRINTF_LIKE(3, 4) fail(struct exec *ex, int code, const char *fmt, ..
 
 #define SHOW(s) (int)MIN((s).n, (size_t)80), (s).p
 
-static int step(struct exec *ex)
+static int count_step(struct exec *ex)
 {
 	if (UNLIKELY(++ex->steps > TMPL_MAX_STEPS))
-		return fail(ex, ERR_LIMIT, "more than %d steps", TMPL_MAX_STEPS);
+		return fail_with(ex, ERR_LIMIT, "more than %d steps", TMPL_MAX_STEPS);
 	return 0;
 }
 
-static int enter(struct exec *ex)
+static int enter_level(struct exec *ex)
 {
 	if (UNLIKELY(++ex->depth > TMPL_MAX_DEPTH))
-		return fail(ex, ERR_LIMIT, "nested deeper than %d levels", TMPL_MAX_DEPTH);
+		return fail_with(ex, ERR_LIMIT, "nested deeper than %d levels", TMPL_MAX_DEPTH);
 	return 0;
 }
 
-static void at(struct exec *ex, uint32_t pos, uint32_t end)
+static void set_place(struct exec *ex, uint32_t pos, uint32_t end)
 {
 	ex->at = pos;
 	ex->at_end = end;
@@ -81,9 +81,9 @@ static int check_kind(struct exec *ex, const struct tmpl_value *value, enum tmpl
 	struct tmpl_value zero = tmpl_zero(&(struct tmpl_type){ .kind = want });
 	struct slice expected = tmpl_type_name(&zero), got = tmpl_type_name(value);
 	if (value->kind == TMPL_NIL)
-		return fail(ex, ERR_TYPE, "invalid value; expected %.*s", SHOW(expected));
-	return fail(ex, ERR_TYPE, "wrong type for value; expected %.*s; got %.*s", SHOW(expected),
-		    SHOW(got));
+		return fail_with(ex, ERR_TYPE, "invalid value; expected %.*s", SHOW(expected));
+	return fail_with(ex, ERR_TYPE, "wrong type for value; expected %.*s; got %.*s",
+			 SHOW(expected), SHOW(got));
 }
 
 static int eval_args(struct exec *ex, const struct tmpl_value *dot, const struct call_args *args,
@@ -104,13 +104,13 @@ static int eval_args(struct exec *ex, const struct tmpl_value *dot, const struct
 	return 0;
 }
 
-static int called(struct exec *ex, const char *name, int ret)
+static int result_of_call(struct exec *ex, const char *name, int ret)
 {
 	if (LIKELY(ret >= 0))
 		return 0;
 	ex->calling = name;
 	if (ex->why[0] == '\0')
-		return fail(ex, ret, "%s", err_str(ret));
+		return fail_with(ex, ret, "%s", err_str(ret));
 	return ret;
 }
 
@@ -140,12 +140,12 @@ static int call_func(struct exec *ex, const struct tmpl_value *dot, const struct
 	if (n > SMALL_ARGS)
 		v = arena_alloc(ex->call.arena, n * sizeof(*v));
 	if (v == NULL)
-		return fail(ex, ERR_SPACE, "out of memory");
+		return fail_with(ex, ERR_SPACE, "out of memory");
 	int r = eval_args(ex, dot, args, f->args, TMPL_FUNC_ARGS, v);
 	if (r < 0)
 		return r;
-	at(ex, start, end);
-	return called(ex, f->name, f->fn(&ex->call, v, n, ret));
+	set_place(ex, start, end);
+	return result_of_call(ex, f->name, f->fn(&ex->call, v, n, ret));
 }
 
 static int call_method(struct exec *ex, const struct tmpl_value *dot, const struct tmpl_value *obj,
@@ -155,12 +155,12 @@ static int call_method(struct exec *ex, const struct tmpl_value *dot, const stru
 	struct tmpl_value v[TMPL_METHOD_ARGS];
 	uint32_t n = args->n + (args->final != NULL);
 	if (n != field->n_args)
-		return fail(ex, ERR_TYPE, "wrong number of args for %s: want %d got %u",
-			    field->name, field->n_args, n);
+		return fail_with(ex, ERR_TYPE, "wrong number of args for %s: want %d got %u",
+				 field->name, field->n_args, n);
 	int r = eval_args(ex, dot, args, field->args, field->n_args, v);
 	if (r < 0)
 		return r;
-	return called(ex, field->name, field->call(obj->obj.self, v, ex->call.arena, ret));
+	return result_of_call(ex, field->name, field->call(obj->obj.self, v, ex->call.arena, ret));
 }
 
 static int object_field(struct exec *ex, const struct tmpl_value *dot, const struct tmpl_value *obj,
@@ -171,17 +171,17 @@ static int object_field(struct exec *ex, const struct tmpl_value *dot, const str
 	if (f == NULL)
 		f = tmpl_find_field(obj->obj.cls, step->name);
 	if (f == NULL)
-		return fail(ex, ERR_TYPE, "can't evaluate field %.*s in type %s", SHOW(step->name),
-			    obj->obj.cls->name);
+		return fail_with(ex, ERR_TYPE, "can't evaluate field %.*s in type %s",
+				 SHOW(step->name), obj->obj.cls->name);
 	if (obj->obj.self == NULL)
-		return fail(ex, ERR_TYPE, "nil pointer evaluating %s.%.*s", obj->obj.cls->name,
-			    SHOW(step->name));
+		return fail_with(ex, ERR_TYPE, "nil pointer evaluating %s.%.*s", obj->obj.cls->name,
+				 SHOW(step->name));
 	if (f->call != NULL)
 		return call_method(ex, dot, obj, f, args, ret);
 	if (args->n > 0 || args->final != NULL)
-		return fail(ex, ERR_TYPE, "%s has arguments but cannot be invoked as function",
-			    f->name);
-	return called(ex, f->name, f->get(obj->obj.self, ex->call.arena, ret));
+		return fail_with(ex, ERR_TYPE, "%s has arguments but cannot be invoked as function",
+				 f->name);
+	return result_of_call(ex, f->name, f->get(obj->obj.self, ex->call.arena, ret));
 }
 
 /* An absent key is no value, not an error; 1 when the key is there. */
@@ -189,22 +189,22 @@ static int map_field(struct exec *ex, const struct tmpl_value *map, const struct
 		     const struct call_args *args, struct tmpl_value *ret)
 {
 	if (args->n > 0 || args->final != NULL)
-		return fail(ex, ERR_TYPE, "%.*s is not a method but has arguments",
-			    SHOW(step->name));
+		return fail_with(ex, ERR_TYPE, "%.*s is not a method but has arguments",
+				 SHOW(step->name));
 	int r = 0;
 	if (map->map.self != NULL)
 		r = map->map.type->find(map->map.self, step->name, ex->call.arena, ret);
 	if (r == 0)
 		*ret = (struct tmpl_value){ .kind = TMPL_NIL };
-	return r < 0 ? fail(ex, r, "%s", err_str(r)) : r;
+	return r < 0 ? fail_with(ex, r, "%s", err_str(r)) : r;
 }
 
 static int no_field(struct exec *ex, const struct tmpl_value *value, const struct step *step,
 		    bool untyped)
 {
 	struct slice name = untyped ? SLICE("interface {}") : tmpl_type_name(value);
-	return fail(ex, ERR_TYPE, "can't evaluate field %.*s in type %.*s", SHOW(step->name),
-		    SHOW(name));
+	return fail_with(ex, ERR_TYPE, "can't evaluate field %.*s in type %.*s", SHOW(step->name),
+			 SHOW(name));
 }
 
 /* Follows the fields of an operand from `recv`, which must not change meanwhile. */
@@ -219,15 +219,16 @@ static int eval_steps(struct exec *ex, const struct tmpl_value *dot, const struc
 		bool last = i + 1 == operand->n_steps;
 		const struct call_args *a = last ? args : &no_args;
 		int r;
-		at(ex, operand->pos, operand->end);
+		set_place(ex, operand->pos, operand->end);
 		if (recv->kind == TMPL_OBJECT) {
 			r = object_field(ex, dot, recv, s, a, ret);
 		} else if (recv->kind == TMPL_MAP) {
 			r = map_field(ex, recv, s, a, ret);
 			untyped = recv->map.type->elem.kind == TMPL_ANY;
 			if (r > 0 && ret->kind == TMPL_NIL && !last)
-				r = fail(ex, ERR_TYPE, "nil pointer evaluating interface {}.%.*s",
-					 SHOW(s[1].name));
+				r = fail_with(ex, ERR_TYPE,
+					      "nil pointer evaluating interface {}.%.*s",
+					      SHOW(s[1].name));
 		} else if (recv->kind == TMPL_NIL) {
 			*ret = *recv;
 			return 0;
@@ -285,14 +286,14 @@ static int eval_pipe(struct exec *ex, const struct tmpl_value *dot, const struct
 		     struct tmpl_value *ret)
 {
 	struct tmpl_value final;
-	int r = enter(ex);
+	int r = enter_level(ex);
 	for (uint32_t i = 0; r == 0 && i < pipe->n_cmds; i++) {
 		const struct cmd *cmd = &pipe->cmds[i];
 		if (i > 0)
 			final = *ret;
 		struct call_args args = { cmd->args + 1, cmd->n_args - 1, i > 0 ? &final : NULL };
-		r = step(ex);
-		at(ex, cmd->pos, cmd->end);
+		r = count_step(ex);
+		set_place(ex, cmd->pos, cmd->end);
 		if (r == 0)
 			r = eval_operand(ex, dot, &cmd->args[0], &args, ret);
 	}
@@ -325,15 +326,15 @@ static int walk_branch(struct exec *ex, const struct tmpl_value *dot, const stru
 }
 
 /* One round; WALK_BREAK ends the loop. */
-static int iterate(struct exec *ex, const struct stmt *stmt, const struct tmpl_value *key,
-		   const struct tmpl_value *elem)
+static int run_iteration(struct exec *ex, const struct stmt *stmt, const struct tmpl_value *key,
+			 const struct tmpl_value *elem)
 {
 	const struct pipe *p = stmt->pipe;
-	int r = step(ex);
+	int r = count_step(ex);
 	if (r < 0)
 		return r;
 	if (++ex->iterations > TMPL_MAX_ITERATIONS)
-		return fail(ex, ERR_LIMIT, "more than %d iterations", TMPL_MAX_ITERATIONS);
+		return fail_with(ex, ERR_LIMIT, "more than %d iterations", TMPL_MAX_ITERATIONS);
 	if (p->n_decls > 0)
 		ex->vars[p->decls[p->n_decls - 1].slot] = *elem;
 	if (p->n_decls > 1)
@@ -349,7 +350,7 @@ static int range_list(struct exec *ex, const struct stmt *stmt, const struct tmp
 		struct tmpl_value elem, key = tmpl_int((int64_t)i);
 		r = tmpl_list_get(&ex->call, value, i, &elem);
 		if (r == 0)
-			r = iterate(ex, stmt, &key, &elem);
+			r = run_iteration(ex, stmt, &key, &elem);
 	}
 	return r;
 }
@@ -360,7 +361,7 @@ static int range_map(struct exec *ex, const struct stmt *stmt, const struct tmpl
 	int r = 0;
 	for (size_t i = 0; r == 0 && i < count; i++) {
 		struct tmpl_value key = tmpl_string(entry[i].key);
-		r = iterate(ex, stmt, &key, &entry[i].value);
+		r = run_iteration(ex, stmt, &key, &entry[i].value);
 	}
 	return r;
 }
@@ -373,7 +374,7 @@ static int range_count(struct exec *ex, const struct stmt *stmt, const struct tm
 	for (uint64_t i = 0; r == 0 && i < number; i++) {
 		struct tmpl_value elem = *value;
 		elem.u = i; /* an int has the same bits */
-		r = iterate(ex, stmt, &key, &elem);
+		r = run_iteration(ex, stmt, &key, &elem);
 	}
 	return r;
 }
@@ -395,9 +396,9 @@ static int range_size(struct exec *ex, const struct stmt *stmt, const struct tmp
 	case TMPL_INT:
 	case TMPL_UINT:
 		if (stmt->pipe->n_decls > 1)
-			return fail(ex, ERR_TYPE,
-				    "can't use %.*s to iterate over more than one variable",
-				    SHOW(name));
+			return fail_with(ex, ERR_TYPE,
+					 "can't use %.*s to iterate over more than one variable",
+					 SHOW(name));
 		*ret = value->kind == TMPL_INT && value->i < 0 ? 0 : value->u;
 		return 0;
 	case TMPL_BOOL:
@@ -407,7 +408,7 @@ static int range_size(struct exec *ex, const struct stmt *stmt, const struct tmp
 	case TMPL_ANY:
 		break;
 	}
-	return fail(ex, ERR_TYPE, "range can't iterate over a %.*s", SHOW(name));
+	return fail_with(ex, ERR_TYPE, "range can't iterate over a %.*s", SHOW(name));
 }
 
 static int walk_range(struct exec *ex, const struct tmpl_value *dot, const struct stmt *stmt)
@@ -440,7 +441,7 @@ static int run_body(struct exec *ex, const struct body *b, const struct tmpl_val
 	if (b->n_slots > SMALL_FRAME)
 		vars = arena_alloc(ex->call.arena, b->n_slots * sizeof(*vars));
 	if (vars == NULL)
-		return fail(ex, ERR_SPACE, "out of memory");
+		return fail_with(ex, ERR_SPACE, "out of memory");
 	vars[0] = *dot;
 	ex->vars = vars;
 	ex->body = b;
@@ -456,7 +457,8 @@ static int walk_template(struct exec *ex, const struct tmpl_value *dot, const st
 {
 	struct tmpl_value v = { .kind = TMPL_NIL };
 	if (ex->calls >= TMPL_MAX_CALLS)
-		return fail(ex, ERR_LIMIT, "exceeded maximum template depth (%d)", TMPL_MAX_CALLS);
+		return fail_with(ex, ERR_LIMIT, "exceeded maximum template depth (%d)",
+				 TMPL_MAX_CALLS);
 	int r = stmt->pipe != NULL ? eval_pipe(ex, dot, stmt->pipe, &v) : 0;
 	if (r < 0)
 		return r;
@@ -491,9 +493,9 @@ static int walk_stmt(struct exec *ex, const struct tmpl_value *dot, const struct
 
 static int walk_block(struct exec *ex, const struct tmpl_value *dot, const struct block *block)
 {
-	int r = enter(ex);
+	int r = enter_level(ex);
 	for (uint32_t i = 0; r == 0 && i < block->n; i++) {
-		r = step(ex);
+		r = count_step(ex);
 		if (r == 0)
 			r = walk_stmt(ex, dot, &block->v[i]);
 	}
@@ -502,7 +504,7 @@ static int walk_block(struct exec *ex, const struct tmpl_value *dot, const struc
 }
 
 /* In Go's words: where, in which template, at which expression, why. */
-static void explain(const struct exec *ex, int ret, char *out, size_t cap)
+static void explain_error(const struct exec *ex, int ret, char *out, size_t cap)
 {
 	uint32_t line = 1, col = 0;
 	for (uint32_t i = 0; i < ex->at && i < ex->t->text.n; i++) {
@@ -540,7 +542,7 @@ int tmpl_exec(const struct tmpl *tmpl, const struct tmpl_run *run, char *out, si
 	int r = run_body(&ex, tmpl->main, &run->root);
 	if (r < 0) {
 		if (run->err != NULL && run->err_cap > 0)
-			explain(&ex, r, run->err, run->err_cap);
+			explain_error(&ex, r, run->err, run->err_cap);
 		return r;
 	}
 	*ret_n = ex.out.n;

@@ -24,7 +24,7 @@ static size_t count_chars(const char *pos, size_t size)
 }
 
 /* Opens a gap of `count` bytes at `at` and fills it. */
-static void insert(struct tmpl_out *out, size_t at, char ch, size_t count)
+static void insert_fill(struct tmpl_out *out, size_t at, char ch, size_t count)
 {
 	size_t tail = out->n - at;
 	if (count > out->cap - out->n) {
@@ -46,7 +46,7 @@ static void pad_with(struct tmpl_out *out, const struct fmt *fmt, size_t start, 
 	if (fmt->flags & FMT_MINUS)
 		tmpl_out_fill(out, ' ', fmt->width - have);
 	else
-		insert(out, start, zeros ? '0' : ' ', fmt->width - have);
+		insert_fill(out, start, zeros ? '0' : ' ', fmt->width - have);
 }
 
 void tmpl_fmt_pad(struct tmpl_out *out, const struct fmt *fmt, size_t start)
@@ -175,7 +175,7 @@ bool tmpl_fmt_int(struct tmpl_out *out, const struct fmt *fmt, uint32_t verb, ui
 }
 
 /* A positive, finite number as its shortest decimal digits d.ddd times 10 to the exponent. */
-static size_t shortest(double number, unsigned bits, char digits[18], int *ret_exp)
+static size_t shortest_digits(double number, unsigned bits, char digits[18], int *ret_exp)
 {
 	char buf[40];
 	for (int prec = 0; prec < 17; prec++) {
@@ -200,7 +200,7 @@ static void add_shortest(struct tmpl_out *out, double number, unsigned bits, uin
 {
 	char digits[18] = "0", buf[16];
 	int exp;
-	size_t n = shortest(number, bits, digits, &exp);
+	size_t n = shortest_digits(number, bits, digits, &exp);
 	if (exp < -4 || exp >= 6) {
 		tmpl_out_c(out, digits[0]);
 		if (n > 1)
@@ -247,7 +247,7 @@ static void add_libc(struct tmpl_out *out, const char *format, int prec, double 
 static void fix_hex_exponent(struct tmpl_out *out, size_t start)
 {
 	if (!out->full && out->n - start > 3 && !ascii_isdigit(out->p[out->n - 2]))
-		insert(out, out->n - 1, '0', 1);
+		insert_fill(out, out->n - 1, '0', 1);
 }
 
 static void add_binary(struct tmpl_out *out, double number)
@@ -262,7 +262,7 @@ static void add_binary(struct tmpl_out *out, double number)
 }
 
 /* The sharp flag keeps the point, and six digits where no precision was given. */
-static void sharpen(struct tmpl_out *out, size_t start)
+static void apply_sharp(struct tmpl_out *out, size_t start)
 {
 	size_t end = start, digits = 0;
 	bool point = false;
@@ -274,9 +274,9 @@ static void sharpen(struct tmpl_out *out, size_t start)
 	if (digits == 0 && !point)
 		digits = 1;
 	if (!point)
-		insert(out, end++, '.', 1);
+		insert_fill(out, end++, '.', 1);
 	if (digits < 6)
-		insert(out, end, '0', 6 - digits);
+		insert_fill(out, end, '0', 6 - digits);
 }
 
 static void add_float(struct tmpl_out *out, const struct fmt *fmt, uint32_t verb, double number,
@@ -297,7 +297,7 @@ static void add_float(struct tmpl_out *out, const struct fmt *fmt, uint32_t verb
 	} else if (!has_prec && (verb == 'v' || verb == 'g' || verb == 'G')) {
 		add_shortest(out, number, bits, verb);
 		if (fmt->flags & FMT_SHARP)
-			sharpen(out, start);
+			apply_sharp(out, start);
 	} else if (!has_prec && hex) {
 		add_libc(out, verb == 'x' ? "%a" : "%A", -1, number);
 	} else {
@@ -334,7 +334,7 @@ bool tmpl_fmt_float(struct tmpl_out *out, const struct fmt *fmt, uint32_t verb, 
 		/* Zeros go between the sign and the digits. */
 		if (number && !out->full && (fmt->flags & FMT_ZERO) && !(fmt->flags & FMT_MINUS) &&
 		    (fmt->flags & FMT_WIDTH) && fmt->width > out->n - start)
-			insert(out, digits, '0', fmt->width - (out->n - start));
+			insert_fill(out, digits, '0', fmt->width - (out->n - start));
 	}
 	pad_with(out, fmt, start, false);
 	return true;

@@ -48,8 +48,8 @@ static int fn_printf(struct tmpl_call *call, const struct tmpl_value *args, size
 	return r < 0 ? r : take_text(call, start, ret);
 }
 
-static int escape(struct tmpl_call *call, const struct tmpl_value *args, size_t count,
-		  void (*fn)(struct tmpl_out *, struct slice), struct tmpl_value *ret)
+static int escape_args(struct tmpl_call *call, const struct tmpl_value *args, size_t count,
+		       void (*fn)(struct tmpl_out *, struct slice), struct tmpl_value *ret)
 {
 	static const struct slice no_value = { "<no value>", 10 };
 	struct tmpl_value text, shown[TMPL_MAX_ARGS + 1];
@@ -68,19 +68,19 @@ static int escape(struct tmpl_call *call, const struct tmpl_value *args, size_t 
 static int fn_html(struct tmpl_call *call, const struct tmpl_value *args, size_t count,
 		   struct tmpl_value *ret)
 {
-	return escape(call, args, count, tmpl_escape_html, ret);
+	return escape_args(call, args, count, tmpl_escape_html, ret);
 }
 
 static int fn_js(struct tmpl_call *call, const struct tmpl_value *args, size_t count,
 		 struct tmpl_value *ret)
 {
-	return escape(call, args, count, tmpl_escape_js, ret);
+	return escape_args(call, args, count, tmpl_escape_js, ret);
 }
 
 static int fn_urlquery(struct tmpl_call *call, const struct tmpl_value *args, size_t count,
 		       struct tmpl_value *ret)
 {
-	return escape(call, args, count, tmpl_escape_url, ret);
+	return escape_args(call, args, count, tmpl_escape_url, ret);
 }
 
 static int fn_len(struct tmpl_call *call, const struct tmpl_value *args, size_t count,

@@ -40,20 +40,20 @@ static const struct {
 	{ "false", TOK_BOOL },
 };
 
-static struct slice rest(const struct lexer *lexer)
+static struct slice rest_of(const struct lexer *lexer)
 {
 	return slice_from(lexer->text, lexer->pos);
 }
 
-static bool at(const struct lexer *lexer, struct slice what)
+static bool is_at(const struct lexer *lexer, struct slice what)
 {
-	return slice_starts(rest(lexer), what);
+	return slice_starts(rest_of(lexer), what);
 }
 
-static uint32_t peek(const struct lexer *lexer, size_t *ret_n)
+static uint32_t peek_char(const struct lexer *lexer, size_t *ret_n)
 {
 	uint32_t cp = 0xfffd;
-	struct slice r = rest(lexer);
+	struct slice r = rest_of(lexer);
 	if (r.n == 0) {
 		*ret_n = 0;
 		return END;
@@ -64,10 +64,10 @@ static uint32_t peek(const struct lexer *lexer, size_t *ret_n)
 	return cp;
 }
 
-static uint32_t next(struct lexer *lexer)
+static uint32_t next_char(struct lexer *lexer)
 {
 	size_t n;
-	uint32_t cp = peek(lexer, &n);
+	uint32_t cp = peek_char(lexer, &n);
 	lexer->pos += n;
 	return cp;
 }
@@ -85,10 +85,10 @@ static bool is_word(uint32_t cp)
 static bool peek_is_word(const struct lexer *lexer)
 {
 	size_t n;
-	return is_word(peek(lexer, &n));
+	return is_word(peek_char(lexer, &n));
 }
 
-static bool emit(struct lexer *lexer, enum tok type)
+static bool emit_token(struct lexer *lexer, enum tok type)
 {
 	struct slice val = { lexer->text.p + lexer->start, lexer->pos - lexer->start };
 	vec_push(lexer->toks, (struct token){ type, (uint32_t)lexer->start, val });
@@ -97,7 +97,7 @@ static bool emit(struct lexer *lexer, enum tok type)
 }
 
 /* An error ends the token list; what follows is never looked at. `tail` may be empty. */
-static bool fail(struct lexer *lexer, const char *what, struct slice tail)
+static bool fail_with(struct lexer *lexer, const char *what, struct slice tail)
 {
 	struct strbuf b = STRBUF_INIT;
 	strbuf_adds(&b, what);
@@ -116,7 +116,7 @@ static bool fail_char(struct lexer *lexer, const char *what, uint32_t cp)
 		tmpl_out_s(&o, "U+FFFFFFFFFFFFFFFF");
 	else
 		tmpl_out_codepoint(&o, cp);
-	return fail(lexer, what, (struct slice){ buf, o.n });
+	return fail_with(lexer, what, (struct slice){ buf, o.n });
 }
 
 static size_t space_prefix(struct slice text)
@@ -135,7 +135,7 @@ static bool has_left_marker(struct slice text)
 /* At "}}" or at " -}}"; `ret_trim` says which. */
 static bool at_right(const struct lexer *lexer, bool *ret_trim)
 {
-	struct slice r = rest(lexer);
+	struct slice r = rest_of(lexer);
 	*ret_trim = r.n >= 4 && is_space((unsigned char)r.p[0]) &&
 		    slice_starts(slice_from(r, 1), SLICE("-}}"));
 	return *ret_trim || slice_starts(r, SLICE("}}"));
@@ -145,7 +145,7 @@ static void skip_right(struct lexer *lexer, bool trim)
 {
 	lexer->pos += trim ? 4 : 2;
 	if (trim)
-		lexer->pos += space_prefix(rest(lexer));
+		lexer->pos += space_prefix(rest_of(lexer));
 	lexer->start = lexer->pos;
 }
 
@@ -153,13 +153,13 @@ static bool lex_comment(struct lexer *lexer)
 {
 	bool trim;
 	lexer->pos += 2;
-	struct slice r = rest(lexer);
+	struct slice r = rest_of(lexer);
 	const char *end = r.n != 0 ? memmem(r.p, r.n, "*/", 2) : NULL;
 	if (end == NULL)
-		return fail(lexer, "unclosed comment", SLICE(""));
+		return fail_with(lexer, "unclosed comment", SLICE(""));
 	lexer->pos += (size_t)(end - r.p) + 2;
 	if (!at_right(lexer, &trim))
-		return fail(lexer, "comment ends before closing delimiter", SLICE(""));
+		return fail_with(lexer, "comment ends before closing delimiter", SLICE(""));
 	skip_right(lexer, trim);
 	return true;
 }
@@ -167,13 +167,13 @@ static bool lex_comment(struct lexer *lexer)
 /* Text up to the next "{{"; false at the end of the input. */
 static bool lex_text(struct lexer *lexer)
 {
-	struct slice r = rest(lexer);
+	struct slice r = rest_of(lexer);
 	const char *left = r.n != 0 ? memmem(r.p, r.n, "{{", 2) : NULL;
 	if (left == NULL) {
 		lexer->pos = lexer->text.n;
 		if (lexer->pos > lexer->start)
-			emit(lexer, TOK_TEXT);
-		emit(lexer, TOK_EOF);
+			emit_token(lexer, TOK_TEXT);
+		emit_token(lexer, TOK_EOF);
 		return false;
 	}
 	size_t n = (size_t)(left - r.p);
@@ -184,7 +184,7 @@ static bool lex_text(struct lexer *lexer)
 	}
 	lexer->pos += keep;
 	if (keep > 0)
-		emit(lexer, TOK_TEXT);
+		emit_token(lexer, TOK_TEXT);
 	lexer->pos += n - keep;
 	lexer->start = lexer->pos;
 	return true;
@@ -193,29 +193,29 @@ static bool lex_text(struct lexer *lexer)
 static bool lex_quoted(struct lexer *lexer, uint32_t quote, enum tok type, const char *unterminated)
 {
 	for (;;) {
-		uint32_t cp = next(lexer);
+		uint32_t cp = next_char(lexer);
 		if (cp == '\\') {
-			cp = next(lexer);
+			cp = next_char(lexer);
 			if (cp != END && cp != '\n')
 				continue;
 		}
 		if (cp == END || cp == '\n')
-			return fail(lexer, unterminated, SLICE(""));
+			return fail_with(lexer, unterminated, SLICE(""));
 		if (cp == quote)
-			return emit(lexer, type);
+			return emit_token(lexer, type);
 	}
 }
 
 static bool lex_raw(struct lexer *lexer)
 {
-	ptrdiff_t end = slice_find(rest(lexer), '`');
+	ptrdiff_t end = slice_find(rest_of(lexer), '`');
 	if (end < 0)
-		return fail(lexer, "unterminated raw quoted string", SLICE(""));
+		return fail_with(lexer, "unterminated raw quoted string", SLICE(""));
 	lexer->pos += (size_t)end + 1;
-	return emit(lexer, TOK_RAW_STRING);
+	return emit_token(lexer, TOK_RAW_STRING);
 }
 
-static bool accept(struct lexer *lexer, const char *set)
+static bool accept_char(struct lexer *lexer, const char *set)
 {
 	if (lexer->pos >= lexer->text.n || lexer->text.p[lexer->pos] == '\0' ||
 	    strchr(set, lexer->text.p[lexer->pos]) == NULL)
@@ -226,7 +226,7 @@ static bool accept(struct lexer *lexer, const char *set)
 
 static void accept_run(struct lexer *lexer, const char *set)
 {
-	while (accept(lexer, set)) {
+	while (accept_char(lexer, set)) {
 	}
 }
 
@@ -234,23 +234,24 @@ static bool scan_number(struct lexer *lexer)
 {
 	static const char dec[] = "0123456789_", hex[] = "0123456789abcdefABCDEF_";
 	const char *digits = dec;
-	accept(lexer, "+-");
-	if (accept(lexer, "0"))
-		digits = accept(lexer, "xX")   ? hex
-			 : accept(lexer, "oO") ? "01234567_"
-			 : accept(lexer, "bB") ? "01_"
-					       : dec;
+	accept_char(lexer, "+-");
+	if (accept_char(lexer, "0"))
+		digits = accept_char(lexer, "xX")   ? hex
+			 : accept_char(lexer, "oO") ? "01234567_"
+			 : accept_char(lexer, "bB") ? "01_"
+						    : dec;
 	accept_run(lexer, digits);
-	if (accept(lexer, "."))
+	if (accept_char(lexer, "."))
 		accept_run(lexer, digits);
-	if ((digits == dec && accept(lexer, "eE")) || (digits == hex && accept(lexer, "pP"))) {
-		accept(lexer, "+-");
+	if ((digits == dec && accept_char(lexer, "eE")) ||
+	    (digits == hex && accept_char(lexer, "pP"))) {
+		accept_char(lexer, "+-");
 		accept_run(lexer, dec);
 	}
-	accept(lexer, "i");
+	accept_char(lexer, "i");
 	if (!peek_is_word(lexer))
 		return true;
-	next(lexer);
+	next_char(lexer);
 	return false;
 }
 
@@ -263,24 +264,24 @@ static bool lex_number(struct lexer *lexer)
 		good = scan_number(lexer) && lexer->text.p[lexer->pos - 1] == 'i';
 	}
 	if (good)
-		return emit(lexer, is_complex ? TOK_COMPLEX : TOK_NUMBER);
+		return emit_token(lexer, is_complex ? TOK_COMPLEX : TOK_NUMBER);
 	char buf[128];
 	struct tmpl_out o = { .p = buf, .cap = sizeof(buf) };
 	tmpl_out_quote(&o,
 		       (struct slice){ lexer->text.p + lexer->start, lexer->pos - lexer->start },
 		       false);
-	return fail(lexer, "bad number syntax: ", (struct slice){ buf, o.n });
+	return fail_with(lexer, "bad number syntax: ", (struct slice){ buf, o.n });
 }
 
 /* What may follow a word, so that "$x+2" stays free for a later meaning. */
 static bool at_terminator(const struct lexer *lexer)
 {
 	size_t n;
-	uint32_t cp = peek(lexer, &n);
+	uint32_t cp = peek_char(lexer, &n);
 	if (cp == END || is_space(cp))
 		return true;
 	return (cp < 0x80 && cp != 0 && strchr(".,|:)(", (int)cp) != NULL) ||
-	       at(lexer, SLICE("}}"));
+	       is_at(lexer, SLICE("}}"));
 }
 
 static enum tok word_type(struct slice word, enum tok otherwise)
@@ -297,13 +298,13 @@ static bool lex_word(struct lexer *lexer, enum tok type)
 {
 	size_t n;
 	while (peek_is_word(lexer))
-		next(lexer);
+		next_char(lexer);
 	if (!at_terminator(lexer))
-		return fail_char(lexer, "bad character ", peek(lexer, &n));
+		return fail_char(lexer, "bad character ", peek_char(lexer, &n));
 	struct slice word = { lexer->text.p + lexer->start, lexer->pos - lexer->start };
 	if (type == TOK_VAR)
-		return emit(lexer, type);
-	return emit(lexer, word_type(word, type));
+		return emit_token(lexer, type);
+	return emit_token(lexer, word_type(word, type));
 }
 
 static bool lex_spaces(struct lexer *lexer)
@@ -315,7 +316,7 @@ static bool lex_spaces(struct lexer *lexer)
 			break;
 		lexer->pos++;
 	}
-	return lexer->pos > lexer->start ? emit(lexer, TOK_SPACE) : true;
+	return lexer->pos > lexer->start ? emit_token(lexer, TOK_SPACE) : true;
 }
 
 static bool lex_paren(struct lexer *lexer, bool open)
@@ -323,27 +324,27 @@ static bool lex_paren(struct lexer *lexer, bool open)
 	if (open)
 		lexer->parens++;
 	else if (lexer->parens-- == 0)
-		return fail(lexer, "unexpected right paren", SLICE(""));
-	return emit(lexer, open ? TOK_LPAREN : TOK_RPAREN);
+		return fail_with(lexer, "unexpected right paren", SLICE(""));
+	return emit_token(lexer, open ? TOK_LPAREN : TOK_RPAREN);
 }
 
 static bool lex_sign(struct lexer *lexer, uint32_t cp)
 {
 	switch (cp) {
 	case '=':
-		return emit(lexer, TOK_ASSIGN);
+		return emit_token(lexer, TOK_ASSIGN);
 	case ':':
-		if (next(lexer) != '=')
-			return fail(lexer, "expected :=", SLICE(""));
-		return emit(lexer, TOK_DECLARE);
+		if (next_char(lexer) != '=')
+			return fail_with(lexer, "expected :=", SLICE(""));
+		return emit_token(lexer, TOK_DECLARE);
 	case '|':
-		return emit(lexer, TOK_PIPE);
+		return emit_token(lexer, TOK_PIPE);
 	case '(':
 	case ')':
 		return lex_paren(lexer, cp == '(');
 	default:
 		if (cp >= ' ' && cp < 0x7f)
-			return emit(lexer, TOK_CHAR);
+			return emit_token(lexer, TOK_CHAR);
 		return fail_char(lexer, "unrecognized character in action: ", cp);
 	}
 }
@@ -356,10 +357,10 @@ static bool is_digit(uint32_t cp)
 static bool lex_in_action(struct lexer *lexer)
 {
 	size_t n;
-	uint32_t cp = next(lexer);
+	uint32_t cp = next_char(lexer);
 	switch (cp) {
 	case END:
-		return fail(lexer, "unclosed action", SLICE(""));
+		return fail_with(lexer, "unclosed action", SLICE(""));
 	case '"':
 		return lex_quoted(lexer, '"', TOK_STRING, "unterminated quoted string");
 	case '\'':
@@ -371,7 +372,7 @@ static bool lex_in_action(struct lexer *lexer)
 	default:
 		break;
 	}
-	if (cp == '.' && lexer->pos < lexer->text.n && !is_digit(peek(lexer, &n)))
+	if (cp == '.' && lexer->pos < lexer->text.n && !is_digit(peek_char(lexer, &n)))
 		return lex_word(lexer, TOK_FIELD);
 	if (is_space(cp) || cp == '.' || cp == '+' || cp == '-' || is_digit(cp)) {
 		lexer->pos = lexer->start;
@@ -385,13 +386,13 @@ static bool lex_action(struct lexer *lexer)
 {
 	bool trim;
 	lexer->pos += 2;
-	size_t marker = has_left_marker(rest(lexer)) ? 2 : 0;
-	if (slice_starts(slice_from(rest(lexer), marker), SLICE("/*"))) {
+	size_t marker = has_left_marker(rest_of(lexer)) ? 2 : 0;
+	if (slice_starts(slice_from(rest_of(lexer), marker), SLICE("/*"))) {
 		lexer->pos += marker;
 		lexer->start = lexer->pos;
 		return lex_comment(lexer);
 	}
-	emit(lexer, TOK_LEFT);
+	emit_token(lexer, TOK_LEFT);
 	lexer->pos += marker;
 	lexer->start = lexer->pos;
 	lexer->parens = 0;
@@ -400,8 +401,8 @@ static bool lex_action(struct lexer *lexer)
 			return false;
 	}
 	if (lexer->parens > 0)
-		return fail(lexer, "unclosed left paren", SLICE(""));
-	struct slice sign = slice_from(rest(lexer), trim ? 2 : 0);
+		return fail_with(lexer, "unclosed left paren", SLICE(""));
+	struct slice sign = slice_from(rest_of(lexer), trim ? 2 : 0);
 	sign.n = 2;
 	vec_push(lexer->toks,
 		 (struct token){ TOK_RIGHT, (uint32_t)(sign.p - lexer->text.p), sign });

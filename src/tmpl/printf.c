@@ -44,7 +44,7 @@ static void open_group(struct tmpl_call *call, const struct fmt *fmt,
 	}
 }
 
-static void separate(struct tmpl_call *call, const struct fmt *fmt, size_t index)
+static void add_separator(struct tmpl_call *call, const struct fmt *fmt, size_t index)
 {
 	if (index > 0)
 		tmpl_out_s(call->out, fmt->flags & FMT_SHARP_V ? ", " : " ");
@@ -59,7 +59,7 @@ static int add_list(struct tmpl_call *call, const struct fmt *fmt, uint32_t verb
 		int r = tmpl_list_get(call, value, i, &elem);
 		if (r < 0)
 			return r;
-		separate(call, fmt, i);
+		add_separator(call, fmt, i);
 		r = add_value(call, fmt, verb, &elem, depth + 1);
 		if (r < 0)
 			return r;
@@ -79,7 +79,7 @@ static int add_map(struct tmpl_call *call, const struct fmt *fmt, uint32_t verb,
 	open_group(call, fmt, value, "map[");
 	for (size_t i = 0; i < n && !call->out->full; i++) {
 		struct tmpl_value key = tmpl_string(e[i].key);
-		separate(call, fmt, i);
+		add_separator(call, fmt, i);
 		r = add_value(call, fmt, verb, &key, depth + 1);
 		if (r < 0)
 			return r;
@@ -196,7 +196,7 @@ static int add_value(struct tmpl_call *call, const struct fmt *fmt, uint32_t ver
 	return fits ? 0 : bad_verb(call, fmt, verb, value, depth);
 }
 
-static int finish(const struct tmpl_call *call, int ret)
+static int finish_output(const struct tmpl_call *call, int ret)
 {
 	return ret == 0 && call->out->full ? ERR_SPACE : ret;
 }
@@ -207,8 +207,8 @@ int tmpl_print_value(struct tmpl_call *call, const struct tmpl_value *value)
 	if (value->kind == TMPL_STRING)
 		tmpl_out_slice(call->out, value->s);
 	else
-		return finish(call, add_value(call, &plain, 'v', value, 0));
-	return finish(call, 0);
+		return finish_output(call, add_value(call, &plain, 'v', value, 0));
+	return finish_output(call, 0);
 }
 
 int tmpl_print(struct tmpl_call *call, const struct tmpl_value *args, size_t count)
@@ -220,7 +220,7 @@ int tmpl_print(struct tmpl_call *call, const struct tmpl_value *args, size_t cou
 		if (r < 0)
 			return r;
 	}
-	return finish(call, 0);
+	return finish_output(call, 0);
 }
 
 int tmpl_println(struct tmpl_call *call, const struct tmpl_value *args, size_t count)
@@ -233,7 +233,7 @@ int tmpl_println(struct tmpl_call *call, const struct tmpl_value *args, size_t c
 			return r;
 	}
 	tmpl_out_c(call->out, '\n');
-	return finish(call, 0);
+	return finish_output(call, 0);
 }
 
 /* One run over a format. */
@@ -249,7 +249,7 @@ struct run {
 	bool after_index; /* the last thing read was an [n] */
 };
 
-static bool at(const struct run *run, char ch)
+static bool is_at(const struct run *run, char ch)
 {
 	return run->i < run->format.n && run->format.p[run->i] == ch;
 }
@@ -289,7 +289,7 @@ static void read_flags(struct run *run)
 static void read_index(struct run *run)
 {
 	run->after_index = false;
-	if (!at(run, '['))
+	if (!is_at(run, '['))
 		return;
 	run->reordered = true;
 	struct slice rest = slice_from(run->format, run->i);
@@ -325,7 +325,7 @@ static bool read_star(struct run *run, int64_t *ret)
 static void read_width(struct run *run)
 {
 	int64_t v;
-	if (!at(run, '*')) {
+	if (!is_at(run, '*')) {
 		if (read_number(run->format.p, &run->i, run->format.n, &run->fmt.width)) {
 			run->fmt.flags |= FMT_WIDTH;
 			if (run->after_index)
@@ -346,13 +346,13 @@ static void read_width(struct run *run)
 static void read_precision(struct run *run)
 {
 	int64_t v;
-	if (!at(run, '.') || run->i + 1 >= run->format.n)
+	if (!is_at(run, '.') || run->i + 1 >= run->format.n)
 		return;
 	run->i++;
 	if (run->after_index)
 		run->good_index = false;
 	read_index(run);
-	if (!at(run, '*')) {
+	if (!is_at(run, '*')) {
 		read_number(run->format.p, &run->i, run->format.n, &run->fmt.prec);
 		run->fmt.flags |= FMT_PREC;
 		return;
@@ -366,7 +366,7 @@ static void read_precision(struct run *run)
 	run->after_index = false;
 }
 
-static void complain(struct run *run, uint32_t verb, const char *what)
+static void add_complaint(struct run *run, uint32_t verb, const char *what)
 {
 	tmpl_out_s(run->c->out, "%!");
 	tmpl_out_cp(run->c->out, verb);
@@ -381,7 +381,7 @@ static int print_verb(struct run *run, uint32_t verb)
 		return 0;
 	}
 	if (!run->good_index || run->arg >= run->n) {
-		complain(run, verb, run->good_index ? "(MISSING)" : "(BADINDEX)");
+		add_complaint(run, verb, run->good_index ? "(MISSING)" : "(BADINDEX)");
 		return 0;
 	}
 	if (verb == 'v' || verb == 'w') {
@@ -452,5 +452,5 @@ int tmpl_printf(struct tmpl_call *call, struct slice format, const struct tmpl_v
 	}
 	if (e == 0)
 		e = report_extra(&r);
-	return finish(call, e);
+	return finish_output(call, e);
 }

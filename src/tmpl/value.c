@@ -255,8 +255,8 @@ static bool basic_equal(const struct tmpl_value *left, const struct tmpl_value *
 	return false;
 }
 
-static int incompatible(struct tmpl_call *call, const struct tmpl_value *left,
-			const struct tmpl_value *right)
+static int fail_incompatible(struct tmpl_call *call, const struct tmpl_value *left,
+			     const struct tmpl_value *right)
 {
 	struct slice x = tmpl_type_name(left), y = tmpl_type_name(right);
 	return tmpl_fail(call, "incompatible types for comparison: %.*s and %.*s", (int)x.n, x.p,
@@ -293,7 +293,7 @@ int tmpl_equal(struct tmpl_call *call, const struct tmpl_value *left,
 	else if (left->kind == TMPL_UINT && right->kind == TMPL_INT)
 		*ret = int_equals_uint(right, left);
 	else if (left->kind != TMPL_NIL && right->kind != TMPL_NIL)
-		return incompatible(call, left, right);
+		return fail_incompatible(call, left, right);
 	return 0;
 }
 
@@ -311,7 +311,7 @@ int tmpl_less(struct tmpl_call *call, const struct tmpl_value *left, const struc
 		return 0;
 	}
 	if (left->kind != right->kind)
-		return incompatible(call, left, right);
+		return fail_incompatible(call, left, right);
 	switch (left->kind) {
 	case TMPL_INT:
 		*ret = left->i < right->i;

@@ -112,7 +112,7 @@ static _Atomic uint64_t *take_cells(size_t count)
 	return cells;
 }
 
-static void clear(struct metrics_series *series)
+static void clear_cells(struct metrics_series *series)
 {
 	size_t n = cells_needed(series->family);
 	for (unsigned slot = 0; slot < n_slots; slot++) {
@@ -140,7 +140,7 @@ struct metrics_series *metrics_get(const struct metrics_family *family, const ch
 		s->cells = take_cells(cells_needed(family));
 		map_set(&g->series, strbuf_slice(&key), s);
 	} else if (s->dropped) {
-		clear(s);
+		clear_cells(s);
 		s->dropped = 0;
 	}
 	pthread_mutex_unlock(&lock);

@@ -37,7 +37,7 @@ static const struct metrics_family rows[] = {
 		    .kind = METRICS_GAUGE },
 };
 
-static void set(enum row row, double number)
+static void set_gauge(enum row row, double number)
 {
 	metrics_set(metrics_get(&rows[row], NULL), number);
 }
@@ -87,10 +87,10 @@ static void set_from_stat(void)
 		p = end;
 	}
 	double ticks = (double)sysconf(_SC_CLK_TCK);
-	set(CPU, (field[14] + field[15]) / ticks);
-	set(START, boot_time_s() + field[22] / ticks);
-	set(VIRTUAL, field[23]);
-	set(RESIDENT, field[24] * (double)sysconf(_SC_PAGESIZE));
+	set_gauge(CPU, (field[14] + field[15]) / ticks);
+	set_gauge(START, boot_time_s() + field[22] / ticks);
+	set_gauge(VIRTUAL, field[23]);
+	set_gauge(RESIDENT, field[24] * (double)sysconf(_SC_PAGESIZE));
 }
 
 static void set_open_fds(void)
@@ -103,17 +103,17 @@ static void set_open_fds(void)
 	while ((e = readdir(d)) != NULL)
 		n += e->d_name[0] != '.';
 	closedir(d);
-	set(OPEN_FDS, n);
+	set_gauge(OPEN_FDS, n);
 }
 
 static void set_limit(enum row row, int resource)
 {
 	struct rlimit l;
 	if (getrlimit((__rlimit_resource_t)resource, &l) == 0)
-		set(row, (double)l.rlim_cur);
+		set_gauge(row, (double)l.rlim_cur);
 }
 
-static void collect(void *ctx)
+static void collect_process(void *ctx)
 {
 	(void)ctx;
 	set_from_stat();
@@ -124,6 +124,6 @@ static void collect(void *ctx)
 
 void metrics_add_process_collector(void)
 {
-	metrics_off_collect(collect, NULL);
-	metrics_on_collect(collect, NULL);
+	metrics_off_collect(collect_process, NULL);
+	metrics_on_collect(collect_process, NULL);
 }

@@ -13,7 +13,7 @@
 #include "base/metrics/text_test.h"
 
 /* The fewest digits that read back as the same number, in the form d.ddde+XX; returns how many. */
-static int shortest(double number, char *buf, size_t len)
+static int print_shortest(double number, char *buf, size_t len)
 {
 	int after_point = 0;
 	for (; after_point < 16; after_point++) {
@@ -35,7 +35,7 @@ void metrics_add_number(struct strbuf *out, double number)
 	} else if (fabs(number) < 1e6 && floor(number) >= number) {
 		strbuf_addf(out, "%d", (int)number);
 	} else {
-		int digits = shortest(number, buf, sizeof(buf));
+		int digits = print_shortest(number, buf, sizeof(buf));
 		int exponent = (int)strtol(strchr(buf, 'e') + 1, NULL, 10);
 		/* Go's bounds for the shortest %g. */
 		if (exponent < -4 || exponent >= 6)

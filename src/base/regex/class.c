@@ -88,13 +88,13 @@ static const char *const short_scripts[] = {
 	"ahom", "cham", "kawi", "lisu", "miao", "modi", "newa", "thai", "toto",
 };
 
-static const char *fail(struct regex_class_in *in, struct slice bad, const char *text)
+static const char *fail_at(struct regex_class_in *in, struct slice bad, const char *text)
 {
 	in->bad = bad;
 	return text;
 }
 
-static struct slice taken(struct slice from, struct slice rest)
+static struct slice text_read(struct slice from, struct slice rest)
 {
 	return (struct slice){ from.p, from.n - rest.n };
 }
@@ -103,7 +103,7 @@ const char *regex_class_next(struct regex_class_in *in, uint32_t *ret)
 {
 	size_t n = utf8_decode(in->rest, ret);
 	if (n == 0)
-		return fail(in, in->rest, "invalid UTF-8");
+		return fail_at(in, in->rest, "invalid UTF-8");
 	in->rest = slice_from(in->rest, n);
 	return NULL;
 }
@@ -249,25 +249,25 @@ static const char *read_property(struct regex_class_in *in, struct strbuf *out)
 	uint32_t cp;
 	in->rest = slice_from(start, 2);
 	if (in->rest.n == 0)
-		return fail(in, start, invalid_range);
+		return fail_at(in, start, invalid_range);
 	if (in->rest.p[0] == '{') {
 		in->rest = slice_from(in->rest, 1);
 		if (slice_find(in->rest, '}') < 0)
-			return fail(in, start, invalid_range);
+			return fail_at(in, start, invalid_range);
 		name = slice_cut(&in->rest, '}');
 	} else {
 		struct slice before = in->rest;
 		const char *e = regex_class_next(in, &cp);
 		if (e != NULL)
 			return e;
-		name = taken(before, in->rest);
+		name = text_read(before, in->rest);
 	}
 	if (name.n > 0 && name.p[0] == '^') {
 		negate = !negate;
 		name = slice_from(name, 1);
 	}
 	if (!print_property(out, name, negate, in->fold))
-		return fail(in, taken(start, in->rest), invalid_range);
+		return fail_at(in, text_read(start, in->rest), invalid_range);
 	return NULL;
 }
 
@@ -334,7 +334,7 @@ const char *regex_class_char(struct regex_class_in *in, uint32_t *ret)
 	uint32_t c;
 	in->rest = slice_from(in->rest, 1);
 	if (in->rest.n == 0)
-		return fail(in, in->rest, "trailing backslash at end of expression");
+		return fail_at(in, in->rest, "trailing backslash at end of expression");
 	const char *e = regex_class_next(in, &c);
 	if (e != NULL)
 		return e;
@@ -348,7 +348,7 @@ const char *regex_class_char(struct regex_class_in *in, uint32_t *ret)
 	else if (!alnum)
 		*ret = c;
 	else if (c != 'x' || !read_hex(in, ret))
-		return fail(in, taken(start, in->rest), invalid_escape);
+		return fail_at(in, text_read(start, in->rest), invalid_escape);
 	return NULL;
 }
 
@@ -356,7 +356,7 @@ const char *regex_class_char(struct regex_class_in *in, uint32_t *ret)
 static const char *read_member(struct regex_class_in *in, struct slice whole, uint32_t *ret)
 {
 	if (in->rest.n == 0)
-		return fail(in, whole, "missing closing ]");
+		return fail_at(in, whole, "missing closing ]");
 	if (in->rest.p[0] == '\\')
 		return regex_class_char(in, ret);
 	return regex_class_next(in, ret);
@@ -377,7 +377,7 @@ static const char *read_range(struct regex_class_in *in, struct slice whole, str
 		if (e != NULL)
 			return e;
 		if (hi < lo)
-			return fail(in, taken(start, in->rest), invalid_range);
+			return fail_at(in, text_read(start, in->rest), invalid_range);
 	}
 	print_range(out, lo, hi);
 	return NULL;
@@ -398,7 +398,7 @@ static int read_posix(struct regex_class_in *in, struct strbuf *out, const char 
 	const struct named_set *set =
 		find_set(posix_sets, ARRAY_LEN(posix_sets), slice_from(name, negate));
 	if (set == NULL) {
-		*error = fail(in, taken(start, in->rest), invalid_range);
+		*error = fail_at(in, text_read(start, in->rest), invalid_range);
 		return -1;
 	}
 	print_set(out, set, negate, in->fold);

@@ -60,7 +60,7 @@ size_t regex_linear_bytes(const struct regex_program *program)
 }
 
 /* Old contents are of no use. */
-static MUST_CHECK void *grow(void *array, size_t *count, size_t want, size_t elem_bytes)
+static MUST_CHECK void *grow_array(void *array, size_t *count, size_t want, size_t elem_bytes)
 {
 	if (want <= *count)
 		return array;
@@ -69,21 +69,22 @@ static MUST_CHECK void *grow(void *array, size_t *count, size_t want, size_t ele
 	return xcalloc(want, elem_bytes);
 }
 
-static void reserve(struct regex_linear *linear, const struct regex_program *program,
-		    unsigned n_groups)
+static void reserve_state(struct regex_linear *linear, const struct regex_program *program,
+			  unsigned n_groups)
 {
-	linear->mark = grow(linear->mark, &linear->n_mark, program->n_inst, sizeof(*linear->mark));
+	linear->mark =
+		grow_array(linear->mark, &linear->n_mark, program->n_inst, sizeof(*linear->mark));
 	if (linear->list_number > UINT32_MAX / 2) {
 		memset(linear->mark, 0, linear->n_mark * sizeof(*linear->mark));
 		linear->list_number = 0;
 	}
 	/* While forks are followed, each instruction leaves at most one job. */
-	linear->stack =
-		grow(linear->stack, &linear->n_stack, program->n_inst, sizeof(*linear->stack));
-	linear->thread = grow(linear->thread, &linear->n_thread, 2 * (size_t)program->n_threads,
-			      sizeof(*linear->thread));
-	linear->slots = grow(linear->slots, &linear->n_slots, count_slots(program, n_groups),
-			     sizeof(*linear->slots));
+	linear->stack = grow_array(linear->stack, &linear->n_stack, program->n_inst,
+				   sizeof(*linear->stack));
+	linear->thread = grow_array(linear->thread, &linear->n_thread,
+				    2 * (size_t)program->n_threads, sizeof(*linear->thread));
+	linear->slots = grow_array(linear->slots, &linear->n_slots, count_slots(program, n_groups),
+				   sizeof(*linear->slots));
 }
 
 static bool is_word(uint32_t cp)
@@ -157,7 +158,7 @@ static void follow_one(struct run *run, struct list *list, uint32_t inst, size_t
 	}
 }
 
-static void follow(struct run *run, struct list *list, uint32_t inst)
+static void follow_thread(struct run *run, struct list *list, uint32_t inst)
 {
 	struct regex_job *stack = run->linear->stack;
 	size_t depth = 0;
@@ -171,7 +172,7 @@ static void follow(struct run *run, struct list *list, uint32_t inst)
 	}
 }
 
-static bool reads(const struct run *run, const struct regex_inst *inst, uint32_t cp)
+static bool reads_char(const struct run *run, const struct regex_inst *inst, uint32_t cp)
 {
 	if (cp == END_OF_TEXT)
 		return false;
@@ -181,7 +182,7 @@ static bool reads(const struct run *run, const struct regex_inst *inst, uint32_t
 				 run->match->match_data);
 }
 
-static void report(const struct run *run, const int32_t *slots, size_t end)
+static void report_match(const struct run *run, const int32_t *slots, size_t end)
 {
 	size_t *offsets = run->match->offsets;
 	for (unsigned i = 0; i < run->n_slots; i++)
@@ -191,7 +192,8 @@ static void report(const struct run *run, const int32_t *slots, size_t end)
 
 /* Moves the threads of `from` over the character `cp`, which ends at run->pos. True: one of them
  * had matched before it; those of less priority are given up. */
-static bool step(struct run *run, const struct list *from, struct list *to, uint32_t cp, size_t pos)
+static bool step_threads(struct run *run, const struct list *from, struct list *to, uint32_t cp,
+			 size_t pos)
 {
 	to->n = 0;
 	run->linear->list_number++;
@@ -199,18 +201,18 @@ static bool step(struct run *run, const struct list *from, struct list *to, uint
 		const struct regex_inst *inst = &run->match->program->inst[from->thread[i]];
 		const int32_t *slots = from->slots + (size_t)i * run->n_slots;
 		if (inst->op == REGEX_OP_MATCH) {
-			report(run, slots, pos);
+			report_match(run, slots, pos);
 			return true;
 		}
-		if (!reads(run, inst, cp))
+		if (!reads_char(run, inst, cp))
 			continue;
 		memcpy(run->slots, slots, run->n_slots * sizeof(*slots));
-		follow(run, to, inst->next);
+		follow_thread(run, to, inst->next);
 	}
 	return false;
 }
 
-static bool search(struct run *run)
+static bool search_text(struct run *run)
 {
 	const struct regex_program *program = run->match->program;
 	struct list *now = &run->list[0], *then = &run->list[1];
@@ -221,14 +223,14 @@ static bool search(struct run *run)
 		if (!found && (run->pos == 0 || !program->anchored)) {
 			memset(run->slots, 0xff, run->n_slots * sizeof(*run->slots));
 			run->slots[0] = (int32_t)run->pos;
-			follow(run, now, program->start);
+			follow_thread(run, now, program->start);
 		} else if (now->n == 0) {
 			return found;
 		}
 		uint32_t cp = run->cp;
 		size_t pos = run->pos;
 		read_char(run, pos + run->width, cp);
-		found = step(run, now, then, cp, pos) || found;
+		found = step_threads(run, now, then, cp, pos) || found;
 		if (cp == END_OF_TEXT)
 			return found;
 		struct list *swap = now;
@@ -243,7 +245,7 @@ bool regex_linear_match(struct regex_linear *linear, const struct regex_linear_m
 	unsigned n_groups = match->n_groups;
 	_Static_assert(REGEX_SLOT_UNSET == -1, "slots are unset by bytes of 0xff");
 	assert(n_groups > 0 && match->subject.n <= INT32_MAX);
-	reserve(linear, program, n_groups);
+	reserve_state(linear, program, n_groups);
 	size_t list_slots = (size_t)program->n_threads * 2 * n_groups;
 	struct run run = {
 		.linear = linear,
@@ -254,5 +256,5 @@ bool regex_linear_match(struct regex_linear *linear, const struct regex_linear_m
 			  { .thread = linear->thread + program->n_threads,
 			    .slots = linear->slots + list_slots } },
 	};
-	return search(&run);
+	return search_text(&run);
 }

@@ -19,7 +19,7 @@ struct compiler {
 static uint32_t compile_node(struct compiler *compiler, const struct regex_node *node,
 			     uint32_t next);
 
-static uint32_t emit(struct compiler *compiler, enum regex_op op, uint32_t next, uint32_t arg)
+static uint32_t emit_inst(struct compiler *compiler, enum regex_op op, uint32_t next, uint32_t arg)
 {
 	if (compiler->code.n >= REGEX_PROGRAM_MAX) {
 		compiler->too_large = true;
@@ -38,8 +38,8 @@ static const struct regex_node *get_node(const struct compiler *compiler, uint32
 static uint32_t emit_choice(struct compiler *compiler, const struct regex_node *repeat,
 			    uint32_t body, uint32_t next)
 {
-	return repeat->lazy ? emit(compiler, REGEX_OP_FORK, next, body)
-			    : emit(compiler, REGEX_OP_FORK, body, next);
+	return repeat->lazy ? emit_inst(compiler, REGEX_OP_FORK, next, body)
+			    : emit_inst(compiler, REGEX_OP_FORK, body, next);
 }
 
 static uint32_t compile_branch(struct compiler *compiler, const struct regex_node *branch,
@@ -56,13 +56,13 @@ static uint32_t compile_group(struct compiler *compiler, const struct regex_node
 {
 	uint32_t capture = group->value;
 	if (capture != REGEX_NO_CAPTURE)
-		next = emit(compiler, REGEX_OP_SAVE, next, 2 * capture + 1);
+		next = emit_inst(compiler, REGEX_OP_SAVE, next, 2 * capture + 1);
 	uint32_t last = group->newest_child, entry = NOWHERE;
 	for (uint32_t i = last; i != REGEX_NO_NODE; i = get_node(compiler, i)->older_sibling) {
 		uint32_t branch = compile_branch(compiler, get_node(compiler, i), next);
-		entry = i == last ? branch : emit(compiler, REGEX_OP_FORK, branch, entry);
+		entry = i == last ? branch : emit_inst(compiler, REGEX_OP_FORK, branch, entry);
 	}
-	return capture != REGEX_NO_CAPTURE ? emit(compiler, REGEX_OP_SAVE, entry, 2 * capture)
+	return capture != REGEX_NO_CAPTURE ? emit_inst(compiler, REGEX_OP_SAVE, entry, 2 * capture)
 					   : entry;
 }
 
@@ -113,11 +113,11 @@ static uint32_t compile_node(struct compiler *compiler, const struct regex_node 
 	case REGEX_NODE_REPEAT:
 		return compile_repeat(compiler, node, next);
 	case REGEX_NODE_CHAR:
-		return emit(compiler, REGEX_OP_CHAR, next, node->value);
+		return emit_inst(compiler, REGEX_OP_CHAR, next, node->value);
 	case REGEX_NODE_CLASS:
-		return emit(compiler, REGEX_OP_CLASS, next, node->value);
+		return emit_inst(compiler, REGEX_OP_CLASS, next, node->value);
 	case REGEX_NODE_ASSERT:
-		return emit(compiler, REGEX_OP_ASSERT, next, node->value);
+		return emit_inst(compiler, REGEX_OP_ASSERT, next, node->value);
 	}
 	return next;
 }
@@ -136,7 +136,7 @@ struct regex_program *regex_program_new(const struct regex_tree *tree, unsigned 
 {
 	struct compiler compiler = { .tree = tree };
 	struct regex_program *program = xcalloc(1, sizeof(*program));
-	uint32_t match = emit(&compiler, REGEX_OP_MATCH, NOWHERE, 0);
+	uint32_t match = emit_inst(&compiler, REGEX_OP_MATCH, NOWHERE, 0);
 	program->start = compile_node(&compiler, &tree->nodes.v[0], match);
 	program->inst = compiler.code.v;
 	program->n_inst = (uint32_t)compiler.code.n;

@@ -49,7 +49,7 @@ struct regex_scratch {
 	unsigned n_set;	       /* groups, 0 included */
 };
 
-static void *check(void *ptr)
+static void *require_memory(void *ptr)
 {
 	if (ptr == NULL)
 		abort();
@@ -64,7 +64,7 @@ static int refuse_as(const char *text, struct slice pattern, struct srcerr *rete
 }
 
 /* What PCRE2 still refuses after translation is too large, or a script it does not know. */
-static int refuse(int code, struct slice pattern, struct srcerr *reterr)
+static int refuse_pattern(int code, struct slice pattern, struct srcerr *reterr)
 {
 	static const struct {
 		int code;
@@ -86,11 +86,12 @@ static int refuse(int code, struct slice pattern, struct srcerr *reterr)
 	return refuse_as(text, pattern, reterr);
 }
 
-static int compile(struct slice pattern, struct slice pcre, pcre2_code **ret, struct srcerr *reterr)
+static int compile_pcre(struct slice pattern, struct slice pcre, pcre2_code **ret,
+			struct srcerr *reterr)
 {
 	int code;
 	PCRE2_SIZE at;
-	pcre2_compile_context *cc = check(pcre2_compile_context_create(NULL));
+	pcre2_compile_context *cc = require_memory(pcre2_compile_context_create(NULL));
 	pcre2_set_newline(cc, PCRE2_NEWLINE_LF);
 	pcre2_set_parens_nest_limit(cc, NEST_LIMIT);
 	*ret = pcre2_compile((PCRE2_SPTR)pcre.p, pcre.n,
@@ -98,14 +99,14 @@ static int compile(struct slice pattern, struct slice pcre, pcre2_code **ret, st
 			     cc);
 	pcre2_compile_context_free(cc);
 	if (*ret == NULL)
-		return refuse(code, pattern, reterr);
+		return refuse_pattern(code, pattern, reterr);
 	/* Fails where memory must not be executable; then it is interpreted. */
 	IGNORE(pcre2_jit_compile(*ret, PCRE2_JIT_COMPLETE));
 	return 0;
 }
 
 /* Tries texts that make nested repetitions explode: a long run that fails at its last byte. */
-static bool probe(const struct regex *re)
+static bool is_explosive(const struct regex *re)
 {
 	static const char *const units[] = { "a", "1", "a.", "a-", "x y" };
 	struct regex_scratch *s = regex_scratch_new(0);
@@ -122,8 +123,8 @@ static bool probe(const struct regex *re)
 	return costly;
 }
 
-static struct regex *make(struct slice pattern, pcre2_code *code, struct regex_program *program,
-			  struct regex_syntax *syntax)
+static struct regex *make_regex(struct slice pattern, pcre2_code *code,
+				struct regex_program *program, struct regex_syntax *syntax)
 {
 	struct regex *re = xcalloc(1, sizeof(*re));
 	re->pattern = xstrndup(pattern.n != 0 ? pattern.p : "", pattern.n);
@@ -134,7 +135,7 @@ static struct regex *make(struct slice pattern, pcre2_code *code, struct regex_p
 	syntax->names.n = 0;
 	re->matches_all = pattern.n == 0 || slice_is(pattern, ".*");
 	re->pcre_differs = syntax->tree.pcre_differs;
-	re->costly = probe(re);
+	re->costly = is_explosive(re);
 	return re;
 }
 
@@ -149,12 +150,12 @@ int regex_new(struct slice pattern, struct regex **ret, struct srcerr *reterr)
 				  REGEX_PATTERN_MAX);
 	int r = regex_syntax_read(pattern, &syntax, reterr);
 	if (r >= 0)
-		r = compile(pattern, strbuf_slice(&syntax.pcre), &code, reterr);
+		r = compile_pcre(pattern, strbuf_slice(&syntax.pcre), &code, reterr);
 	if (r >= 0) {
 		struct regex_program *program =
 			regex_program_new(&syntax.tree, (unsigned)syntax.names.n);
 		if (program != NULL) {
-			*ret = make(pattern, code, program, &syntax);
+			*ret = make_regex(pattern, code, program, &syntax);
 		} else {
 			pcre2_code_free(code);
 			r = refuse_as("expression too large", pattern, reterr);
@@ -208,8 +209,8 @@ struct regex_scratch *regex_scratch_new(unsigned max_groups)
 	uint32_t jit = 0;
 	s->n_groups = max_groups + 1;
 	s->linear_offsets = xcalloc(2 * (size_t)s->n_groups, sizeof(*s->linear_offsets));
-	s->data = check(pcre2_match_data_create(s->n_groups, NULL));
-	s->context = check(pcre2_match_context_create(NULL));
+	s->data = require_memory(pcre2_match_data_create(s->n_groups, NULL));
+	s->context = require_memory(pcre2_match_context_create(NULL));
 	pcre2_set_match_limit(s->context, REGEX_MATCH_LIMIT);
 	pcre2_set_depth_limit(s->context, REGEX_MATCH_LIMIT);
 	pcre2_set_heap_limit(s->context, REGEX_HEAP_KB);

@@ -45,7 +45,7 @@ struct parser {
 	struct slice bad;
 };
 
-static bool fail(struct parser *parser, const char *text, struct slice bad)
+static bool fail_at(struct parser *parser, const char *text, struct slice bad)
 {
 	parser->error = text;
 	parser->bad = bad;
@@ -54,21 +54,21 @@ static bool fail(struct parser *parser, const char *text, struct slice bad)
 
 static bool fail_in(struct parser *parser, const char *text)
 {
-	return fail(parser, text, parser->in.bad);
+	return fail_at(parser, text, parser->in.bad);
 }
 
-static struct group *top(struct parser *parser)
+static struct group *innermost_group(struct parser *parser)
 {
 	return &parser->open.v[parser->open.n - 1];
 }
 
-static struct strbuf *out(struct parser *parser)
+static struct strbuf *pcre_of(struct parser *parser)
 {
 	return &parser->ret->pcre;
 }
 
 /* `from` up to where the reader stands. */
-static struct slice since(const struct parser *parser, struct slice from)
+static struct slice text_since(const struct parser *parser, struct slice from)
 {
 	return (struct slice){ from.p, from.n - parser->in.rest.n };
 }
@@ -76,27 +76,29 @@ static struct slice since(const struct parser *parser, struct slice from)
 /* Flags are printed as late as possible: in `a(?i)*` the star belongs to the a. */
 static void begin_atom(struct parser *parser, bool bare)
 {
-	struct group *g = top(parser);
+	struct group *g = innermost_group(parser);
 	if (g->printed_fold != parser->flags.fold) {
 		g->printed_fold = parser->flags.fold;
-		strbuf_adds(out(parser), parser->flags.fold ? "(?i)" : "(?-i)");
+		strbuf_adds(pcre_of(parser), parser->flags.fold ? "(?i)" : "(?-i)");
 	}
-	g->last = (struct atom){ true, bare, out(parser)->n, 1 };
+	g->last = (struct atom){ true, bare, pcre_of(parser)->n, 1 };
 }
 
 static void put_assert(struct parser *parser, const char *text, enum regex_assert what)
 {
 	begin_atom(parser, false); /* none can be repeated in PCRE2 as it stands */
-	strbuf_adds(out(parser), text);
-	regex_tree_add_item(&parser->ret->tree, top(parser)->branch, REGEX_NODE_ASSERT, what);
+	strbuf_adds(pcre_of(parser), text);
+	regex_tree_add_item(&parser->ret->tree, innermost_group(parser)->branch, REGEX_NODE_ASSERT,
+			    what);
 }
 
 /* What was printed since begin_atom is a class, or matches like one. */
 static void put_class(struct parser *parser)
 {
-	size_t start = top(parser)->last.start;
-	struct slice text = { out(parser)->s + start, out(parser)->n - start };
-	regex_tree_add_class(&parser->ret->tree, top(parser)->branch, text, parser->flags.fold);
+	size_t start = innermost_group(parser)->last.start;
+	struct slice text = { pcre_of(parser)->s + start, pcre_of(parser)->n - start };
+	regex_tree_add_class(&parser->ret->tree, innermost_group(parser)->branch, text,
+			     parser->flags.fold);
 }
 
 static void put_literal(struct parser *parser, uint32_t cp)
@@ -104,16 +106,17 @@ static void put_literal(struct parser *parser, uint32_t cp)
 	bool surrogate = cp >= 0xd800 && cp <= 0xdfff; /* in no valid text */
 	begin_atom(parser, !surrogate);
 	if (surrogate)
-		strbuf_adds(out(parser), "(?!)");
+		strbuf_adds(pcre_of(parser), "(?!)");
 	else
-		regex_class_print(out(parser), cp);
+		regex_class_print(pcre_of(parser), cp);
 	if (surrogate || parser->flags.fold)
 		put_class(parser);
 	else
-		regex_tree_add_item(&parser->ret->tree, top(parser)->branch, REGEX_NODE_CHAR, cp);
+		regex_tree_add_item(&parser->ret->tree, innermost_group(parser)->branch,
+				    REGEX_NODE_CHAR, cp);
 }
 
-static void insert(struct strbuf *out, size_t at, const char *text)
+static void insert_text(struct strbuf *out, size_t at, const char *text)
 {
 	size_t n = strlen(text);
 	strbuf_add(out, text, n);
@@ -128,36 +131,37 @@ struct count {
 /* A repetition sign with everything after it cut off `rest`. */
 static bool put_repeat(struct parser *parser, struct slice before, struct count count, bool counted)
 {
-	struct atom *a = &top(parser)->last;
+	struct atom *a = &innermost_group(parser)->last;
 	bool lazy = parser->flags.lazy;
 	if (parser->in.rest.n > 0 && parser->in.rest.p[0] == '?') {
 		parser->in.rest = slice_from(parser->in.rest, 1);
 		lazy = !lazy;
 	}
 	if (parser->last_repeat.p != NULL)
-		return fail(parser, "invalid nested repetition operator",
-			    since(parser, parser->last_repeat));
+		return fail_at(parser, "invalid nested repetition operator",
+			       text_since(parser, parser->last_repeat));
 	if (!a->present)
-		return fail(parser, "missing argument to repetition operator",
-			    since(parser, before));
+		return fail_at(parser, "missing argument to repetition operator",
+			       text_since(parser, before));
 	unsigned m = (unsigned)(count.max < 0 ? count.min : count.max);
 	if (counted)
 		a->weight = count.max == 0 ? 1 : a->weight * MAX(m, 1U);
 	if (counted && (count.min >= 2 || count.max >= 2) && a->weight > REGEX_REPEAT_MAX)
-		return fail(parser, "invalid repeat count", since(parser, before));
+		return fail_at(parser, "invalid repeat count", text_since(parser, before));
 	if (!a->bare) {
-		insert(out(parser), a->start, "(?:");
-		strbuf_addc(out(parser), ')');
+		insert_text(pcre_of(parser), a->start, "(?:");
+		strbuf_addc(pcre_of(parser), ')');
 	}
 	if (counted && count.max < 0)
-		strbuf_addf(out(parser), "{%d,}", count.min);
+		strbuf_addf(pcre_of(parser), "{%d,}", count.min);
 	else if (counted)
-		strbuf_addf(out(parser), "{%d,%d}", count.min, count.max);
+		strbuf_addf(pcre_of(parser), "{%d,%d}", count.min, count.max);
 	else
-		strbuf_addc(out(parser), before.p[0]);
+		strbuf_addc(pcre_of(parser), before.p[0]);
 	if (lazy)
-		strbuf_addc(out(parser), '?');
-	regex_tree_repeat(&parser->ret->tree, top(parser)->branch, count.min, count.max, lazy);
+		strbuf_addc(pcre_of(parser), '?');
+	regex_tree_repeat(&parser->ret->tree, innermost_group(parser)->branch, count.min, count.max,
+			  lazy);
 	a->bare = false;
 	parser->last_repeat = before;
 	return true;
@@ -220,7 +224,7 @@ static bool read_repeat(struct parser *parser)
 	}
 	if (c.min < 0 || c.min > REGEX_REPEAT_MAX || c.max > REGEX_REPEAT_MAX ||
 	    (c.max >= 0 && c.min > c.max))
-		return fail(parser, "invalid repeat count", since(parser, before));
+		return fail_at(parser, "invalid repeat count", text_since(parser, before));
 	return put_repeat(parser, before, c, true);
 }
 
@@ -229,22 +233,22 @@ static bool open_group(struct parser *parser, const char *text, struct flags inn
 		       uint32_t capture)
 {
 	if (parser->open.n > REGEX_DEPTH_MAX)
-		return fail(parser, "expression nests too deeply", parser->whole);
+		return fail_at(parser, "expression nests too deeply", parser->whole);
 	begin_atom(parser, false);
 	struct group g = { .outer = parser->flags,
-			   .printed_fold = top(parser)->printed_fold,
-			   .start = out(parser)->n,
+			   .printed_fold = innermost_group(parser)->printed_fold,
+			   .start = pcre_of(parser)->n,
 			   .weight = 1,
-			   .branch = regex_tree_open_group(&parser->ret->tree, top(parser)->branch,
-							   capture) };
-	strbuf_adds(out(parser), text);
+			   .branch = regex_tree_open_group(
+				   &parser->ret->tree, innermost_group(parser)->branch, capture) };
+	strbuf_adds(pcre_of(parser), text);
 	vec_push(&parser->open, g);
 	parser->flags = inner;
 	return true;
 }
 
 /* The atom at hand is complete: nothing can repeat it any more. */
-static void settle(struct group *group)
+static void end_atom(struct group *group)
 {
 	if (group->last.present)
 		group->weight = MAX(group->weight, group->last.weight);
@@ -254,14 +258,14 @@ static void settle(struct group *group)
 static bool close_group(struct parser *parser)
 {
 	if (parser->open.n == 1)
-		return fail(parser, "unexpected )", parser->whole);
-	struct group inner = *top(parser);
-	settle(&inner);
+		return fail_at(parser, "unexpected )", parser->whole);
+	struct group inner = *innermost_group(parser);
+	end_atom(&inner);
 	regex_tree_close_group(&parser->ret->tree, inner.branch);
 	parser->open.n--;
-	strbuf_addc(out(parser), ')');
+	strbuf_addc(pcre_of(parser), ')');
 	parser->flags = inner.outer;
-	top(parser)->last = (struct atom){ true, true, inner.start, inner.weight };
+	innermost_group(parser)->last = (struct atom){ true, true, inner.start, inner.weight };
 	parser->in.rest = slice_from(parser->in.rest, 1);
 	return true;
 }
@@ -279,7 +283,7 @@ static bool open_named(struct parser *parser, size_t skip)
 	struct slice start = parser->in.rest;
 	ptrdiff_t end = slice_find(start, '>');
 	if (end < 0)
-		return fail(parser, "invalid named capture", start);
+		return fail_at(parser, "invalid named capture", start);
 	struct slice name = { start.p + skip, (size_t)end - skip };
 	parser->in.rest = slice_from(start, (size_t)end + 1);
 	bool valid = name.n > 0;
@@ -287,7 +291,7 @@ static bool open_named(struct parser *parser, size_t skip)
 		valid = valid &&
 			(ascii_isalpha(name.p[i]) || ascii_isdigit(name.p[i]) || name.p[i] == '_');
 	if (!valid)
-		return fail(parser, "invalid named capture", since(parser, start));
+		return fail_at(parser, "invalid named capture", text_since(parser, start));
 	return open_capture(parser, name);
 }
 
@@ -326,7 +330,7 @@ static bool read_flags(struct parser *parser)
 			break;
 		}
 	}
-	return fail(parser, "invalid or unsupported Perl syntax", since(parser, start));
+	return fail_at(parser, "invalid or unsupported Perl syntax", text_since(parser, start));
 }
 
 static bool read_paren(struct parser *parser)
@@ -391,7 +395,7 @@ static bool read_escape(struct parser *parser)
 		put_literal(parser, cp);
 	} else {
 		begin_atom(parser, true);
-		strbuf_addf(out(parser), "[%s]", class.s);
+		strbuf_addf(pcre_of(parser), "[%s]", class.s);
 		put_class(parser);
 	}
 	return true;
@@ -401,7 +405,7 @@ static bool read_bracket(struct parser *parser)
 {
 	begin_atom(parser, true);
 	parser->in.fold = parser->flags.fold;
-	const char *error = regex_class_bracket(&parser->in, out(parser));
+	const char *error = regex_class_bracket(&parser->in, pcre_of(parser));
 	if (error != NULL)
 		return fail_in(parser, error);
 	put_class(parser);
@@ -410,9 +414,10 @@ static bool read_bracket(struct parser *parser)
 
 static bool read_bar(struct parser *parser)
 {
-	settle(top(parser));
-	top(parser)->branch = regex_tree_add_branch(&parser->ret->tree, top(parser)->branch);
-	strbuf_addc(out(parser), '|');
+	end_atom(innermost_group(parser));
+	innermost_group(parser)->branch =
+		regex_tree_add_branch(&parser->ret->tree, innermost_group(parser)->branch);
+	strbuf_addc(pcre_of(parser), '|');
 	parser->in.rest = slice_from(parser->in.rest, 1);
 	return true;
 }
@@ -424,7 +429,7 @@ static bool read_sign(struct parser *parser)
 	bool multi_line = parser->flags.multi_line;
 	if (c == '.') {
 		begin_atom(parser, true);
-		strbuf_adds(out(parser), parser->flags.dot_all ? "(?s:.)" : ".");
+		strbuf_adds(pcre_of(parser), parser->flags.dot_all ? "(?s:.)" : ".");
 		put_class(parser);
 	} else if (c == '^') {
 		put_assert(parser, multi_line ? "(?:^|(?<=\\n))" : "^",
@@ -474,8 +479,8 @@ static bool read_all(struct parser *parser)
 			return false;
 	}
 	if (parser->open.n > 1)
-		return fail(parser, "missing closing )", parser->whole);
-	regex_tree_close_group(&parser->ret->tree, top(parser)->branch);
+		return fail_at(parser, "missing closing )", parser->whole);
+	regex_tree_close_group(&parser->ret->tree, innermost_group(parser)->branch);
 	return true;
 }
 

@@ -90,7 +90,7 @@ static bool take_dropped(struct rrtext_lexer *lx)
 	return true;
 }
 
-static struct slice join(struct rrtext_lexer *lx, char *start, const char *piece, size_t len)
+static struct slice join_piece(struct rrtext_lexer *lx, char *start, const char *piece, size_t len)
 {
 	/* The pieces of all words together are shorter than the text, so the room suffices. */
 	memcpy(lx->joined, piece, len);
@@ -118,12 +118,12 @@ static struct slice lex_word(struct rrtext_lexer *lx)
 		}
 		if (!take_dropped(lx))
 			break;
-		join(lx, start, piece, (size_t)(p - piece));
+		join_piece(lx, start, piece, (size_t)(p - piece));
 		piece = lx->p;
 		whole = false;
 	}
 	size_t n = (size_t)(lx->p - piece);
-	return whole ? (struct slice){ piece, n } : join(lx, start, piece, n);
+	return whole ? (struct slice){ piece, n } : join_piece(lx, start, piece, n);
 }
 
 static enum rrtext_kind lex_quoted(struct rrtext_lexer *lx, struct rrtext_token *ret)

@@ -204,8 +204,8 @@ static void set_error(struct dns_rrtext *parser, struct slice text)
 		 (unsigned)(parser->lex.at - start) + 1);
 }
 
-static int emit(const struct rrtext_head *head, const struct dns_rrtext *parser, size_t count,
-		struct arena *arena, struct dns_rr *ret)
+static int make_record(const struct rrtext_head *head, const struct dns_rrtext *parser,
+		       size_t count, struct arena *arena, struct dns_rr *ret)
 {
 	uint8_t *m = arena_alloc(arena, head->owner_len + count);
 	if (m == NULL)
@@ -250,7 +250,7 @@ int dns_rrtext_parse(struct dns_rrtext *parser, struct slice text, struct arena 
 		set_error(parser, text);
 		return ERR_PARSE;
 	}
-	return emit(&h, parser, (size_t)(out.p - parser->rdata), arena, ret);
+	return make_record(&h, parser, (size_t)(out.p - parser->rdata), arena, ret);
 }
 
 const char *dns_rrtext_error(const struct dns_rrtext *parser)

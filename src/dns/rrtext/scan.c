@@ -120,7 +120,7 @@ void dns_rrtext_scan_init(struct dns_rrtext *parser)
 	copy_state(&parser->fresh, &parser->scanner);
 }
 
-static void add(struct line *line, const char *text, size_t len)
+static void add_bytes(struct line *line, const char *text, size_t len)
 {
 	if (len > (size_t)(line->end - line->p))
 		len = (size_t)(line->end - line->p);
@@ -130,14 +130,14 @@ static void add(struct line *line, const char *text, size_t len)
 
 static void add_str(struct line *line, const char *text)
 {
-	add(line, text, strlen(text));
+	add_bytes(line, text, strlen(text));
 }
 
 static void add_decimal(struct line *line, uint8_t ch)
 {
 	char d[4] = { '\\', (char)('0' + ch / 100), (char)('0' + ch / 10 % 10),
 		      (char)('0' + ch % 10) };
-	add(line, d, sizeof(d));
+	add_bytes(line, d, sizeof(d));
 }
 
 static bool is_plain(int ch, const char *others)
@@ -155,7 +155,7 @@ static void add_name(struct line *line, const uint8_t *name)
 		for (name++; name < end; name++) {
 			char c = (char)*name;
 			if (is_plain(*name, "-_"))
-				add(line, &c, 1);
+				add_bytes(line, &c, 1);
 			else
 				add_decimal(line, *name);
 		}
@@ -177,7 +177,7 @@ static int add_text(struct rrtext_lexer *lx, struct line *line, struct slice tex
 		if (c == '\\')
 			add_str(line, "\\\\");
 		else if (!escaped && is_plain(c, plain))
-			add(line, &ch, 1);
+			add_bytes(line, &ch, 1);
 		else
 			add_decimal(line, (uint8_t)c);
 	}
@@ -204,7 +204,7 @@ static int add_svcb_param(struct rrtext_lexer *lx, struct line *line, struct sli
 	struct slice name = svcb_key(key);
 	if (slice_is(key, "ohttp") && value.n != 0)
 		return dns_rrtext_fail(lx, "parameter takes no value");
-	add(line, name.p, name.n);
+	add_bytes(line, name.p, name.n);
 	/* "key=" alone means no value, which libzscanner takes only in quotes or without "=". */
 	if (value.n == 0)
 		return 0;
@@ -213,7 +213,7 @@ static int add_svcb_param(struct rrtext_lexer *lx, struct line *line, struct sli
 		return add_text(lx, line, value, word_plain);
 	for (struct slice rest = value; rest.p != NULL;) {
 		name = svcb_key(slice_cut(&rest, ','));
-		add(line, name.p, name.n);
+		add_bytes(line, name.p, name.n);
 		if (rest.p != NULL)
 			add_str(line, ",");
 	}

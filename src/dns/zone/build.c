@@ -587,7 +587,7 @@ static const uint8_t *last_label(const uint8_t *name)
 
 /* A single PTR whose target has not even the last label in common with the zone cannot be
  * compressed. */
-static void flatten(struct dns_zone *zone)
+static void mark_flat_pointers(struct dns_zone *zone)
 {
 	const uint8_t *top = last_label(dns_zone_origin(zone));
 	for (size_t i = 0; i < zone->n_set; i++) {
@@ -619,7 +619,7 @@ static int lay_out(struct dns_zone_builder *builder, struct dns_zone *zone)
 	find_covers(zone);
 	r = find_apex(zone);
 	if (r == 0) {
-		flatten(zone);
+		mark_flat_pointers(zone);
 		dns_zone_lay_pieces(zone);
 	}
 	return r;

@@ -16,7 +16,7 @@ struct modifier {
 	char base;
 };
 
-static int fail(const char **reterr, const char *why)
+static int fail_because(const char **reterr, const char *why)
 {
 	*reterr = why;
 	return ERR_PARSE;
@@ -42,15 +42,15 @@ int dns_zonefile_range(struct slice text, struct zonefile_range *ret, const char
 	struct slice from = slice_cut(&to, '-');
 	ret->step = 1;
 	if (step.p != NULL && (get_int(step, &ret->step) < 0 || ret->step <= 0))
-		return fail(reterr, "bad step of the range");
+		return fail_because(reterr, "bad step of the range");
 	if (to.p == NULL)
-		return fail(reterr, "expected a range such as 1-10 or 0-100/2");
+		return fail_because(reterr, "expected a range such as 1-10 or 0-100/2");
 	if (get_int(from, &ret->from) < 0 || get_int(to, &ret->to) < 0 || ret->from < 0)
-		return fail(reterr, "bad number in the range");
+		return fail_because(reterr, "bad number in the range");
 	if (ret->to < ret->from)
-		return fail(reterr, "range ends before it starts");
+		return fail_because(reterr, "range ends before it starts");
 	if ((ret->to - ret->from) / ret->step >= DNS_ZONEFILE_GENERATE_MAX)
-		return fail(reterr, "range of more than 65536 values");
+		return fail_because(reterr, "range of more than 65536 values");
 	return 0;
 }
 
@@ -62,14 +62,14 @@ static int get_modifier(struct slice text, struct modifier *modifier, const char
 	uint64_t w = 0;
 	modifier->base = 'd';
 	if (get_int(offset, &modifier->offset) < 0)
-		return fail(reterr, "bad offset in ${...}");
+		return fail_because(reterr, "bad offset in ${...}");
 	if (width.p != NULL) {
 		width = slice_cut(&base, ',');
 		if (slice_u64(width, &w) < 0 || w > WIDTH_MAX)
-			return fail(reterr, "bad width in ${...}");
+			return fail_because(reterr, "bad width in ${...}");
 		if (base.p != NULL) {
 			if (base.n != 1 || !charset_has("doxXnN", base.p[0]))
-				return fail(reterr, "bad base in ${...}");
+				return fail_because(reterr, "bad base in ${...}");
 			modifier->base = base.p[0];
 		}
 	}
@@ -135,12 +135,13 @@ static int expand_dollar(struct slice text, size_t *at, const struct zonefile_ra
 	if (rest.n > 0 && rest.p[0] == '{') {
 		ptrdiff_t end = slice_find(rest, '}');
 		if (end < 0)
-			return fail(reterr, "missing } after ${");
+			return fail_because(reterr, "missing } after ${");
 		int r = get_modifier((struct slice){ rest.p + 1, (size_t)end - 1 }, &m, reterr);
 		if (r < 0)
 			return r;
 		if (m.offset < -range->from || m.offset > VALUE_MAX - range->to)
-			return fail(reterr, "offset in ${...} leads out of 0 to 2147483647");
+			return fail_because(reterr,
+					    "offset in ${...} leads out of 0 to 2147483647");
 		*at += (size_t)end + 1;
 	}
 	add_value(out, &m, value + m.offset);
@@ -152,7 +153,7 @@ int dns_zonefile_expand(struct slice text, const struct zonefile_range *range, i
 {
 	for (size_t i = 0; i < text.n;) {
 		if (out->n > DNS_ZONEFILE_RECORD_MAX)
-			return fail(reterr, "generated record is too long");
+			return fail_because(reterr, "generated record is too long");
 		if (text.p[i] == '$') {
 			int r = expand_dollar(text, &i, range, value, out, reterr);
 			if (r < 0)

@@ -23,7 +23,7 @@ static const uint8_t *common_suffix(const uint8_t *name, const uint8_t *whole, s
 	return NULL;
 }
 
-static bool put(struct dns_zone_piece *piece, const void *bytes, size_t len)
+static bool put_bytes(struct dns_zone_piece *piece, const void *bytes, size_t len)
 {
 	if (piece->len + len > DNS_ZONE_PIECE_MAX)
 		return false;
@@ -38,7 +38,7 @@ static bool put_pointer(struct dns_zone_piece *piece, size_t to, bool in_piece)
 		return false;
 	piece->fix[piece->n_fix++] =
 		(struct dns_zone_fix){ .at = piece->len, .to = (uint16_t)to, .in_piece = in_piece };
-	return put(piece, "\0\0", 2);
+	return put_bytes(piece, "\0\0", 2);
 }
 
 /* Names that stand in the piece in full, up to a pointer. */
@@ -69,8 +69,8 @@ static bool put_name(const struct dns_zone *zone, struct dns_zone_piece *piece,
 		written->at[written->n++] = piece->len;
 	}
 	if (tail == NULL)
-		return put(piece, name, dns_name_len(name));
-	return put(piece, name, (size_t)(tail - name)) && put_pointer(piece, to, in_piece);
+		return put_bytes(piece, name, dns_name_len(name));
+	return put_bytes(piece, name, (size_t)(tail - name)) && put_pointer(piece, to, in_piece);
 }
 
 static bool put_rr(const struct dns_zone *zone, struct dns_zone_piece *piece,
@@ -78,7 +78,7 @@ static bool put_rr(const struct dns_zone *zone, struct dns_zone_piece *piece,
 {
 	const struct zone_names *names = dns_zone_names(dns_get16(rr + 2));
 	const uint8_t *rdata = rr + DNS_ZONE_RR_HEAD;
-	if (!put_pointer(piece, 0, false) || !put(piece, rr + 2, DNS_ZONE_RR_HEAD - 2))
+	if (!put_pointer(piece, 0, false) || !put_bytes(piece, rr + 2, DNS_ZONE_RR_HEAD - 2))
 		return false;
 	uint16_t start = piece->len;
 	for (unsigned i = 0; i < names->n; i++) {
@@ -86,7 +86,7 @@ static bool put_rr(const struct dns_zone *zone, struct dns_zone_piece *piece,
 			return false;
 		rdata += dns_name_len(rdata);
 	}
-	if (!put(piece, rdata, names->after))
+	if (!put_bytes(piece, rdata, names->after))
 		return false;
 	dns_put16(piece->bytes + start - 2, (uint16_t)(piece->len - start));
 	piece->full_size =

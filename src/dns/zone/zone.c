@@ -91,8 +91,8 @@ const uint8_t *dns_zone_name(const struct dns_zone *zone, const struct dns_zone_
 	return zone->data + node->name;
 }
 
-static const struct dns_zone_node *find(const struct dns_zone *zone, uint32_t hash,
-					const uint8_t *name, size_t len)
+static const struct dns_zone_node *find_node(const struct dns_zone *zone, uint32_t hash,
+					     const uint8_t *name, size_t len)
 {
 	size_t mask = zone->n_slot - 1;
 	for (size_t i = hash & mask; zone->slot[i].node != 0; i = (i + 1) & mask) {
@@ -108,8 +108,8 @@ static const struct dns_zone_node *find(const struct dns_zone *zone, uint32_t ha
 const struct dns_zone_node *dns_zone_find(const struct dns_zone *zone,
 					  const struct dns_qname *qname, unsigned label)
 {
-	return find(zone, qname->hash[label], qname->wire + qname->label[label],
-		    qname->len - qname->label[label]);
+	return find_node(zone, qname->hash[label], qname->wire + qname->label[label],
+			 qname->len - qname->label[label]);
 }
 
 const struct dns_zone_node *dns_zone_find_name(const struct dns_zone *zone, const uint8_t *name)

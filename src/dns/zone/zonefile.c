@@ -33,7 +33,7 @@ struct source {
 
 /* ---- errors ---- */
 
-static struct srcpos position(const struct source *source, const char *at)
+static struct srcpos position_of(const struct source *source, const char *at)
 {
 	struct srcpos pos = { .file = source->path, .line = 1, .col = 1 };
 	for (const char *p = source->all.p; p < at; p++) {
@@ -47,20 +47,20 @@ static struct srcpos position(const struct source *source, const char *at)
 	return pos;
 }
 
-static int fail(const struct source *source, const char *at, const char *why)
+static int fail_at(const struct source *source, const char *at, const char *why)
 {
 	if (source->parent != NULL)
-		return srcerr_set(source->r->err, position(source->parent, source->parent_at),
+		return srcerr_set(source->r->err, position_of(source->parent, source->parent_at),
 				  "in a record of $GENERATE: %s", why);
-	return srcerr_set(source->r->err, position(source, at), "%s", why);
+	return srcerr_set(source->r->err, position_of(source, at), "%s", why);
 }
 
 /* What the lexer or a field's parser said. */
 static int lex_fail(const struct source *source, const struct rrtext_lexer *lx)
 {
 	if (lx->end < source->all.p + source->all.n && lx->p >= lx->end)
-		return fail(source, lx->at, "record longer than 65536 bytes");
-	return fail(source, lx->at, lx->error != NULL ? lx->error : "malformed record");
+		return fail_at(source, lx->at, "record longer than 65536 bytes");
+	return fail_at(source, lx->at, lx->error != NULL ? lx->error : "malformed record");
 }
 
 /* ---- records ---- */
@@ -78,7 +78,7 @@ static void take_ttl(struct source *source)
 	}
 }
 
-static int emit(struct source *source, const char *start, size_t rdlen)
+static int emit_record(struct source *source, const char *start, size_t rdlen)
 {
 	struct reader *r = source->r;
 	const struct rrtext_head *h = &source->head;
@@ -94,7 +94,7 @@ static int emit(struct source *source, const char *start, size_t rdlen)
 	};
 	int e = r->f->record(r->f->ctx, &rr, &why);
 	if (e < 0 && why.n != 0)
-		IGNORE(fail(source, start, why.s) ==
+		IGNORE(fail_at(source, start, why.s) ==
 		       0); /* the caller's code is the one to return */
 	return e < 0 ? e : 0;
 }
@@ -110,13 +110,14 @@ static int read_record(struct source *source, const char *start, bool indented)
 	if (dns_rrtext_head(lx, h) < 0)
 		return lex_fail(source, lx);
 	if (!source->has_owner)
-		return fail(source, start, "no owner name, and no record before to take it from");
+		return fail_at(source, start,
+			       "no owner name, and no record before to take it from");
 	if (!h->has_ttl && !h->has_class && !indented && !source->has_ttl)
-		return fail(source, lx->at, "no TTL, and neither $TTL nor a TTL before");
+		return fail_at(source, lx->at, "no TTL, and neither $TTL nor a TTL before");
 	take_ttl(source);
 	if (dns_rrtext_rdata(t, h->type, &out) < 0)
 		return lex_fail(source, lx);
-	return emit(source, start, (size_t)(out.p - t->rdata));
+	return emit_record(source, start, (size_t)(out.p - t->rdata));
 }
 
 /* ---- directives ---- */
@@ -133,7 +134,7 @@ static int read_name(const struct source *source, struct rrtext_lexer *lx,
 	if (dns_rrtext_word(lx, &w) < 0)
 		return lex_fail(source, lx);
 	int n = dns_rrtext_name(lx, w, out);
-	return n < 0 ? fail(source, lx->at, "bad domain name") : n;
+	return n < 0 ? fail_at(source, lx->at, "bad domain name") : n;
 }
 
 static int dir_ttl(struct source *source, struct rrtext_lexer *lx)
@@ -142,7 +143,7 @@ static int dir_ttl(struct source *source, struct rrtext_lexer *lx)
 	if (dns_rrtext_word(lx, &w) < 0)
 		return lex_fail(source, lx);
 	if (dns_rrtext_ttl(w, &source->default_ttl) < 0)
-		return fail(source, lx->at, "bad TTL");
+		return fail_at(source, lx->at, "bad TTL");
 	source->has_ttl = source->ttl_by_directive = true;
 	return finish_line(source, lx);
 }
@@ -184,14 +185,14 @@ static int read_included(const struct source *source, const char *at, const char
 		.depth = source->depth + 1,
 	};
 	if (r->f->include == NULL)
-		return fail(source, at, "$INCLUDE is not allowed here");
+		return fail_at(source, at, "$INCLUDE is not allowed here");
 	if (in.depth > DNS_ZONEFILE_INCLUDE_DEPTH)
-		return fail(source, at, "$INCLUDE nested more than 7 deep");
+		return fail_at(source, at, "$INCLUDE nested more than 7 deep");
 	if (++r->includes > DNS_ZONEFILE_INCLUDES_MAX)
-		return fail(source, at, "more than 10000 files included");
+		return fail_at(source, at, "more than 10000 files included");
 	int e = r->f->include(r->f->ctx, path, &text);
 	if (e < 0)
-		return srcerr_set(r->err, position(source, at), "cannot read '%s': %s", path,
+		return srcerr_set(r->err, position_of(source, at), "cannot read '%s': %s", path,
 				  err_str(e));
 	in.all = strbuf_slice(&text);
 	memcpy(in.origin, origin, dns_name_len(origin));
@@ -208,7 +209,7 @@ static int dir_include(struct source *source, struct rrtext_lexer *lx)
 		return lex_fail(source, lx);
 	const char *at = lx->at;
 	if (included_path(source, name, path, sizeof(path)) < 0)
-		return fail(source, at, "path is too long");
+		return fail_at(source, at, "path is too long");
 	memcpy(origin, source->origin, dns_name_len(source->origin));
 	struct rrtext_lexer ahead = *lx;
 	if (dns_rrtext_lex_next(&ahead, &t) != RRTEXT_END) {
@@ -269,13 +270,13 @@ static int dir_generate(struct source *source, struct rrtext_lexer *lx)
 		return lex_fail(source, lx);
 	const char *at = lx->at;
 	if (dns_zonefile_range(w, &range, &why) < 0)
-		return fail(source, at, why);
+		return fail_at(source, at, why);
 	int r = rest_of_line(source, lx, &pattern);
 	struct rrtext_lexer saved = *lx;
 	for (int64_t v = range.from; r == 0; v += range.step) {
 		strbuf_reset(&line);
 		if (dns_zonefile_expand(strbuf_slice(&pattern), &range, v, &line, &why) < 0)
-			return fail(source, at, why);
+			return fail_at(source, at, why);
 		r = generate_one(source, at, &line);
 		if (v > range.to - range.step)
 			break;
@@ -304,12 +305,12 @@ static int read_line(struct source *source, const char *start, struct slice word
 		if (!slice_eq_nocase(word, slice_of(directives[i].name)))
 			continue;
 		if (source->parent != NULL)
-			return fail(source, start, "directives cannot be generated");
+			return fail_at(source, start, "directives cannot be generated");
 		return directives[i].fn(source, lx);
 	}
 	int n = dns_rrtext_name(lx, word, source->head.owner);
 	if (n < 0)
-		return fail(source, start, "bad owner name");
+		return fail_at(source, start, "bad owner name");
 	source->head.owner_len = (uint8_t)n;
 	source->has_owner = true;
 	return read_record(source, start, false);
@@ -347,12 +348,12 @@ static int read_entry(struct source *source, const char *pos)
 		r = read_record(source, lx->at, true);
 		break;
 	case RRTEXT_QUOTED:
-		return fail(source, pos, "unexpected quotes");
+		return fail_at(source, pos, "unexpected quotes");
 	case RRTEXT_BAD:
 		return lex_fail(source, lx);
 	}
 	if (r == 0 && lx->p == lx->end && lx->end < end)
-		return fail(source, pos, "record longer than 65536 bytes");
+		return fail_at(source, pos, "record longer than 65536 bytes");
 	return r;
 }
 
@@ -376,7 +377,7 @@ static int read_source(struct source *source)
 	const char *end = source->all.p + source->all.n;
 	const struct rrtext_lexer *lx = &source->r->text->lex;
 	if (source->all.n > DNS_ZONEFILE_BYTES_MAX)
-		return fail(source, source->all.p, "file larger than 1 GiB");
+		return fail_at(source, source->all.p, "file larger than 1 GiB");
 	for (const char *p = skip_comments(source->all.p, end); p < end;) {
 		int r = read_entry(source, p);
 		if (r < 0)

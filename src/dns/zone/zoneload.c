@@ -31,13 +31,13 @@ static int take_soa(struct load *ld, const struct dns_rr *rr, struct strbuf *why
 	return 0;
 }
 
-static int include(void *ctx, const char *path, struct strbuf *out)
+static int read_included(void *ctx, const char *path, struct strbuf *out)
 {
 	const struct load *ld = ctx;
 	return ld->l->include(ld->l->ctx, path, out);
 }
 
-static int take(void *ctx, const struct dns_rr *rr, struct strbuf *why)
+static int add_record(void *ctx, const struct dns_rr *rr, struct strbuf *why)
 {
 	struct load *ld = ctx;
 	int r = rr->type == DNS_TYPE_SOA ? take_soa(ld, rr, why) : 0;
@@ -62,8 +62,8 @@ int dns_zone_load(const struct dns_zoneload *zoneload, struct slice text, struct
 	struct dns_zonefile f = {
 		.path = zoneload->path,
 		.origin = zoneload->origin,
-		.record = take,
-		.include = zoneload->include != NULL ? include : NULL,
+		.record = add_record,
+		.include = zoneload->include != NULL ? read_included : NULL,
 		.ctx = &ld,
 	};
 	struct srcpos end = { .file = zoneload->path, .line = 1, .col = 1 };

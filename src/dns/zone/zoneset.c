@@ -41,8 +41,8 @@ void dns_zoneset_free(struct dns_zoneset *zs)
 	free(zs);
 }
 
-static struct zone_node *find(const struct dns_zoneset *zs, uint32_t hash, const uint8_t *name,
-			      size_t len)
+static struct zone_node *find_slot(const struct dns_zoneset *zs, uint32_t hash, const uint8_t *name,
+				   size_t len)
 {
 	size_t mask = zs->n_slots - 1;
 	size_t i = hash & mask;
@@ -54,7 +54,7 @@ static struct zone_node *find(const struct dns_zoneset *zs, uint32_t hash, const
 	return &zs->node[i];
 }
 
-static void grow(struct dns_zoneset *zs)
+static void double_slots(struct dns_zoneset *zs)
 {
 	struct zone_node *old = zs->node;
 	size_t n_old = zs->n_slots;
@@ -62,7 +62,7 @@ static void grow(struct dns_zoneset *zs)
 	zs->node = xcalloc(zs->n_slots, sizeof(*zs->node));
 	for (size_t i = 0; i < n_old; i++) {
 		if (old[i].first != 0)
-			*find(zs, old[i].hash, old[i].name, old[i].len) = old[i];
+			*find_slot(zs, old[i].hash, old[i].name, old[i].len) = old[i];
 	}
 	free(old);
 }
@@ -74,10 +74,10 @@ void dns_zoneset_add(struct dns_zoneset *zs, const uint8_t *zone, uint32_t seq, 
 	uint32_t hash = dns_name_hash(lower);
 	unsigned depth = dns_name_labels(lower);
 
-	struct zone_node *z = find(zs, hash, lower, len);
+	struct zone_node *z = find_slot(zs, hash, lower, len);
 	if (z->first == 0 && (zs->n_zones + 1) * 2 > zs->n_slots) {
-		grow(zs);
-		z = find(zs, hash, lower, len);
+		double_slots(zs);
+		z = find_slot(zs, hash, lower, len);
 	}
 	vec_push(&zs->entry, (struct dns_zone_entry){ .seq = seq, .value = value });
 	uint32_t index = (uint32_t)zs->entry.n;
@@ -103,7 +103,8 @@ static const struct dns_zone_entry *at_label(const struct dns_zoneset *zs,
 					     unsigned *ret_label)
 {
 	size_t at = qname->label[index];
-	const struct zone_node *z = find(zs, qname->hash[index], qname->wire + at, qname->len - at);
+	const struct zone_node *z =
+		find_slot(zs, qname->hash[index], qname->wire + at, qname->len - at);
 	if (z->first == 0)
 		return NULL;
 	if (ret_label != NULL)
