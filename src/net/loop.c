@@ -57,6 +57,7 @@ void loop_free(struct loop *loop)
 {
 	if (loop == NULL)
 		return;
+	assert(loop->n_ev == 0);
 	if (loop->wake.fd >= 0)
 		close(loop->wake.fd);
 	if (loop->epfd >= 0)
@@ -132,6 +133,7 @@ static void heap_down(struct loop *loop, size_t index, struct loop_timer *timer)
 
 void loop_timer_set(struct loop *loop, struct loop_timer *timer, uint64_t due_ns)
 {
+	assert(timer->cb != NULL);
 	if (timer->heap_at == 0) {
 		vec_push(&loop->heap, timer);
 		timer->due_ns = due_ns;
@@ -139,6 +141,7 @@ void loop_timer_set(struct loop *loop, struct loop_timer *timer, uint64_t due_ns
 		return;
 	}
 	size_t i = timer->heap_at - 1;
+	assert(i < loop->heap.n && loop->heap.v[i] == timer);
 	bool earlier = due_ns < timer->due_ns;
 	timer->due_ns = due_ns;
 	if (earlier)
@@ -152,6 +155,7 @@ void loop_timer_stop(struct loop *loop, struct loop_timer *timer)
 	if (timer->heap_at == 0)
 		return;
 	size_t i = timer->heap_at - 1;
+	assert(i < loop->heap.n && loop->heap.v[i] == timer);
 	timer->heap_at = 0;
 	struct loop_timer *last = loop->heap.v[--loop->heap.n];
 	if (last == timer)
@@ -176,6 +180,7 @@ static void run_timers(struct loop *loop)
 
 void loop_post(struct loop *loop, struct loop_msg *msg)
 {
+	assert(msg->cb != NULL);
 	struct loop_msg *head = atomic_load_explicit(&loop->posted, memory_order_relaxed);
 	do {
 		msg->next = head;
@@ -236,6 +241,7 @@ static int wait_ms(const struct loop *loop, bool wait)
 
 void loop_turn(struct loop *loop, bool wait)
 {
+	assert(loop->n_ev == 0); /* a callback does not run the loop */
 	int n = epoll_wait(loop->epfd, loop->ev, EVENTS_PER_TURN, wait_ms(loop, wait));
 	loop->again = false;
 	loop->n_ev = n > 0 ? n : 0;

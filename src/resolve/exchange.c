@@ -1,6 +1,7 @@
 /* How an exchange ends: by an error, or by a message that is looked at first. */
 #include "resolve/exchange_priv.h"
 
+#include <assert.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -15,6 +16,7 @@
 
 void exchange_detach(struct resolver *resolver, struct resolve_exchange *exchange)
 {
+	assert(exchange->state != X_IDLE);
 	if (exchange->state == X_READY) {
 		xlist_remove(&resolver->ready, exchange);
 		exchange->state = X_IDLE;
@@ -23,6 +25,8 @@ void exchange_detach(struct resolver *resolver, struct resolve_exchange *exchang
 	wheel_remove(resolver, exchange);
 	if (exchange->state == X_WAITING)
 		stream_pool_unwait(resolver_pool(resolver, exchange->up), exchange);
+	assert(exchange->state != X_QUEUED || exchange->link != NULL);
+	assert(exchange->state != X_WAITING || exchange->link == NULL);
 	if (exchange->state == X_QUEUED)
 		xlist_remove(&exchange->link->queued, exchange);
 	if (exchange->state == X_SENT && exchange->link != NULL && exchange->link->keeps_sent)
@@ -56,6 +60,7 @@ static void note_local(struct resolve_exchange *exchange)
 void exchange_fail(struct resolver *resolver, struct resolve_exchange *exchange,
 		   enum resolve_result result, int code)
 {
+	assert(exchange->state != X_IDLE && exchange->state != X_READY);
 	note_local(exchange);
 	drop_sent(exchange);
 	exchange_detach(resolver, exchange);
@@ -108,6 +113,7 @@ static enum resolve_result judge_reply(struct resolver *resolver, struct resolve
 void exchange_reply(struct resolver *resolver, struct resolve_exchange *exchange, uint8_t *msg,
 		    size_t len, bool cut)
 {
+	assert(exchange->state == X_SENT && exchange->link != NULL);
 	struct resolve_pool *p = exchange->link->pool;
 	exchange->result = judge_reply(resolver, exchange, msg, &len, cut);
 	if (exchange->result == RESOLVE_OK) {

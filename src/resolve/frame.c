@@ -1,6 +1,7 @@
 /* Messages out of a stream of bytes. */
 #include "resolve/frame.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +16,7 @@ void frame_done(struct frame *frame)
 
 size_t frame_restore(const struct frame *frame, uint8_t *buf)
 {
+	assert(frame->part_n < FRAME_MAX);
 	if (frame->part_n != 0)
 		memcpy(buf, frame->part, frame->part_n);
 	return frame->part_n;

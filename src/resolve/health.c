@@ -2,6 +2,7 @@
 #include "resolve/health.h"
 #include "resolve/health_priv.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,6 +33,7 @@ static void build_query(struct resolve_probe *probe)
 
 static void probe_end(struct resolve_probe *probe)
 {
+	assert(atomic_load_explicit(&probe->up->probing, memory_order_relaxed));
 	struct resolve_probe **at = &probe->r->probes;
 	while (*at != probe)
 		at = &(*at)->next;

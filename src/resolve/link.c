@@ -1,6 +1,7 @@
 /* Links: descriptors in the loop, the ids in use on each, and when they close. */
 #include "resolve/link_priv.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +36,7 @@ int link_socket(const struct resolve_conf *conf, int type)
 struct resolve_link *link_open(struct resolve_pool *pool, int fd, uint32_t events,
 			       const struct link_ops *ops, size_t size)
 {
+	assert(fd >= 0 && size >= sizeof(struct resolve_link));
 	struct resolver *r = pool->r;
 	struct resolve_link *l = xcalloc(1, size);
 	l->io.fd = fd;
@@ -69,6 +71,7 @@ void link_close(struct resolve_link *link)
 	struct resolve_pool *p = link->pool;
 	if (link->io.fd < 0)
 		return;
+	assert(link->inflight == 0 && link->queued.first == NULL && link->sent.first == NULL);
 	link->ops->closed(link);
 	loop_fd_del(p->r->env.loop, &link->io);
 	close(link->io.fd);
@@ -144,6 +147,7 @@ static bool has_question(const struct resolve_exchange *exchange)
 void link_add(struct resolve_link *link, struct resolve_exchange *exchange)
 {
 	uint16_t id;
+	assert(link->io.fd >= 0 && exchange->link == NULL);
 	do
 		id = rng_strong_u16(&link->pool->r->rng);
 	while (link_find(link, id) != NULL);
@@ -161,6 +165,7 @@ void link_add(struct resolve_link *link, struct resolve_exchange *exchange)
 
 void link_remove(struct resolve_link *link, struct resolve_exchange *exchange)
 {
+	assert(exchange->link == link && link->inflight > 0);
 	struct resolve_exchange **at = &link->by_id[exchange->wire_id % ID_BUCKETS];
 	while (*at != exchange)
 		at = &(*at)->hash_next;

@@ -57,6 +57,8 @@ static struct resolve_pool *pool_get(struct resolver *resolver, struct resolve_u
 
 static void pool_free(struct resolve_pool *pool)
 {
+	assert(pool->links == NULL && pool->n_udp == 0 && pool->n_streams == 0);
+	assert(pool->waiting.first == NULL && pool->n_waiting == 0);
 	struct resolve_pool **at = bucket_of(pool->r, pool->up);
 	while (*at != pool)
 		at = &(*at)->next;
@@ -72,6 +74,7 @@ void resolver_bury(struct resolver *resolver)
 		return;
 	while (resolver->grave != NULL) {
 		struct resolve_link *l = resolver->grave;
+		assert(l->io.fd < 0 && l->inflight == 0 && !l->dirty);
 		resolver->grave = l->next;
 		if (l->ops->destroy != NULL)
 			l->ops->destroy(l);
@@ -93,6 +96,7 @@ static void call_back(struct resolver *resolver)
 	struct resolve_exchange *last = resolver->ready.last;
 	while (resolver->ready.first != NULL) {
 		struct resolve_exchange *x = resolver->ready.first;
+		assert(x->state == X_READY && x->link == NULL);
 		xlist_remove(&resolver->ready, x);
 		x->state = X_IDLE;
 		bool was_last = x == last;
@@ -106,6 +110,7 @@ static void call_back(struct resolver *resolver)
 
 void resolver_leave(struct resolver *resolver)
 {
+	assert(resolver->depth > 0);
 	if (resolver->depth == 1 && resolver->ready.first != NULL)
 		call_back(resolver);
 	resolver->depth--;
@@ -144,6 +149,7 @@ void resolver_flush(struct resolver *resolver)
 		pump_all(resolver);
 	while (resolver->dirty != NULL) {
 		struct resolve_link *l = resolver->dirty;
+		assert(l->dirty && l->io.fd >= 0);
 		resolver->dirty = l->dirty_next;
 		l->dirty = false;
 		l->ops->flush(l);

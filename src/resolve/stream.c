@@ -1,4 +1,5 @@
 /* A connection's life: connecting, the TLS handshake, bytes in and out, and its end. */
+#include <assert.h>
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
@@ -75,6 +76,7 @@ static int put_queued(struct stream *stream)
 {
 	while (stream->l.queued.first != NULL && stream->codec->out(stream).n < STREAM_OUT_HIGH) {
 		struct resolve_exchange *x = stream->l.queued.first;
+		assert(x->state == X_QUEUED && x->link == &stream->l);
 		int r = stream->codec->put(stream, x);
 		if (r == ERR_BUSY || r == ERR_CLOSED)
 			return r;
@@ -128,6 +130,7 @@ void stream_heard(struct stream *stream)
 void stream_answered(struct stream *stream, struct resolve_exchange *exchange, uint8_t *msg,
 		     size_t len)
 {
+	assert(exchange->link == &stream->l);
 	struct resolve_pool *p = stream->l.pool;
 	stream_heard(stream);
 	if (exchange != stream->l.sent.first)
@@ -217,6 +220,7 @@ static void on_stall(struct loop_timer *timer)
 
 static void finish_opening(struct stream *stream)
 {
+	assert(stream->phase != STREAM_OPEN);
 	struct resolve_pool *p = stream->l.pool;
 	loop_timer_stop(p->r->env.loop, &stream->timer);
 	dial_measured(p->up, now_of(stream) - stream->l.opened_ns);
@@ -305,6 +309,7 @@ static void on_dial_timeout(struct loop_timer *timer)
 	struct stream *s = CONTAINER_OF(timer, struct stream, timer);
 	struct resolver *r = s->l.pool->r;
 	resolver_enter(r);
+	assert(s->phase != STREAM_OPEN);
 	dial_measured(s->l.pool->up, now_of(s) - s->l.opened_ns);
 	stream_lost(s, ERR_TIMEOUT);
 	resolver_leave(r);
@@ -316,6 +321,7 @@ static void stream_closed(struct resolve_link *link)
 {
 	struct stream *s = stream_of(link);
 	loop_timer_stop(link->pool->r->env.loop, &s->timer);
+	assert(link->pool->n_streams > 0);
 	link->pool->n_streams--;
 	if (s->tls != NULL && s->phase == STREAM_OPEN)
 		net_tls_bye(s->tls);

@@ -148,6 +148,7 @@ static void queue_on(struct stream *stream, struct resolve_exchange *exchange)
 
 static void wait_for_room(struct resolve_pool *pool, struct resolve_exchange *exchange)
 {
+	assert(exchange->link == NULL);
 	exchange->state = X_WAITING;
 	xlist_append(&pool->waiting, exchange);
 	pool->n_waiting++;
@@ -184,6 +185,7 @@ void stream_pool_pump(struct resolve_pool *pool)
 
 void stream_pool_unwait(struct resolve_pool *pool, struct resolve_exchange *exchange)
 {
+	assert(exchange->state == X_WAITING && pool->n_waiting > 0);
 	xlist_remove(&pool->waiting, exchange);
 	pool->n_waiting--;
 }

@@ -1,6 +1,7 @@
 /* UDP: connected sockets on random ports, questions and replies in batches, ICMP errors. */
 #include "resolve/udp_priv.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <string.h>
@@ -48,6 +49,7 @@ static void udp_closed(struct resolve_link *link)
 	}
 	if (p->udp_now == link)
 		p->udp_now = NULL;
+	assert(p->n_udp > 0);
 	p->n_udp--;
 }
 
@@ -219,6 +221,7 @@ static void were_sent(struct resolve_link *link, int count)
 	uint64_t now = loop_now(link->pool->r->env.loop);
 	struct resolve_exchange *x = link->queued.first;
 	for (; count > 0; count--, x = x->q_next) {
+		assert(x->state == X_QUEUED);
 		x->state = X_SENT;
 		x->sent_ns = now;
 	}

@@ -3,6 +3,7 @@
 
 #include "resolve/upstream_priv.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +54,8 @@ struct resolve_upstream *resolve_upstream_new(const struct resolve_conf *conf)
 
 struct resolve_upstream *resolve_upstream_ref(struct resolve_upstream *upstream)
 {
-	atomic_fetch_add_explicit(&upstream->refs, 1, memory_order_relaxed);
+	unsigned before = atomic_fetch_add_explicit(&upstream->refs, 1, memory_order_relaxed);
+	assert(before > 0);
 	return upstream;
 }
 
@@ -67,8 +69,11 @@ static void free_const(const void *ptr)
 
 void resolve_upstream_unref(struct resolve_upstream *upstream)
 {
-	if (upstream == NULL ||
-	    atomic_fetch_sub_explicit(&upstream->refs, 1, memory_order_acq_rel) != 1)
+	if (upstream == NULL)
+		return;
+	unsigned before = atomic_fetch_sub_explicit(&upstream->refs, 1, memory_order_acq_rel);
+	assert(before > 0);
+	if (before != 1)
 		return;
 	free_const(upstream->conf.server_name);
 	free_const(upstream->conf.http_host);

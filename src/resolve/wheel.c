@@ -1,6 +1,7 @@
 /* Deadlines of exchanges: a hashed wheel of lists and one loop timer. */
 #include "resolve/wheel_priv.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -47,6 +48,7 @@ void wheel_remove(struct resolver *resolver, struct resolve_exchange *exchange)
 		exchange->prev->next = exchange->next;
 		return;
 	}
+	assert(w->slot[exchange->slot] == exchange);
 	w->slot[exchange->slot] = exchange->next;
 	if (exchange->next == NULL)
 		mark_slot(w, exchange->slot, false);
