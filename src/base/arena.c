@@ -1,4 +1,4 @@
-/* Bump allocation, fixed and growing. */
+/* Arenas: memory that is handed out by moving a pointer, and freed all at once. */
 #include "base/arena.h"
 
 #include <stdarg.h>

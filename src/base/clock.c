@@ -1,4 +1,4 @@
-/* The kernel's clocks, or a test's. */
+/* The monotonic and the wall clock: the kernel's, or the source that a test has set. */
 #include "base/clock.h"
 #include "base/clock_test.h"
 

@@ -1,4 +1,4 @@
-/* Time for tests. */
+/* Tests replace the clocks of base/clock.h by their own, so that no test sleeps. */
 #pragma once
 
 #include "base/clock.h"

@@ -1,4 +1,4 @@
-/* Texts of error codes, ours and the system's. */
+/* The message for an error code: ours from the table in err.h, the system's from strerror. */
 #include "base/err.h"
 
 #include <stddef.h>

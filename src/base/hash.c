@@ -1,4 +1,4 @@
-/* SipHash with one compression and three finalisation rounds. */
+/* SipHash-1-3: a keyed hash, so that nobody outside can choose keys that collide in our tables. */
 #include "base/hash.h"
 
 #include <pthread.h>

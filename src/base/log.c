@@ -1,4 +1,5 @@
-/* Log lines: formatted whole, then written with one call under a mutex. */
+/* Writing log lines from control code: a line is formatted whole and written with one call under a
+ * mutex, so that lines of threads do not mix. */
 #include "base/log.h"
 
 #include <errno.h>

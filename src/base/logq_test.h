@@ -1,4 +1,4 @@
-/* What tests see of the log lines' rings. */
+/* Tests wait until the log lines of workers are written, and count those that were dropped. */
 #pragma once
 
 #include "base/logq.h"

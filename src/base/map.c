@@ -1,4 +1,4 @@
-/* Open addressing over an array that keeps insertion order. */
+/* The hash map: slots by open addressing point into an array of entries in order of insertion. */
 #include "base/map.h"
 
 #include <stdlib.h>

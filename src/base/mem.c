@@ -1,4 +1,4 @@
-/* Allocation that aborts when memory is gone. */
+/* The allocation functions of control code, which abort the process when memory is used up. */
 #include "base/mem.h"
 
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* liburcu behind a narrow door. Its functions are called, not inlined (_LGPL_SOURCE is not
- * defined): the thread sanitizer cannot see into them, so what they order is told to it by hand. */
+/* The only user of liburcu. Its functions are called, not inlined (_LGPL_SOURCE is not defined):
+ * the thread sanitizer cannot see into them, so annotations here tell it what they order. */
 #include "base/rcu.h"
 
 #include <urcu/urcu-memb.h>

@@ -1,4 +1,4 @@
-/* Reading a descriptor to its end, or a file. */
+/* Reads a descriptor to its end, or a whole file, up to a limit. */
 #include "base/readfile.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* Operations on borrowed text. */
+/* Comparing, trimming and splitting borrowed text, and reading numbers from it. */
 #include "base/slice.h"
 
 #include "base/err.h"

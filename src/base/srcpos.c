@@ -1,4 +1,4 @@
-/* Errors with a place. */
+/* Errors with their place in a file: setting one, and printing it as `file:line:col: text`. */
 #include "base/srcpos.h"
 
 #include <stdarg.h>

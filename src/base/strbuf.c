@@ -1,4 +1,4 @@
-/* Growing text buffer. */
+/* The growing text buffer: appending text, characters and formatted values. */
 #include "base/strbuf.h"
 
 #include <stdio.h>

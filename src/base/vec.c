@@ -1,4 +1,4 @@
-/* Growth of vec.h's arrays. */
+/* Growth of the arrays of vec.h, the one part that need not be a macro. */
 #include "base/vec.h"
 
 void *vec_grow(void *value, size_t len, size_t *cap, size_t elem_bytes)

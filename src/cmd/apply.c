@@ -1,5 +1,5 @@
-/* `fairlead apply`: makes objects as manifests say, by server-side apply. What goes wrong is told
- * at its place in the file; the other objects are applied all the same. */
+/* `fairlead apply`: creates and updates objects from manifests by server-side apply. An error is
+ * reported with its place in the file; the other objects are applied all the same. */
 #include <stdio.h>
 #include <string.h>
 
@@ -45,9 +45,9 @@ static void say_refusal(const struct manifest_object *object, const char *name, 
 	if (shown != 0)
 		return;
 	CLEANUP(freep)
-	char *text =
-		xasprintf("%s: %s%s", name, st->message,
-			  e == ERR_CONFLICT ? " (--force-conflicts takes these fields over)" : "");
+	char *text = xasprintf(
+		"%s: %s%s", name, st->message,
+		e == ERR_CONFLICT ? " (use --force-conflicts to take over these fields)" : "");
 	say_at(object, "", text);
 }
 
@@ -119,7 +119,7 @@ static bool apply_one(const struct apply *apply, const struct manifest_object *o
 	const struct api_kind *kind = api_kind_of(object->o);
 	if (kind == NULL) {
 		CLEANUP(freep)
-		char *text = xasprintf("%s of %s is no kind of this program's; use kubectl for it",
+		char *text = xasprintf("%s of %s is not a kind that fairlead handles; use kubectl",
 				       api_kind(object->o), api_version(object->o));
 		say_at(object, "kind", text);
 		return false;
@@ -164,7 +164,7 @@ int apply_files(const char *verb, const char *kubeconfig, const struct flag_valu
 			   .force = true };
 	int status = apply_manifests(&a);
 	if (a.refused != 0) {
-		kubecli_say(&a.cli, "%zu of the objects to load were refused; going on without",
+		kubecli_say(&a.cli, "%zu objects of --load were refused; continuing without them",
 			    a.refused);
 		status = EXIT_DONE;
 	}
@@ -176,10 +176,11 @@ int cmd_apply(int argc, char **argv)
 {
 	struct apply a = { .cli.verb = "apply" };
 	const struct flag flags[] = {
-		FLAG_VALUES("f", &a.files, "FILE|DIR|-", "manifests; may be given more than once"),
-		FLAG_SWITCH("dry-run", &a.dry_run, "let the server say what would happen"),
+		FLAG_VALUES("f", &a.files, "FILE|DIR|-", "manifests; may be repeated"),
+		FLAG_SWITCH("dry-run", &a.dry_run,
+			    "show what the server would change, without changing it"),
 		FLAG_SWITCH("force-conflicts", &a.force,
-			    "take fields over that somebody else has set"),
+			    "take over fields that another manager has set"),
 		KUBECLI_FLAGS(&a.cli),
 	};
 	char why[256] = "";
@@ -188,16 +189,16 @@ int cmd_apply(int argc, char **argv)
 	int r = flags_parse_mixed(flags, ARRAY_LEN(flags), argc, argv, &args, why, sizeof(why));
 	if (r == -2) {
 		printf("usage: fairlead apply -f FILE [FLAGS]\n\n"
-		       "Creates and changes objects as manifests say; runs again and again with "
-		       "the\nsame result.\n\nflags:\n");
+		       "Creates and updates objects from manifests by server-side apply. "
+		       "Repeating it changes\nnothing.\n\nflags:\n");
 		flags_help(flags, ARRAY_LEN(flags), stdout);
 		status = EXIT_DONE;
 	} else if (r < 0) {
 		kubecli_say(&a.cli, "%s\nTry `fairlead apply --help`.", why);
 	} else if (args.n != 0) {
-		kubecli_say(&a.cli, "'%s' is no flag; files are named with -f", args.v[0]);
+		kubecli_say(&a.cli, "unexpected argument '%s'; name files with -f", args.v[0]);
 	} else if (a.files.n == 0) {
-		kubecli_say(&a.cli, "say what to apply: -f FILE, -f DIR or -f -");
+		kubecli_say(&a.cli, "nothing to apply: use -f FILE, -f DIR or -f -");
 	} else {
 		status = apply_manifests(&a);
 	}

@@ -38,7 +38,7 @@ static int run_backup(const char *data, const char *file)
 	char err[ERR_BYTES] = "";
 	if (apiserver_backup(data, file, err, sizeof(err)) < 0)
 		return report_failure("backup", err);
-	printf("%s has all objects of %s\n", file, data);
+	printf("wrote all objects of %s to %s\n", data, file);
 	return EXIT_DONE;
 }
 
@@ -47,7 +47,7 @@ static int run_restore(const char *data, const char *file)
 	char err[ERR_BYTES] = "";
 	if (apiserver_restore(data, file, err, sizeof(err)) < 0)
 		return report_failure("restore", err);
-	printf("%s has the objects of %s%s%s\n", data, file, err[0] != '\0' ? "; " : "", err);
+	printf("restored %s from %s%s%s\n", data, file, err[0] != '\0' ? "; " : "", err);
 	return EXIT_DONE;
 }
 
@@ -107,7 +107,7 @@ static int run_export(const char *data, const char *file)
 	char *dir = xasprintf("%s/fairlead-export-XXXXXX", tmp != NULL ? tmp : "/tmp");
 	(void)file;
 	if (mkdtemp(dir) == NULL) {
-		snprintf(err, sizeof(err), "cannot make a folder '%s': %s", dir, err_str(-errno));
+		snprintf(err, sizeof(err), "cannot create folder '%s': %s", dir, err_str(-errno));
 		return report_failure("export", err);
 	}
 	int r = export_copy(data, dir, err, sizeof(err));
@@ -122,7 +122,8 @@ static const struct verb verbs[] = {
 	  "Copies all objects of a data directory into a new file, also while it is in use.", 1,
 	  run_backup },
 	{ "restore", "FILE",
-	  "Puts a backup into a data directory that nobody uses. What was there is kept beside it.",
+	  "Restores a backup into a data directory that is not in use. The old data is kept beside "
+	  "it.",
 	  1, run_restore },
 	{ "export", "",
 	  "Writes all objects of a data directory as manifests, also while it is in use.", 0,
@@ -147,7 +148,7 @@ static int run_verb(const struct verb *verb, int argc, char **argv)
 	} else if (r < 0 || args.n != verb->n_args) {
 		fprintf(stderr, "fairlead %s: %s\nTry `fairlead %s --help`.\n", verb->name,
 			r < 0		    ? why
-			: verb->n_args != 0 ? "say one FILE"
+			: verb->n_args != 0 ? "expected one FILE"
 					    : "takes no arguments",
 			verb->name);
 	} else {

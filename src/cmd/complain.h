@@ -1,5 +1,5 @@
-/* What a command prints on standard error before it gives up: plain text, or a log line in JSON
- * where that was asked for. */
+/* Errors of commands on standard error: plain text, or a JSON log line if -log-format=json is
+ * given. */
 #pragma once
 
 #include "base/compiler.h"

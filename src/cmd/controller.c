@@ -151,8 +151,8 @@ static int run_controllers(const struct controllerconf_flags *flags,
 static void print_help(const struct flag *flags, size_t count)
 {
 	printf("usage: fairlead controller --controllers NAME,... [FLAGS]\n\n"
-	       "Runs controllers until SIGTERM or SIGINT. Of several processes with the same\n"
-	       "controllers one leads, the others wait.\n\nflags:\n");
+	       "Runs controllers until SIGTERM or SIGINT. If several processes run the same\n"
+	       "controllers, one is the leader and the others wait.\n\nflags:\n");
 	flags_help(flags, count, stdout);
 	printf("\ncontrollers:\n");
 	for (size_t i = 0; controller_list[i] != NULL; i++)
@@ -170,84 +170,88 @@ static int parse_flags(struct controllerconf_flags *controllerconf_flags, int ar
 {
 	const struct flag flags[] = {
 		FLAG_VALUE("controllers", &controllerconf_flags->controllers, "NAME,...",
-			   "which to run"),
+			   "controllers to run"),
 		FLAG_VALUE("kubeconfig", &controllerconf_flags->kubeconfig, "FILE",
-			   "default: $KUBECONFIG, ~/.kube/config, the pod's service account"),
+			   "of the API server; default: $KUBECONFIG, ~/.kube/config, the pod's "
+			   "service account"),
 		FLAG_VALUE("context", &controllerconf_flags->context, "NAME",
-			   "of the kubeconfig; default: its current one"),
+			   "context of the kubeconfig; default: the current one"),
 		FLAG_VALUE("namespace", &controllerconf_flags->ns, "NAME",
-			   "the program's own, of leases and sources; default: that of the context "
-			   "of --lease-kubeconfig, else of --kubeconfig"),
+			   "namespace of leases and sources; default: that of the context of "
+			   "--lease-kubeconfig, else of --kubeconfig"),
 		FLAG_VALUE("lease-kubeconfig", &controllerconf_flags->lease_kubeconfig, "FILE",
-			   "where the leases and the web hooks' Secret are, or " IN_CLUSTER
-			   ": by the pod's service account; default: in the same cluster"),
+			   "cluster that holds the leases and the webhook Secret, or " IN_CLUSTER
+			   ": the pod's own; default: that of --kubeconfig"),
 		FLAG_VALUE("lease-duration", &controllerconf_flags->duration, "TIME",
-			   "others wait so long for a dead leader; default 15s"),
-		FLAG_VALUE("lease-renew", &controllerconf_flags->renew, "TIME",
-			   "a leader that could not renew for so long stops; default 10s"),
+			   "time after which another process replaces a dead leader; default 15s"),
+		FLAG_VALUE(
+			"lease-renew", &controllerconf_flags->renew, "TIME",
+			"time after which a leader that cannot renew its lease stops; default 10s"),
 		FLAG_VALUE("lease-retry", &controllerconf_flags->retry, "TIME",
-			   "between two renewals or looks; default 2s"),
+			   "time between two attempts to renew or acquire the lease; default 2s"),
 		FLAG_SWITCH("no-election", &controllerconf_flags->no_election,
-			    "lead without a lease: for one process"),
+			    "run without leader election, for a single process"),
 		FLAG_VALUE("listen", &controllerconf_flags->listen, "ADDR:PORT",
-			   "serve /healthz, /readyz and /metrics there; default: nowhere"),
+			   "address of /healthz, /readyz and /metrics; default: not served"),
 		FLAG_VALUE("webhook-listen", &controllerconf_flags->hook_listen, "ADDR:PORT",
-			   "serve web hooks over HTTPS there; default: nowhere"),
-		FLAG_VALUE("webhook-cert", &controllerconf_flags->hook_cert, "FILE",
-			   "their certificate, read again when it changes; default: managed by the "
-			   "program"),
-		FLAG_VALUE("webhook-key", &controllerconf_flags->hook_key, "FILE", "its key"),
+			   "address of the admission webhooks (HTTPS); default: not served"),
+		FLAG_VALUE(
+			"webhook-cert", &controllerconf_flags->hook_cert, "FILE",
+			"certificate of the webhooks, reloaded when it changes; default: managed "
+			"by the program"),
+		FLAG_VALUE("webhook-key", &controllerconf_flags->hook_key, "FILE",
+			   "key of that certificate"),
 		FLAG_VALUE("webhook-names", &controllerconf_flags->hook_names, "NAME,...",
 			   "names and addresses of managed certificates; default "
 			   "fairlead-webhooks.NAMESPACE.svc"),
 		FLAG_VALUE("webhook-secret", &controllerconf_flags->hook_secret, "NAME",
-			   "where they are kept; default fairlead-webhooks"),
+			   "Secret of managed certificates; default fairlead-webhooks"),
 		FLAG_VALUE("webhook-registration", &controllerconf_flags->hook_registration, "NAME",
 			   "webhook configurations whose caBundle is kept up to date; default "
 			   "fairlead"),
 		FLAG_VALUE("webhook-ca-life", &controllerconf_flags->ca_life, "TIME",
-			   "of an authority; default 8760h"),
+			   "lifetime of a managed CA; default 8760h"),
 		FLAG_VALUE("webhook-cert-life", &controllerconf_flags->cert_life, "TIME",
-			   "of a certificate; default 2160h"),
+			   "lifetime of a managed certificate; default 2160h"),
 		FLAG_VALUE("webhook-overlap", &controllerconf_flags->overlap, "TIME",
-			   "an authority is trusted so long before and after its use; default 10m"),
+			   "time for which a CA is trusted before and after its use; default 10m"),
 		FLAG_VALUE("webhook-look", &controllerconf_flags->look, "TIME",
-			   "between two looks at files or Secret; default 10s"),
-		FLAG_VALUE(
-			"platform", &controllerconf_flags->options.platform, "NAME",
-			"kubernetes, openshift, microshift, gardener or auto (look); default auto"),
+			   "time between two checks of the files or the Secret; default 10s"),
+		FLAG_VALUE("platform", &controllerconf_flags->options.platform, "NAME",
+			   "kubernetes, openshift, microshift, gardener or auto (detect); default "
+			   "auto"),
 		FLAG_VALUE("feature-gates", &controllerconf_flags->options.feature_gates,
-			   "NAME=true|false,...", "what is on or off, whatever the cluster says"),
+			   "NAME=true|false,...", "overrides the cluster's own feature gates"),
 		FLAG_VALUE("dns-instances", &controllerconf_flags->dns_instances, "ADDR:PORT,...",
-			   "the DNS servers that dnsoperator asks for what they run; default: the "
-			   "ready pods of the platform"),
-		FLAG_VALUE("dns-ask", &controllerconf_flags->dns_ask, "WAY",
-			   "how it asks pods: dns, proxy (through the API server) or auto: proxy "
-			   "with --lease-kubeconfig and without --dns-instances; default auto"),
+			   "DNS servers whose Corefile dnsoperator checks; default: the ready pods "
+			   "of the platform"),
+		FLAG_VALUE(
+			"dns-ask", &controllerconf_flags->dns_ask, "WAY",
+			"how it reaches pods: dns, proxy (through the API server) or auto: proxy "
+			"with --lease-kubeconfig and without --dns-instances; default auto"),
 		FLAG_VALUE("dns-reload-time", &controllerconf_flags->dns_reload, "TIME",
-			   "within which they load what it writes; default 3m"),
+			   "time within which DNS servers load a new Corefile; default 3m"),
 		FLAG_VALUE("dns-settle-time", &controllerconf_flags->dns_settle, "TIME",
-			   "for which its Progressing and Degraded stay False at least; default "
+			   "shortest time for which Progressing and Degraded stay False; default "
 			   "40s"),
 		FLAG_VALUE("dns-cluster-domain", &controllerconf_flags->options.dns_cluster_domain,
 			   "DOMAIN",
-			   "of the cluster, on platform kubernetes; default: the one that the "
-			   "present Corefile names"),
+			   "cluster domain, on platform kubernetes; default: the one in the "
+			   "current Corefile"),
 		FLAG_VALUE("dns-operands", &controllerconf_flags->options.dns_operands, "WHEN",
-			   "apply what runs DNS (deploy/operands): true, false or auto (on "
+			   "apply the operands (deploy/operands): true, false or auto (on "
 			   "OpenShift); default auto"),
 		FLAG_VALUE("dns-image", &controllerconf_flags->options.dns_image, "IMAGE",
-			   "of the DNS servers; default: $IMAGE"),
+			   "image of the DNS servers; default: $IMAGE"),
 		FLAG_VALUE("dns-cli-image", &controllerconf_flags->options.dns_cli_image, "IMAGE",
-			   "of node-resolver; default: $OPENSHIFT_CLI_IMAGE"),
+			   "image of node-resolver; default: $OPENSHIFT_CLI_IMAGE"),
 		FLAG_VALUE("dns-proxy-image", &controllerconf_flags->options.dns_proxy_image,
 			   "IMAGE",
-			   "in front of the servers' metrics; default: $KUBE_RBAC_PROXY_IMAGE"),
-		FLAG_VALUE(
-			"dns-config-source", &controllerconf_flags->options.dns_config_source,
-			"HOW",
-			"servers read the Corefile from a file, or through the api (at once; not "
-			"for CoreDNS); default file"),
+			   "image of the proxy for metrics; default: $KUBE_RBAC_PROXY_IMAGE"),
+		FLAG_VALUE("dns-config-source", &controllerconf_flags->options.dns_config_source,
+			   "HOW",
+			   "how servers read the Corefile: file, or api (immediately; not for "
+			   "CoreDNS); default file"),
 		FLAG_VALUE("log-format", &controllerconf_flags->log_format, "FORMAT",
 			   "text or json; default text"),
 	};

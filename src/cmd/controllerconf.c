@@ -1,4 +1,4 @@
-/* Reading the flags of `fairlead controller`. */
+/* Reads and checks the flags of `fairlead controller`. */
 #include "cmd/controllerconf.h"
 
 #include <stdio.h>
@@ -22,7 +22,7 @@ static int choose_controllers(const char *text, struct controllerconf *controlle
 		snprintf(word, sizeof(word), "%.*s", (int)MIN(name.n, sizeof(word) - 1), name.p);
 		const struct controller *c = controller_find(word);
 		if (c == NULL) {
-			snprintf(why, why_n, "there is no controller '%s'", word);
+			snprintf(why, why_n, "unknown controller '%s'", word);
 			return -1;
 		}
 		for (size_t i = 0; i < controllerconf->chosen.n; i++) {
@@ -34,7 +34,7 @@ static int choose_controllers(const char *text, struct controllerconf *controlle
 		vec_push(&controllerconf->chosen, c);
 	}
 	if (controllerconf->chosen.n == 0)
-		snprintf(why, why_n, "--controllers NAME,... says which to run");
+		snprintf(why, why_n, "no controllers: use --controllers NAME,...");
 	return controllerconf->chosen.n != 0 ? 0 : -1;
 }
 
@@ -44,7 +44,8 @@ static int parse_time(const char *name, const char *text, uint64_t *ret, char *w
 	if (text == NULL)
 		return 0;
 	if (duration_parse(slice_of(text), &ns) < 0 || ns <= 0) {
-		snprintf(why, why_n, "--%s takes a time as '15s', not '%s'", name, text);
+		snprintf(why, why_n, "--%s: expected a duration such as '15s', got '%s'", name,
+			 text);
 		return -1;
 	}
 	*ret = (uint64_t)ns;
@@ -111,7 +112,8 @@ static int check_gates(const char *text, char *why, size_t why_n)
 		if (slice_trim(name).n != 0 &&
 		    (slice_is(slice_trim(value), "true") || slice_is(slice_trim(value), "false")))
 			continue;
-		snprintf(why, why_n, "--feature-gates takes NAME=true or NAME=false, not '%.*s'",
+		snprintf(why, why_n,
+			 "--feature-gates: expected NAME=true or NAME=false, got '%.*s'",
 			 (int)MIN(name.n, 64u), name.p);
 		return -1;
 	}
@@ -124,7 +126,7 @@ static int parse_seconds(const char *name, const char *text, uint64_t *ret, char
 	int r = parse_time(name, text, &ns, why, why_n);
 	*ret = ns / NS_PER_S;
 	if (r == 0 && ns % NS_PER_S != 0) {
-		snprintf(why, why_n, "--%s takes whole seconds", name);
+		snprintf(why, why_n, "--%s: expected whole seconds", name);
 		return -1;
 	}
 	return r;
@@ -188,7 +190,8 @@ static int parse_instances(struct controllerconf_flags *flags,
 		if (net_addr_parse(one, &controllerconf->instances[n]) < 0 ||
 		    net_addr_port(&controllerconf->instances[n]) == 0) {
 			snprintf(why, why_n,
-				 "--dns-instances takes addresses with a port as 192.0.2.1:53, not "
+				 "--dns-instances: expected addresses with a port such as "
+				 "192.0.2.1:53, got "
 				 "'%.*s'",
 				 (int)MIN(one.n, 64u), one.p);
 			return -1;
@@ -209,8 +212,8 @@ static int check_domain(const char *domain, char *why, size_t why_n)
 	if (domain == NULL || api_is_dns_domain(domain))
 		return 0;
 	snprintf(why, why_n,
-		 "--dns-cluster-domain takes a domain as cluster.local, in lower case and without "
-		 "a final dot, not '%.64s'",
+		 "--dns-cluster-domain: expected a domain such as cluster.local, in lower case and "
+		 "without a final dot, got '%.64s'",
 		 domain);
 	return -1;
 }

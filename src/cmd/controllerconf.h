@@ -1,4 +1,4 @@
-/* The flags of `fairlead controller`, and what they say, checked. */
+/* The flags of `fairlead controller`, and the configuration made of them. */
 #pragma once
 
 #include <stdbool.h>

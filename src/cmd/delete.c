@@ -93,9 +93,10 @@ static bool remove_ref(const struct del *deletion, const struct kube_ref *ref)
 	if (e == 0)
 		printf("%s deleted\n", name.s);
 	else if (held.n != 0)
-		kubecli_say(&deletion->cli,
-			    "%s: deletion has begun, but it is still there after %s: held by %s",
-			    name.s, deletion->timeout, held.s);
+		kubecli_say(
+			&deletion->cli,
+			"%s: deletion has begun, but the object still exists after %s: held by %s",
+			name.s, deletion->timeout, held.s);
 	else
 		kubecli_say_status(&deletion->cli, name.s, &st);
 	kube_status_done(&st);
@@ -106,7 +107,7 @@ static bool remove_named(void *ctx, const struct api_kind *kind, const char *nam
 {
 	const struct del *d = ctx;
 	if (name == NULL) {
-		kubecli_say(&d->cli, "say which: `fairlead delete %s NAME`", kind->singular);
+		kubecli_say(&d->cli, "no name: use `fairlead delete %s NAME`", kind->singular);
 		return false;
 	}
 	return remove_ref(d, &(struct kube_ref){
@@ -124,7 +125,7 @@ static bool remove_manifests(struct del *deletion, const struct manifests *manif
 		CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
 		if (kind == NULL) {
 			kubecli_say(&deletion->cli,
-				    "%s of %s is no kind of this program's; use kubectl",
+				    "%s of %s is not a kind that fairlead handles; use kubectl",
 				    api_kind(o), api_version(o));
 			ok = false;
 			continue;
@@ -170,11 +171,12 @@ static bool choose_propagation(struct del *deletion, char *why, size_t why_n)
 			deletion->propagation = cascades[i].policy;
 	}
 	if (deletion->propagation == NULL)
-		snprintf(why, why_n, "--cascade is background, foreground or orphan, not '%s'",
+		snprintf(why, why_n,
+			 "--cascade: expected background, foreground or orphan, got '%s'",
 			 deletion->cascade);
 	else if (duration_parse(slice_of(deletion->timeout), &deletion->timeout_ns) < 0 ||
 		 deletion->timeout_ns < 0)
-		snprintf(why, why_n, "--timeout takes a time as '60s', not '%s'",
+		snprintf(why, why_n, "--timeout: expected a duration such as '60s', got '%s'",
 			 deletion->timeout);
 	return why[0] == '\0';
 }
@@ -183,13 +185,13 @@ int cmd_delete(int argc, char **argv)
 {
 	struct del d = { .cli.verb = "delete", .cascade = "background", .timeout = "60s" };
 	const struct flag flags[] = {
-		FLAG_VALUES("f", &d.files, "FILE|DIR|-", "what these manifests name"),
+		FLAG_VALUES("f", &d.files, "FILE|DIR|-", "delete the objects in these manifests"),
 		FLAG_VALUE("cascade", &d.cascade, "HOW",
 			   "dependents: background (default), foreground or orphan"),
-		FLAG_SWITCH("no-wait", &d.no_wait, "do not wait until it is gone"),
-		FLAG_VALUE("timeout", &d.timeout, "TIME", "wait at most so long; default 60s"),
+		FLAG_SWITCH("no-wait", &d.no_wait, "return before the objects are gone"),
+		FLAG_VALUE("timeout", &d.timeout, "TIME", "longest wait; default 60s"),
 		FLAG_SWITCH("ignore-not-found", &d.ignore_missing,
-			    "what is not there is no failure"),
+			    "succeed if an object does not exist"),
 		KUBECLI_FLAGS(&d.cli),
 	};
 	char why[256] = "";
@@ -204,7 +206,7 @@ int cmd_delete(int argc, char **argv)
 	} else if (r < 0 || !choose_propagation(&d, why, sizeof(why))) {
 		kubecli_say(&d.cli, "%s\nTry `fairlead delete --help`.", why);
 	} else if ((args.n != 0) == (d.files.n != 0)) {
-		kubecli_say(&d.cli, "say what to delete: KIND NAME, KIND/NAME or -f FILE");
+		kubecli_say(&d.cli, "nothing to delete: use KIND NAME, KIND/NAME or -f FILE");
 	} else {
 		status = delete_objects(&d, &args);
 	}

@@ -103,18 +103,19 @@ int cmd_dns(int argc, char **argv)
 		FLAG_VALUE("conf", &f.conf, "FILE",
 			   "Corefile to load, stdin, or configmap:NAMESPACE/NAME[/KEY] "
 			   "(default Corefile)"),
-		FLAG_VALUE("dns.port", &f.port, "PORT", "port of keys that name none (default 53)"),
+		FLAG_VALUE("dns.port", &f.port, "PORT",
+			   "port of server blocks that name none (default 53)"),
 		FLAG_VALUE("kubeconfig", &f.kubeconfig, "FILE",
 			   "API server of configmap: (default: the pod's service account)"),
 		FLAG_VALUE("log-format", &f.log_format, "FORMAT", "text or json (default text)"),
 		FLAG_VALUE("max-tls", &f.max_tls, "N",
 			   "connections of DNS over TLS and HTTPS at once (default 1000)"),
-		FLAG_VALUE("p", &f.port, "PORT", "the same as -dns.port"),
+		FLAG_VALUE("p", &f.port, "PORT", "same as -dns.port"),
 		FLAG_VALUE("pidfile", &f.pidfile, "FILE", "where to write the process id"),
 		FLAG_SWITCH("plugins", &f.plugins, "list the plugins built in"),
 		FLAG_SWITCH("quiet", &f.quiet, "print no listener list and version at start"),
 		FLAG_VALUE("state-dir", &f.state_dir, "DIR",
-			   "where the last good copy of configmap: is kept"),
+			   "folder for the last good copy of configmap:"),
 		FLAG_SWITCH("version", &f.version, "show the version"),
 	};
 	char why[256];

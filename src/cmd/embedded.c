@@ -1,3 +1,4 @@
+/* Starts the embedded API for `fairlead api` and `fairlead up`, and logs errors of its store. */
 #include "cmd/embedded.h"
 
 #include <errno.h>

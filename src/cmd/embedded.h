@@ -1,4 +1,4 @@
-/* The embedded API as `api` and `up` start it. */
+/* Starting the embedded API, as `fairlead api` and `fairlead up` do. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* Go-style flags. */
+/* Parses command-line flags by a table, in Go's syntax, and prints their help. */
 #include "cmd/flags.h"
 
 #include <string.h>

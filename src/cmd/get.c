@@ -53,7 +53,7 @@ static int request_path(struct get *get, const char *path, json_t **ret, struct 
 	json_decref(*ret);
 	*ret = NULL;
 	st->code = HTTP_OK;
-	snprintf(st->message, sizeof(st->message), "the answer is no object of the API");
+	snprintf(st->message, sizeof(st->message), "the response is not an API object");
 	return ERR_PARSE;
 }
 
@@ -108,8 +108,7 @@ static bool get_list(struct get *get, const struct api_kind *kind)
 		strbuf_adds(&next, api_get_string(page, "metadata.continue"));
 		json_decref(page);
 		if (next.n != 0 && strcmp(next.s, sent) == 0) {
-			kubecli_say(&get->cli, "%s: the list does not come to an end",
-				    kind->plural);
+			kubecli_say(&get->cli, "%s: the list does not end", kind->plural);
 			return false;
 		}
 	} while (next.n != 0);
@@ -266,7 +265,7 @@ static void show_tables(const struct get *get)
 			add_row(get, &t, head, row);
 	}
 	if (t.lines.n == 0)
-		fprintf(stderr, "nothing found\n");
+		fprintf(stderr, "no objects found\n");
 	print_table(&t);
 }
 
@@ -335,7 +334,8 @@ static bool choose_form(struct get *get)
 			return true;
 		}
 	}
-	kubecli_say(&get->cli, "-o is table, wide, yaml, json or name, not '%s'", get->output);
+	kubecli_say(&get->cli, "-o: expected table, wide, yaml, json or name, got '%s'",
+		    get->output);
 	return false;
 }
 
@@ -364,11 +364,12 @@ int cmd_get(int argc, char **argv)
 	struct get g = { .cli.verb = "get" };
 	const struct flag flags[] = {
 		KUBECLI_FLAGS(&g.cli),
-		FLAG_SWITCH("A", &g.all, "in all namespaces"),
+		FLAG_SWITCH("A", &g.all, "all namespaces"),
 		FLAG_VALUE("l", &g.selector, "SELECTOR", "by labels: app=web,tier!=old"),
 		FLAG_VALUE("field-selector", &g.fields, "SELECTOR", "by fields: metadata.name=x"),
 		FLAG_VALUE("o", &g.output, "FORM", "table, wide, yaml, json or name"),
-		FLAG_SWITCH("show-managed-fields", &g.managed, "with yaml and json"),
+		FLAG_SWITCH("show-managed-fields", &g.managed,
+			    "include metadata.managedFields in yaml and json"),
 	};
 	char why[256] = "";
 	struct flag_values args = { 0 };
@@ -382,9 +383,9 @@ int cmd_get(int argc, char **argv)
 	} else if (r < 0) {
 		kubecli_say(&g.cli, "%s\nTry `fairlead get --help`.", why);
 	} else if (args.n == 0) {
-		kubecli_say(&g.cli, "say which kind, as `fairlead get services`");
+		kubecli_say(&g.cli, "no kind: use for example `fairlead get services`");
 	} else if (g.all && (args.n > 1 || strchr(args.v[0], '/') != NULL)) {
-		kubecli_say(&g.cli, "-A is for all objects of a kind; with a name say -n");
+		kubecli_say(&g.cli, "-A lists all objects of a kind; use -n with a name");
 	} else if (choose_form(&g)) {
 		status = print_objects(&g, &args);
 	}

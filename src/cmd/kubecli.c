@@ -1,4 +1,5 @@
-/* Shared parts of the commands that talk to an API. */
+/* What get, apply, delete and status share: connecting to the API, words for kinds and names, and
+ * error messages. */
 #include "cmd/kubecli.h"
 
 #include <errno.h>
@@ -84,7 +85,7 @@ void kubecli_say_status(const struct kubecli *cli, const char *what, const struc
 		kubecli_say(cli, "%s: %s does not serve this kind: is its definition installed?",
 			    what, kube_client_text(cli->client));
 	else if (st->code == 401)
-		kubecli_say(cli, "%s: %s does not know who we are: %s", what,
+		kubecli_say(cli, "%s: %s rejected the credentials: %s", what,
 			    kube_client_text(cli->client), st->message);
 	else
 		kubecli_say(cli, "%s: %s", what, st->message);
@@ -103,8 +104,7 @@ static void say_ambiguous(const struct kubecli *cli, const char *word)
 		    api_kind_by_word(full, &several) == x)
 			strbuf_addf(&b, "%s%s", b.n != 0 ? " or " : "", full);
 	}
-	kubecli_say(cli, "'%s' means more than one kind: say %s", word,
-		    b.n != 0 ? b.s : "plural.group");
+	kubecli_say(cli, "'%s' is ambiguous: use %s", word, b.n != 0 ? b.s : "plural.group");
 }
 
 const struct api_kind *kubecli_kind(const struct kubecli *cli, const char *word)
@@ -114,8 +114,7 @@ const struct api_kind *kubecli_kind(const struct kubecli *cli, const char *word)
 	if (kind == NULL && several)
 		say_ambiguous(cli, word);
 	else if (kind == NULL)
-		kubecli_say(cli, "there is no kind '%s' here; docs/reference/kinds.md lists them",
-			    word);
+		kubecli_say(cli, "unknown kind '%s'; docs/reference/kinds.md lists them", word);
 	return kind;
 }
 
@@ -180,7 +179,7 @@ bool kubecli_ns_fits(const struct kubecli *cli, const struct api_kind *kind, con
 	const char *ns = api_namespace(object);
 	if (!kind->namespaced || ns[0] == '\0' || cli->ns == NULL || strcmp(ns, cli->ns) == 0)
 		return true;
-	strbuf_addf(why, "the object is for namespace '%s', -n says '%s'", ns, cli->ns);
+	strbuf_addf(why, "the object is for namespace '%s', but -n is '%s'", ns, cli->ns);
 	return false;
 }
 

@@ -13,20 +13,21 @@ static const struct {
 	int (*run)(int argc, char **argv);
 	const char *help;
 } commands[] = {
-	{ "up", cmd_up, "everything on this machine: API and DNS server" },
-	{ "dns", cmd_dns, "the DNS server, with CoreDNS's flags and Corefile" },
+	{ "up", cmd_up, "run everything on this machine: API and DNS server" },
+	{ "dns", cmd_dns, "run the DNS server, with CoreDNS's flags and Corefile" },
 	{ "check", cmd_check,
-	  "validate Corefiles: file:line:col of what is wrong, no port opened" },
+	  "validate Corefiles: prints file:line:col of each error, opens no port" },
 	{ "controller", cmd_controller, "controllers, against a Kubernetes API" },
-	{ "api", cmd_api, "the embedded API alone" },
-	{ "status", cmd_status, "is all well? exit status 1 and the reasons when not" },
+	{ "api", cmd_api, "run the embedded API alone" },
+	{ "status", cmd_status,
+	  "check API, DNS and own objects; exit status 1 and the reasons on problems" },
 	{ "get", cmd_get, "show objects of an API server or of this machine" },
-	{ "apply", cmd_apply, "create and change objects as manifests say" },
+	{ "apply", cmd_apply, "create and update objects from manifests" },
 	{ "delete", cmd_delete, "remove objects" },
 	{ "backup", cmd_backup, "copy a data directory into a file" },
-	{ "restore", cmd_restore, "put such a file into a data directory" },
-	{ "export", cmd_export, "all objects of a data directory as manifests" },
-	{ "help", cmd_help, "options of a plugin: `fairlead help PLUGIN`" },
+	{ "restore", cmd_restore, "restore a backup into a data directory" },
+	{ "export", cmd_export, "write all objects of a data directory as manifests" },
+	{ "help", cmd_help, "show the options of a plugin: `fairlead help PLUGIN`" },
 };
 
 static void print_usage(FILE *file)
@@ -34,8 +35,8 @@ static void print_usage(FILE *file)
 	fprintf(file, "usage: fairlead COMMAND [ARGUMENTS]\n\ncommands:\n");
 	for (size_t i = 0; i < ARRAY_LEN(commands); i++)
 		fprintf(file, "  %-10s %s\n", commands[i].name, commands[i].help);
-	fprintf(file,
-		"\n`fairlead COMMAND --help` tells more; `fairlead --version` the version.\n");
+	fprintf(file, "\nUse `fairlead COMMAND --help` for details, `fairlead --version` for the "
+		      "version.\n");
 }
 
 static const char *base_name(const char *path)

@@ -1,4 +1,5 @@
-/* Reading manifests. The texts are kept, so that a refusal can be shown at its place. */
+/* Reads manifests from files, folders and standard input. The text is kept, so that an error of
+ * the server can be shown at its place in the file. */
 #include "cmd/manifest.h"
 
 #include <dirent.h>
@@ -38,7 +39,7 @@ static bool add_object(struct reader *reader, json_t *object, const struct manif
 		return true;
 	CLEANUP(strbuf_done) struct strbuf place = STRBUF_INIT;
 	manifest_place(&x, "", &place);
-	snprintf(reader->err, reader->err_n, "%s: an object without %s", place.s, missing);
+	snprintf(reader->err, reader->err_n, "%s: object without %s", place.s, missing);
 	return false;
 }
 
@@ -114,8 +115,7 @@ static bool read_folder(struct reader *reader, const char *path)
 	if (n < 0)
 		snprintf(reader->err, reader->err_n, "cannot read '%s': %s", path, err_str(-errno));
 	else if (n == 0)
-		snprintf(reader->err, reader->err_n,
-			 "there is no .yaml, .yml or .json file in '%s'", path);
+		snprintf(reader->err, reader->err_n, "no .yaml, .yml or .json file in '%s'", path);
 	for (int i = 0; i < n; i++) {
 		CLEANUP(freep) char *file = xasprintf("%s/%s", path, names[i]->d_name);
 		ok = ok && read_file(reader, file);
@@ -137,7 +137,7 @@ bool manifests_read(const struct flag_values *paths, struct manifests *ret, char
 			return false;
 	}
 	if (paths->n != 0 && ret->objects.n == 0) {
-		snprintf(err, err_n, "there is no object in '%s'", paths->v[0]);
+		snprintf(err, err_n, "no object in '%s'", paths->v[0]);
 		return false;
 	}
 	return true;

@@ -1,5 +1,5 @@
-/* `fairlead status`: is the API there, does the DNS server answer, and what do the product's own
- * objects say of themselves? Exit status 1 with the reasons when something is wrong. */
+/* `fairlead status`: checks that the API and the DNS server answer, and the conditions of the
+ * product's own objects. Exit status 1 with the reasons if there are problems. */
 #include <stdio.h>
 #include <string.h>
 
@@ -35,8 +35,8 @@ static void report_problem(struct status *status, const char *what, const char *
 
 /* Types whose True is the bad news; all others are bad when they are not True. */
 static const char *const bad_when_true[] = { "Degraded", NULL };
-/* Types that tell, but are no failure. */
-static const char *const telling[] = { "Progressing", "AAAAFilterDualStackWarning", NULL };
+/* Types that are printed as a note when True, and are no problem. */
+static const char *const note_when_true[] = { "Progressing", "AAAAFilterDualStackWarning", NULL };
 
 static bool is_one_of(const char *const *words, const char *word)
 {
@@ -45,24 +45,27 @@ static bool is_one_of(const char *const *words, const char *word)
 	return *words != NULL;
 }
 
-static void look_at_condition(struct status *status, const char *name, const json_t *c)
+static void check_condition(struct status *status, const char *name, const json_t *condition)
 {
-	const char *type = api_get_string(c, "type"), *value = api_get_string(c, "status");
+	const char *type = api_get_string(condition, "type");
+	const char *value = api_get_string(condition, "status");
 	bool is_true = strcmp(value, "True") == 0;
-	if (is_one_of(telling, type)) {
+	if (is_one_of(note_when_true, type)) {
 		if (is_true)
-			printf("%s: note: %s: %s\n", name, type, api_get_string(c, "message"));
+			printf("%s: note: %s: %s\n", name, type,
+			       api_get_string(condition, "message"));
 		return;
 	}
 	if (is_one_of(bad_when_true, type) == is_true) {
 		CLEANUP(freep)
 		char *text = xasprintf("%s is %s (%s): %s", type, value,
-				       api_get_string(c, "reason"), api_get_string(c, "message"));
+				       api_get_string(condition, "reason"),
+				       api_get_string(condition, "message"));
 		report_problem(status, name, text);
 	}
 }
 
-static void look_at_object(struct status *status, const struct api_kind *kind, const json_t *object)
+static void check_object(struct status *status, const struct api_kind *kind, const json_t *object)
 {
 	CLEANUP(strbuf_done) struct strbuf name = STRBUF_INIT;
 	const json_t *c;
@@ -72,14 +75,14 @@ static void look_at_object(struct status *status, const struct api_kind *kind, c
 		strbuf_addf(&name, " in %s", api_namespace(object));
 	status->objects++;
 	json_array_foreach (api_get(object, "status.conditions"), i, c)
-		look_at_condition(status, name.s, c);
+		check_condition(status, name.s, c);
 	const char *state = api_get_string(object, "status.lastOperation.state");
 	if (strcmp(state, "Error") == 0 || strcmp(state, "Failed") == 0)
 		report_problem(status, name.s,
 			       api_get_string(object, "status.lastOperation.description"));
 }
 
-static void look_at_kind(struct status *status, const struct api_kind *kind)
+static void check_kind(struct status *status, const struct api_kind *kind)
 {
 	CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
 	struct kube_status st;
@@ -94,13 +97,13 @@ static void look_at_kind(struct status *status, const struct api_kind *kind)
 		report_problem(status, kind->plural, st.message);
 	kube_status_done(&st);
 	json_array_foreach (json_object_get(list, "items"), i, o)
-		look_at_object(status, kind, o);
+		check_object(status, kind, o);
 	json_decref(list);
 }
 
 /* ---- the servers ---- */
 
-static bool look_at_api(struct status *status)
+static bool check_api(struct status *status)
 {
 	struct kube_status st;
 	json_t *v = NULL;
@@ -117,7 +120,7 @@ static bool look_at_api(struct status *status)
 }
 
 /* The embedded API's own check of what it has stored; a cluster has no such page. */
-static void look_at_store(struct status *status)
+static void check_store(struct status *status)
 {
 	struct kube_status st;
 	int e = kube_call(status->cli.conn,
@@ -141,7 +144,7 @@ static int ask_dns(const union net_addr *addr)
 }
 
 /* The DNS server of `fairlead up`, when it left a note of where it is. */
-static void look_at_dns(struct status *status)
+static void check_dns(struct status *status)
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 	CLEANUP(freep)
@@ -169,15 +172,15 @@ static int print_status(struct status *status)
 {
 	if (!kubecli_open(&status->cli))
 		return EXIT_FAILED;
-	if (look_at_api(status)) {
-		look_at_store(status);
-		look_at_dns(status);
+	if (check_api(status)) {
+		check_store(status);
+		check_dns(status);
 		for (size_t i = 0; i < api_n_kinds; i++) {
 			if (api_kinds[i].ours)
-				look_at_kind(status, &api_kinds[i]);
+				check_kind(status, &api_kinds[i]);
 		}
-		printf("%u object%s looked at, ", status->objects, status->objects == 1 ? "" : "s");
-		printf(status->bad == 0 ? "all well\n" : "%u not well\n", status->bad);
+		printf("%u object%s checked, ", status->objects, status->objects == 1 ? "" : "s");
+		printf(status->bad == 0 ? "all well\n" : "%u with problems\n", status->bad);
 	}
 	return status->bad == 0 ? EXIT_DONE : EXIT_FAILED;
 }
@@ -192,9 +195,9 @@ int cmd_status(int argc, char **argv)
 	int r = flags_parse_mixed(flags, ARRAY_LEN(flags), argc, argv, &args, why, sizeof(why));
 	if (r == -2) {
 		printf("usage: fairlead status [FLAGS]\n\n"
-		       "Tells whether the API and the DNS server answer and what is wrong with "
-		       "the\nproduct's own objects. Exit status 0: all well; 1: not, with the "
-		       "reasons.\n\nflags:\n");
+		       "Checks that the API and the DNS server answer, and reports problems of "
+		       "the\nproduct's own objects. Exit status 0: no problems; 1: problems, with "
+		       "the reasons.\n\nflags:\n");
 		flags_help(flags, ARRAY_LEN(flags), stdout);
 		status = EXIT_DONE;
 	} else if (r < 0 || args.n != 0) {

@@ -131,7 +131,7 @@ static void write_note(const struct up *up)
 	if (f != NULL)
 		ok = fclose(f) == 0 && ok;
 	if (!ok)
-		log_warn(NULL, "cannot write '%s': `fairlead status` will not ask the DNS server",
+		log_warn(NULL, "cannot write '%s': `fairlead status` will not check the DNS server",
 			 up->note);
 }
 
@@ -208,7 +208,7 @@ static bool port_is_ours(const struct up *up)
 		r = up->conf == NULL ? net_sock_try(&up->dns_addr) : 0;
 	while (r < 0 && embedded_retry(r, first_ns));
 	if (r < 0)
-		cmd_complain("up", "cannot serve DNS on %s: %s; --dns takes another address",
+		cmd_complain("up", "cannot serve DNS on %s: %s; use --dns for another address",
 			     up->dns, err_str(r));
 	return r == 0;
 }
@@ -246,8 +246,8 @@ int cmd_up(int argc, char **argv)
 			   "of the API; default " EMBEDDED_LISTEN),
 		FLAG_VALUE("dns", &u.dns, "ADDR:PORT", "of the DNS server; default 127.0.0.1:1053"),
 		FLAG_VALUES("load", &u.load, "FILE|DIR",
-			    "manifests to apply at start; may be given more than once"),
-		FLAG_VALUE("conf", &u.conf, "FILE", "a Corefile instead of the one made for --dns"),
+			    "manifests to apply at start; may be repeated"),
+		FLAG_VALUE("conf", &u.conf, "FILE", "Corefile to use instead of the generated one"),
 		EMBEDDED_FLAG_NAME(&u.api),
 		EMBEDDED_FLAG_CIDR(&u.api),
 		FLAG_VALUE("log-format", &u.log_format, "FORMAT", "text or json; default text"),
@@ -266,7 +266,8 @@ int cmd_up(int argc, char **argv)
 	if (at < 0 || at < argc)
 		return complain_usage(at < 0 ? why : "takes no arguments");
 	if (net_addr_parse(slice_of(u.dns), &u.dns_addr) < 0 || net_addr_port(&u.dns_addr) == 0)
-		return complain_usage("--dns takes an address and a port as 127.0.0.1:1053");
+		return complain_usage(
+			"--dns: expected an address and a port such as 127.0.0.1:1053");
 	if (strcmp(u.log_format, "json") == 0)
 		log_set_format(LOG_JSON);
 	else if (strcmp(u.log_format, "text") != 0)

@@ -1,4 +1,5 @@
-/* Controllers of this process. */
+/* Runs the DNS controller inside `fairlead up`, and passes the Corefile it makes to the DNS server
+ * of the same process. */
 #include "cmd/upcontrol.h"
 
 #include <pthread.h>

@@ -1,4 +1,4 @@
-/* Environment variables in words. */
+/* Replacing references to environment variables in words. */
 #pragma once
 
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Text to tokens, as CoreDNS cuts them. */
+/* The lexer: a Corefile's text to tokens, as CoreDNS cuts them. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* The HTTP/1.1 framing. */
+/* Makes the framing of an HTTP/1.1 connection. */
 #pragma once
 
 #include "http/framing_priv.h"

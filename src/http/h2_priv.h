@@ -1,4 +1,4 @@
-/* The HTTP/2 framing. */
+/* Makes the framing of an HTTP/2 connection. */
 #pragma once
 
 #include "http/framing_priv.h"

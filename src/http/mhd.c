@@ -1,4 +1,5 @@
-/* Sockets, threads and lists of connections around libmicrohttpd. */
+/* What both servers on libmicrohttpd need: the listening socket, the library's thread, and the
+ * lists of connections, of which the longest-idle is cut when there are too many. */
 #include "http/mhd_priv.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* A queue and the threads that empty it. */
+/* The thread pool of HTTP handlers: a queue of jobs and the threads that run them. */
 #include "http/pool_priv.h"
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
-/* Threads that work off jobs: made when there is more to do than hands, gone when there is nothing
- * for a while. */
+/* Threads that run jobs: one is started when more jobs wait than threads, and ends when there is
+ * nothing to do for a while. */
 #pragma once
 
 #include <stdbool.h>

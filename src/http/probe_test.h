@@ -1,4 +1,4 @@
-/* What tests see of the HTTP probe. */
+/* Tests read the status line of a reply without a server. */
 #pragma once
 
 #include "http/probe.h"

@@ -1,4 +1,4 @@
-/* Address parsing, printing and network membership. */
+/* Addresses and networks of IPv4 and IPv6: parsing, printing, comparing, membership. */
 #include "net/addr.h"
 
 #include <arpa/inet.h>

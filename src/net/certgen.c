@@ -1,4 +1,4 @@
-/* Certificates by GnuTLS. */
+/* Makes keys and certificates (authorities and servers) with GnuTLS, and reads validity times. */
 #include "net/certgen.h"
 
 #include <arpa/inet.h>

@@ -1,4 +1,4 @@
-/* Digests, from GnuTLS. */
+/* The SHA-512 digest of bytes, computed by GnuTLS. */
 #include "net/digest.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Digests of bytes. */
+/* The SHA-512 digest of bytes. */
 #pragma once
 
 #include <stddef.h>

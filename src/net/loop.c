@@ -1,4 +1,5 @@
-/* epoll, a binary heap of timers, and a lock-free stack of messages with an eventfd. */
+/* The event loop: epoll for descriptors, a binary heap of timers, and a lock-free stack of
+ * messages from other threads, announced by an eventfd. */
 #include "net/loop.h"
 
 #include <assert.h>

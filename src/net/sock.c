@@ -1,4 +1,4 @@
-/* Opening sockets, and the address a datagram was sent to. */
+/* Opens the sockets of the DNS server, and reads the local address a datagram was sent to. */
 #include "net/sock.h"
 
 #include <errno.h>

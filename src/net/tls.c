@@ -1,4 +1,4 @@
-/* TLS sessions and credentials on GnuTLS. */
+/* TLS sessions and credentials on GnuTLS: loading files, handshakes, records, tickets. */
 #include "net/tls.h"
 
 #include <arpa/inet.h>

@@ -1,4 +1,4 @@
-/* What tests see of TLS sessions. */
+/* Tests see whether a TLS session was resumed. */
 #pragma once
 
 #include "net/tls.h"

@@ -1,4 +1,5 @@
-/* Asking and waiting, for threads that have no loop. */
+/* One blocking query for threads without a loop (controllers, commands): runs a resolver of its
+ * own until the reply or a time-out. */
 #include "resolve/ask.h"
 
 #include <errno.h>

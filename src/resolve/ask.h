@@ -1,4 +1,4 @@
-/* Asking and waiting, for threads that have no loop. */
+/* One blocking query, for threads without a loop: controllers and commands. */
 #pragma once
 
 #include "resolve/resolve.h"

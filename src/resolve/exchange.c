@@ -1,4 +1,4 @@
-/* How an exchange ends: by an error, or by a message that is looked at first. */
+/* How an exchange ends: by an error, or by a message that is first compared with the question. */
 #include "resolve/exchange_priv.h"
 
 #include <assert.h>

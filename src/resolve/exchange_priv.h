@@ -1,4 +1,4 @@
-/* How an exchange ends. */
+/* Ending an exchange: by an error, by a reply, or quietly. */
 #pragma once
 
 #include "resolve/resolve_priv.h"

@@ -1,4 +1,4 @@
-/* Messages out of a stream of bytes. */
+/* Cuts the bytes of a TCP or TLS connection into DNS messages. */
 #include "resolve/frame.h"
 
 #include <assert.h>

@@ -1,4 +1,4 @@
-/* Ending health checks with their resolver. */
+/* Ending the health checks that a resolver runs. */
 #pragma once
 
 #include "resolve/resolve_priv.h"

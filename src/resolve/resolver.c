@@ -1,4 +1,5 @@
-/* The resolver: its pools, starting exchanges, calling back. */
+/* The resolver of one loop: its pools of sockets and connections, starting exchanges, sending what
+ * is queued, and calling back those that ended. */
 #include "resolve/resolver.h"
 
 #include "resolve/resolver_priv.h"

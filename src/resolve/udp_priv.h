@@ -1,4 +1,4 @@
-/* Exchanges over UDP. */
+/* Sending exchanges over UDP. */
 #pragma once
 
 #include "resolve/resolve_priv.h"

@@ -1,4 +1,4 @@
-/* Deadlines of exchanges. */
+/* Deadlines of exchanges: adding, removing, and ending those that are due. */
 #pragma once
 
 #include "resolve/resolve_priv.h"

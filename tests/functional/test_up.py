@@ -102,7 +102,7 @@ def test_a_refused_object_keeps_nothing_from_starting(start, tmp_path):
     start("data", "--load", str(manifest)).stop()
     manifest.write_text(manifest.read_text().replace("10.96.7.7", "10.96.7.8"))  # it cannot be changed
     up = start("data", "--load", str(manifest))
-    assert "clusterIP" in up.text() and "1 of the objects to load were refused" in up.text()
+    assert "clusterIP" in up.text() and "1 objects of --load were refused" in up.text()
     assert addresses(up, "web.default.svc.cluster.local") == ["10.96.7.7"]
 
 
@@ -160,7 +160,7 @@ def test_ports_in_use(start, tmp_path):
     up = start()
     assert f"127.0.0.1:{up.api}" in refused(tmp_path / "x", up.api, free_port())
     assert refused(tmp_path / "y", free_port(), up.dns) == (
-        f"fairlead up: cannot serve DNS on 127.0.0.1:{up.dns}: Address already in use; --dns takes another address\n")
+        f"fairlead up: cannot serve DNS on 127.0.0.1:{up.dns}: Address already in use; use --dns for another address\n")
     for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
         with socket.socket(socket.AF_INET, kind) as taken:
             taken.bind(("127.0.0.1", 0))
@@ -365,10 +365,10 @@ def test_api_alone(start):
 
 @pytest.mark.parametrize("arguments, said", [
     (["up", "extra"], "takes no arguments"),
-    (["up", "--dns", "nowhere"], "--dns takes an address and a port"),
+    (["up", "--dns", "nowhere"], "--dns: expected an address and a port"),
     (["up", "--log-format", "xml"], "--log-format is text or json"),
     (["api", "extra"], "takes no arguments"),
-    (["backup"], "say one FILE"),
+    (["backup"], "expected one FILE"),
     (["export", "x"], "takes no arguments"),
     (["status", "x"], "takes no arguments"),
 ])

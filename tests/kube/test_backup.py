@@ -84,7 +84,7 @@ def test_backup_under_load(api, tmp_path):
     with Load(api) as load:
         apilib.until(lambda: load.n > 5, "writes")
         least = load.n
-        assert "has all objects" in fairlead("backup", str(tmp_path / "b"), "--data", api.data)
+        assert "wrote all objects" in fairlead("backup", str(tmp_path / "b"), "--data", api.data)
     check_backup(str(tmp_path / "b"), str(tmp_path / "to"), load, least)
     assert "exists already" in fairlead("backup", str(tmp_path / "b"), "--data", api.data, status=1)
 

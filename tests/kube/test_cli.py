@@ -89,12 +89,12 @@ def test_conflicts_are_named_and_can_be_forced(c, cli, shop):
 
 @pytest.mark.parametrize("text, said", [
     ("a: [", "<stdin>:2:1: "),
-    ("", "there is no object in '-'"),
-    ("# nothing\n---\n", "there is no object in '-'"),
-    ("kind: Service\napiVersion: v1\n", "<stdin>:1:1: an object without metadata.name"),
-    ("kind: Gadget\napiVersion: x/v1\nmetadata: {name: x}\n", "<stdin>:1:1: Gadget of x/v1 is no kind of this program's"),
+    ("", "no object in '-'"),
+    ("# nothing\n---\n", "no object in '-'"),
+    ("kind: Service\napiVersion: v1\n", "<stdin>:1:1: object without metadata.name"),
+    ("kind: Gadget\napiVersion: x/v1\nmetadata: {name: x}\n", "<stdin>:1:1: Gadget of x/v1 is not a kind that fairlead handles"),
     ("kind: ConfigMap\napiVersion: v1\nmetadata:\n  name: x\n  namespace: one\n",
-     "<stdin>:5:3: the object is for namespace 'one', -n says 'two'"),
+     "<stdin>:5:3: the object is for namespace 'one', but -n is 'two'"),
 ])
 def test_bad_manifests(cli, text, said):
     assert cli("apply", "-n", "two", "-f", "-", text=text, status=1).startswith(said)
@@ -171,9 +171,9 @@ class Garbage(http.server.BaseHTTPRequestHandler):
 
 @pytest.mark.parametrize("answer, said", [
     (b"<html>log in first</html>", "the answer is not JSON"),
-    (b"null", "the answer is no object of the API"),
-    (b"[1, 2]", "the answer is no object of the API"),
-    (b'{"kind": "Table", "metadata": {"continue": "x"}}', "the list does not come to an end"),
+    (b"null", "the response is not an API object"),
+    (b"[1, 2]", "the response is not an API object"),
+    (b'{"kind": "Table", "metadata": {"continue": "x"}}', "the list does not end"),
 ])
 def test_answers_that_are_none(tmp_path, answer, said):
     with http.server.HTTPServer(("127.0.0.1", 0), Garbage) as one:
@@ -194,19 +194,19 @@ def test_answers_that_are_none(tmp_path, answer, said):
 
 
 @pytest.mark.parametrize("arguments, status, said", [
-    (["get"], 64, "say which kind"),
-    (["get", "nope"], 1, "there is no kind 'nope'"),
-    (["get", "clusters"], 1, "say clusters.cluster.x-k8s.io or clusters.extensions.gardener.cloud"),
+    (["get"], 64, "no kind: use"),
+    (["get", "nope"], 1, "unknown kind 'nope'"),
+    (["get", "clusters"], 1, "use clusters.cluster.x-k8s.io or clusters.extensions.gardener.cloud"),
     (["get", "svc", "none"], 1, 'service/none: services "none" not found'),
-    (["get", "svc", "-o", "xml"], 64, "-o is table, wide, yaml, json or name"),
-    (["get", "svc", "a", "-A"], 64, "-A is for all objects of a kind"),
-    (["get", "svc/a", "-A"], 64, "-A is for all objects of a kind"),
+    (["get", "svc", "-o", "xml"], 64, "-o: expected table, wide, yaml, json or name"),
+    (["get", "svc", "a", "-A"], 64, "-A lists all objects of a kind"),
+    (["get", "svc/a", "-A"], 64, "-A lists all objects of a kind"),
     (["get", "svc/a", "b"], 1, "'b' is not KIND/NAME"),
     (["get", "--bogus"], 64, "flag provided but not defined: -bogus"),
-    (["apply"], 64, "say what to apply"),
+    (["apply"], 64, "nothing to apply"),
     (["apply", "-f", "/nonexistent"], 1, "cannot read '/nonexistent'"),
-    (["delete", "svc"], 1, "say which: `fairlead delete service NAME`"),
-    (["delete", "svc", "x", "--cascade", "all"], 64, "--cascade is background, foreground or orphan"),
+    (["delete", "svc"], 1, "no name: use `fairlead delete service NAME`"),
+    (["delete", "svc", "x", "--cascade", "all"], 64, "--cascade: expected background, foreground or orphan"),
 ])
 def test_what_is_wrong_is_said(cli, arguments, status, said):
     assert said in cli(*arguments, status=status)
@@ -226,7 +226,7 @@ def test_names_that_lead_elsewhere(c, cli, shop, name):
     manifest = json.dumps({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "shop"}})
     for verb in ("apply", "delete"):
         said = cli(verb, "-f", "-", text=manifest, status=1)
-        assert "cannot be the name of an object" in said or "an object without metadata.name" in said
+        assert "cannot be the name of an object" in said or "object without metadata.name" in said
     assert "deletionTimestamp" not in c.call("GET", "/api/v1/namespaces/shop")[1]["metadata"]
     assert len(c.call("GET", "/api/v1/namespaces/shop/configmaps")[1]["items"]) >= 2
 
@@ -237,14 +237,14 @@ def test_delete_waits(c, cli, shop):
     assert cli("delete", "svc", "web", "-n", "shop", "--ignore-not-found") == ""
     c.call("POST", "/api/v1/namespaces/shop/configmaps", {"metadata": {"name": "held", "finalizers": ["example.org/x"]}})
     said = cli("delete", "cm", "held", "-n", "shop", "--timeout", "0s", status=1)
-    assert 'deletion has begun, but it is still there after 0s: held by ["example.org/x"]' in said
+    assert 'deletion has begun, but the object still exists after 0s: held by ["example.org/x"]' in said
 
 
 def test_delete_by_manifest_of_another_namespace(c, cli, shop):
     """As apply: what is meant is not clear, so nothing is done."""
     text = "kind: ConfigMap\napiVersion: v1\nmetadata:\n  name: a\n  namespace: shop\n"
     assert cli("delete", "-n", "two", "-f", "-", text=text, status=1).startswith(
-        "<stdin>:5:3: the object is for namespace 'shop', -n says 'two'")
+        "<stdin>:5:3: the object is for namespace 'shop', but -n is 'two'")
     assert c.call("GET", "/api/v1/namespaces/shop/configmaps/a")[0] == 200
 
 

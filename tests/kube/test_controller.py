@@ -133,11 +133,11 @@ def test_why_it_does_not_lead_is_said(c, run):
 
 
 @pytest.mark.parametrize("args, says", [
-    ([], "--controllers NAME,... says which to run"),
-    (["--controllers", "nonsense"], "there is no controller 'nonsense'"),
+    ([], "no controllers: use --controllers NAME,..."),
+    (["--controllers", "nonsense"], "unknown controller 'nonsense'"),
     (["--controllers", "example,example"], "named twice"),
     (["--controllers", "example", "--lease-renew", "20s"], "must last longer than"),
-    (["--controllers", "example", "--lease-retry", "x"], "takes a time as '15s'"),
+    (["--controllers", "example", "--lease-retry", "x"], "expected a duration such as '15s'"),
     (["--controllers", "example", "more"], "takes no arguments"),
     (["--what"], "flag provided but not defined: -what"),
 ])

@@ -710,9 +710,9 @@ def test_gate_of_this_version(place, run):
 
 
 def test_usage(tmp_path):
-    for args, want in ((["--platform", "mainframe"], "--platform is"), (["--feature-gates", "A"], "--feature-gates takes"),
-                       (["--dns-cluster-domain", "K8s.Example."], "--dns-cluster-domain takes"),
-                       (["--dns-cluster-domain", f"{'a' * 64}.example"], "--dns-cluster-domain takes")):
+    for args, want in ((["--platform", "mainframe"], "--platform is"), (["--feature-gates", "A"], "--feature-gates: expected"),
+                       (["--dns-cluster-domain", "K8s.Example."], "--dns-cluster-domain: expected"),
+                       (["--dns-cluster-domain", f"{'a' * 64}.example"], "--dns-cluster-domain: expected")):
         p = Controller(str(tmp_path / "none"), *args, controllers="dnsoperator")
         assert p.process.wait(20) == 64
         p.reader.join(5)

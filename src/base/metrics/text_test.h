@@ -1,4 +1,4 @@
-/* What tests see of the text form of metrics. */
+/* Tests print single numbers as the text form of metrics does. */
 #pragma once
 
 #include "base/metrics/metrics.h"

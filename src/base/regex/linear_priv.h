@@ -1,4 +1,4 @@
-/* Matching in time proportional to pattern times text, whatever they are. */
+/* The linear matcher: matches in time proportional to pattern times text, whatever they are. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* Base64. */
+/* Encoding bytes as Base64 and decoding it, for Secrets, kubeconfigs and record data. */
 #include "base/text/base64.h"
 
 #include <string.h>

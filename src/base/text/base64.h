@@ -1,4 +1,4 @@
-/* Base64 (RFC 4648 section 4): how JSON, keys and kubeconfigs carry bytes. */
+/* Base64 (RFC 4648 section 4), in which JSON, keys and kubeconfigs carry bytes. */
 #pragma once
 
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Durations in Go's notation, read and written. */
+/* Reads and writes durations in Go's notation, which Corefiles and flags use. */
 #include "base/text/duration.h"
 
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* UTF-8 decoding and encoding. */
+/* Decodes and encodes one character of UTF-8 at a time; refuses overlong forms and surrogates. */
 #include "base/text/utf8.h"
 
 size_t utf8_decode(struct slice text, uint32_t *ret_cp)

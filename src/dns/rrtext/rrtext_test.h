@@ -1,4 +1,5 @@
-/* What tests of the record text parser see beside its interface. */
+/* Tests send record types through libzscanner that normally use the layout table, to compare both.
+ */
 #pragma once
 
 #include "dns/rrtext/rrtext.h"

@@ -1,4 +1,4 @@
-/* Look-ups in a zone snapshot, and its life. */
+/* Zone snapshots as readers see them: finding names and records, and counting references. */
 #include "dns/zone/zone.h"
 
 #include <stdlib.h>

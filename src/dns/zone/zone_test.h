@@ -1,4 +1,4 @@
-/* What tests see of a zone beside its interface. */
+/* Tests count the records of a zone and find single nodes. */
 #pragma once
 
 #include "dns/zone/zone.h"

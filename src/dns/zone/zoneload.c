@@ -1,4 +1,4 @@
-/* Puts the records of a master file into a zone, and holds them to the rules. */
+/* Loads a master file into a zone and checks CoreDNS's rules for zones. */
 #include "dns/zone/zoneload.h"
 
 #include "base/err.h"

@@ -1,4 +1,4 @@
-/* Suffix hash table: zone name → entries in file order. */
+/* The set of zones: a hash table of zone names, asked with the suffixes of a name. */
 #include "dns/zone/zoneset.h"
 
 #include <stdlib.h>
