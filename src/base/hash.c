@@ -9,18 +9,18 @@
 
 #define ROTL(x, b) (((x) << (b)) | ((x) >> (64 - (b))))
 
-static ALWAYS_INLINE void sip_round(uint64_t v[4])
+static ALWAYS_INLINE void sip_round(uint64_t state[4])
 {
-	v[0] += v[1];
-	v[2] += v[3];
-	v[1] = ROTL(v[1], 13) ^ v[0];
-	v[3] = ROTL(v[3], 16) ^ v[2];
-	v[0] = ROTL(v[0], 32);
-	v[2] += v[1];
-	v[0] += v[3];
-	v[1] = ROTL(v[1], 17) ^ v[2];
-	v[3] = ROTL(v[3], 21) ^ v[0];
-	v[2] = ROTL(v[2], 32);
+	state[0] += state[1];
+	state[2] += state[3];
+	state[1] = ROTL(state[1], 13) ^ state[0];
+	state[3] = ROTL(state[3], 16) ^ state[2];
+	state[0] = ROTL(state[0], 32);
+	state[2] += state[1];
+	state[0] += state[3];
+	state[1] = ROTL(state[1], 17) ^ state[2];
+	state[3] = ROTL(state[3], 21) ^ state[0];
+	state[2] = ROTL(state[2], 32);
 }
 
 uint64_t hash_bytes(const struct hash_key *key, const void *data, size_t len)

@@ -30,9 +30,9 @@ static _Atomic int out_fd = STDOUT_FILENO;
 /* Keeps the lines of several threads whole; guards the descriptors, no fields. */
 static pthread_mutex_t write_lock = PTHREAD_MUTEX_INITIALIZER;
 
-void log_set_format(enum log_format f)
+void log_set_format(enum log_format wanted)
 {
-	atomic_store_explicit(&format, (int)f, memory_order_relaxed);
+	atomic_store_explicit(&format, (int)wanted, memory_order_relaxed);
 }
 
 enum log_format log_get_format(void)

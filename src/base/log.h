@@ -20,7 +20,7 @@
 enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERROR, LOG_FATAL };
 enum log_format { LOG_TEXT, LOG_JSON };
 
-void log_set_format(enum log_format f);
+void log_set_format(enum log_format wanted);
 enum log_format log_get_format(void);
 /* Debug lines are dropped unless switched on (the `debug` plugin). Callable at any time. */
 void log_set_debug(bool on);
@@ -39,7 +39,7 @@ void log_msg(enum log_level level, const char *area, const char *fmt, ...) PRINT
 #define log_warn(area, ...)  log_msg(LOG_WARNING, area, __VA_ARGS__)
 #define log_error(area, ...) log_msg(LOG_ERROR, area, __VA_ARGS__)
 
-/* For messages that could repeat: at most one per interval; the next one let through tells how many
+/* For messages that could repeat: at most one per interval; the next one let through says how many
  * were held back ("... (12 more like this)"). Thread-safe; zero-initialise, static.
  *	static struct log_limit limit = { .interval_ns = 10 * NS_PER_S };
  *	log_limited(&limit, LOG_WARNING, "plugin/template", "match limit reached"); */

@@ -43,9 +43,9 @@ void rng_init_seed(struct rng *rng, uint64_t seed)
 	}
 }
 
-static uint64_t rotate_left(uint64_t x, int by)
+static uint64_t rotate_left(uint64_t word, int by)
 {
-	return x << by | x >> (64 - by);
+	return word << by | word >> (64 - by);
 }
 
 uint64_t rng_u64(struct rng *rng)
@@ -76,9 +76,9 @@ uint32_t rng_below(struct rng *rng, uint32_t count)
 
 /* ---- ChaCha20 ---- */
 
-static uint32_t rotate_left_32(uint32_t x, int by)
+static uint32_t rotate_left_32(uint32_t word, int by)
 {
-	return x << by | x >> (32 - by);
+	return word << by | word >> (32 - by);
 }
 
 static void quarter_round(uint32_t *a, uint32_t *b, uint32_t *c, uint32_t *d)

@@ -82,6 +82,22 @@ static void characters(void **state)
 		    !ascii_isalpha('{') && !ascii_isalpha('\xe4'));
 }
 
+/* All 256 characters, and the -1 of a reader at its end. */
+static void hexadecimal_digits(void **state)
+{
+	static const char digits[] = "0123456789abcdef", upper[] = "0123456789ABCDEF";
+	unsigned n = 0;
+	(void)state;
+	for (int i = 0; i < 16; i++) {
+		assert_int_equal(ascii_hex_value(digits[i]), i);
+		assert_int_equal(ascii_hex_value(upper[i]), i);
+	}
+	for (int ch = -128; ch < 256; ch++)
+		n += ascii_hex_value(ch) >= 0;
+	assert_int_equal(n, 22);
+	assert_int_equal(ascii_hex_value(-1), -1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -89,6 +105,7 @@ int main(void)
 		cmocka_unit_test(cut),
 		cmocka_unit_test(numbers),
 		cmocka_unit_test(characters),
+		cmocka_unit_test(hexadecimal_digits),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

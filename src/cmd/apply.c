@@ -28,14 +28,14 @@ static void say_at(const struct manifest_object *object, const char *field, cons
 }
 
 /* One line per cause that names a field, or the whole message. */
-static void say_refusal(const struct manifest_object *object, const char *name, int e,
+static void say_refusal(const struct manifest_object *object, const char *name, int code,
 			const struct kube_status *st)
 {
 	size_t i, shown = 0;
 	const json_t *cause;
 	json_array_foreach (st->causes, i, cause) {
 		const char *field = api_get_string(cause, "field");
-		if (e == ERR_CONFLICT || field[0] == '\0' || field[0] == '<')
+		if (code == ERR_CONFLICT || field[0] == '\0' || field[0] == '<')
 			continue;
 		CLEANUP(freep)
 		char *text = xasprintf("%s: %s: %s", name, field, api_get_string(cause, "message"));
@@ -47,7 +47,7 @@ static void say_refusal(const struct manifest_object *object, const char *name, 
 	CLEANUP(freep)
 	char *text = xasprintf(
 		"%s: %s%s", name, st->message,
-		e == ERR_CONFLICT ? " (use --force-conflicts to take over these fields)" : "");
+		code == ERR_CONFLICT ? " (use --force-conflicts to take over these fields)" : "");
 	say_at(object, "", text);
 }
 

@@ -57,7 +57,7 @@ static int request_path(struct get *get, const char *path, json_t **ret, struct 
 	return ERR_PARSE;
 }
 
-/* True when there is nothing to tell. */
+/* Prints the error, if any; true when there was none. */
 static bool report_status(struct get *get, int ret, const char *what, struct kube_status *st)
 {
 	if (ret < 0)
@@ -143,7 +143,7 @@ struct table {
 	VEC(size_t) widths;
 };
 
-/* Whoever writes an object must not write to the terminals of those who look at it. */
+/* Control characters in an object must not reach the terminal of the user who prints it. */
 static char *cell_text(const json_t *value)
 {
 	if (!json_is_string(value))
@@ -155,7 +155,7 @@ static char *cell_text(const json_t *value)
 	return text;
 }
 
-/* How many columns a terminal gives it: characters, not bytes. */
+/* The columns it needs on a terminal: characters, not bytes. */
 static size_t width_of(const char *text)
 {
 	size_t n = 0;

@@ -164,7 +164,7 @@ void manifest_place(const struct manifest_object *object, const char *field, str
 	CLEANUP(freep)
 	char *path = xasprintf("%s%s%s", object->inside,
 			       object->inside[0] != '\0' && field[0] != '\0' ? "." : "", field);
-	/* Without such a place the nearest parent's is given, or the document's own. */
+	/* Without such a place, that of the nearest parent, or of the document. */
 	if (!api_yaml_locate(object->file->name, strbuf_slice(&object->file->text), object->doc,
 			     path, &pos))
 		pos = (struct srcpos){ .line = 1, .col = 1 };

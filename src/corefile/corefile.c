@@ -232,7 +232,7 @@ static int parse_directives(struct parser *parser, const struct srcpos *open)
 	}
 	if (r < 0 || open == NULL)
 		return r;
-	/* CoreDNS looks at the last token only, so it takes the brace of a body for that of the
+	/* CoreDNS checks the last token only, so it mistakes the brace of a body for that of the
 	 * block; such files are in use. */
 	if (parser->dirs.n == first || !parser->dirs.v[parser->dirs.n - 1].has_body)
 		return fail_unclosed(parser, "the block", *open);
@@ -246,7 +246,7 @@ static bool is_snippet(const char *key)
 	return n >= 2 && key[0] == '(' && key[n - 1] == ')';
 }
 
-/* The snippet's tokens, up to the matching brace; nothing in them is looked at before its use. */
+/* The snippet's tokens, up to the matching brace; nothing in them is checked before its use. */
 static int read_snippet(struct parser *parser, const char *name)
 {
 	struct srcpos open = parser->st.tok->w.pos;

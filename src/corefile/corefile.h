@@ -1,6 +1,6 @@
 /* Reads and writes Corefiles: the language in which CoreDNS is configured. This folder knows the
  * grammar only; what a directive means is its plugin's business, and files and the environment are
- * reached through functions the caller gives.
+ * reached through functions of the caller.
  *
  * Words used here:
  *	block      `KEY... { directives }`; a file of one block may leave the braces out
@@ -85,7 +85,7 @@ struct corefile_source {
 };
 
 /* Parses `text`, which was read from `file_name`; both are copied. `src` may be NULL. ERR_PARSE or
- * ERR_LIMIT with `reterr` (may be NULL) filled so that srcerr_str gives `file:line:col: text`. */
+ * ERR_LIMIT with `reterr` (may be NULL) filled so that srcerr_str prints `file:line:col: text`. */
 MUST_CHECK int corefile_parse(const char *file_name, struct slice text,
 			      const struct corefile_source *src, struct corefile **ret,
 			      struct srcerr *reterr);

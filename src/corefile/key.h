@@ -13,7 +13,7 @@
 
 struct corefile_scheme {
 	const char *name;
-	uint16_t port; /* where a key gives none */
+	uint16_t port; /* of keys without one */
 };
 
 enum { COREFILE_N_SCHEMES = 6 };

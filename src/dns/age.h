@@ -1,4 +1,4 @@
-/* How long a response may be kept, for caches that do not look at its records (HTTP). */
+/* How long a response may be kept, for caches that do not read its records (HTTP). */
 #pragma once
 
 #include <stddef.h>

@@ -316,7 +316,7 @@ static void encode_open(struct dns_resp *resp, struct encoder *encoder, size_t o
 			break;
 	}
 	if (truncated)
-		resp->flags |= DNS_FLAG_TC; /* logs tell what was sent */
+		resp->flags |= DNS_FLAG_TC; /* logs show what was sent */
 	put_header(encoder, resp, count);
 }
 

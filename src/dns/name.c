@@ -19,14 +19,14 @@ static inline uint64_t load_word(const uint8_t *pos)
 
 /* Sets bit 5 of each byte that is an upper-case ASCII letter. Sums cannot carry into a neighbour
  * because the top bit of each byte is masked off first. */
-static inline uint64_t lower_word(uint64_t w)
+static inline uint64_t lower_word(uint64_t word)
 {
 	const uint64_t ones = UINT64_C(0x0101010101010101);
-	uint64_t low7 = w & ones * 0x7f;
+	uint64_t low7 = word & ones * 0x7f;
 	uint64_t from_a = low7 + ones * (0x80 - 'A');
 	uint64_t past_z = low7 + ones * (0x7f - 'Z');
-	uint64_t upper = (from_a ^ past_z) & ~w & ones * 0x80;
-	return w | upper >> 2;
+	uint64_t upper = (from_a ^ past_z) & ~word & ones * 0x80;
+	return word | upper >> 2;
 }
 
 static inline uint8_t lower_byte(uint8_t ch)

@@ -9,19 +9,19 @@
 enum { HASH_SEED = 0x51ed270b };
 
 /* Lower-cases the letters among eight bytes. Length bytes (at most 63) lie below 'A'. */
-static ALWAYS_INLINE uint64_t lower_8_bytes(uint64_t w)
+static ALWAYS_INLINE uint64_t lower_8_bytes(uint64_t word)
 {
 	uint64_t ones = 0x0101010101010101;
-	uint64_t low7 = w & (ones * 0x7f);
+	uint64_t low7 = word & (ones * 0x7f);
 	uint64_t ge_a = low7 + ones * (0x80 - 'A');
 	uint64_t gt_z = low7 + ones * (0x80 - 'Z' - 1);
-	uint64_t is_upper = (ge_a ^ gt_z) & ~w & (ones * 0x80);
-	return w | is_upper >> 2;
+	uint64_t is_upper = (ge_a ^ gt_z) & ~word & (ones * 0x80);
+	return word | is_upper >> 2;
 }
 
-static ALWAYS_INLINE uint32_t mix_hash(uint32_t hash, uint64_t w)
+static ALWAYS_INLINE uint32_t mix_hash(uint32_t hash, uint64_t word)
 {
-	uint64_t x = (hash ^ w) * 0x9e3779b97f4a7c15;
+	uint64_t x = (hash ^ word) * 0x9e3779b97f4a7c15;
 	return (uint32_t)(x >> 32) ^ (uint32_t)x;
 }
 

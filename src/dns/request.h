@@ -105,10 +105,10 @@ static inline uint32_t dns_get32(const uint8_t *pos)
 	return (uint32_t)pos[0] << 24 | (uint32_t)pos[1] << 16 | (uint32_t)pos[2] << 8 | pos[3];
 }
 
-static inline void dns_put16(uint8_t *pos, uint16_t v)
+static inline void dns_put16(uint8_t *pos, uint16_t value)
 {
-	pos[0] = (uint8_t)(v >> 8);
-	pos[1] = (uint8_t)v;
+	pos[0] = (uint8_t)(value >> 8);
+	pos[1] = (uint8_t)value;
 }
 
 static inline void dns_put32(uint8_t *pos, uint32_t value)

@@ -1,5 +1,5 @@
 /* The walk. dns_resp_from_wire has checked the message; bytes that do not fit end it all the same,
- * since somebody may have changed them. */
+ * since a plugin may have changed them. */
 #include "dns/rrwalk.h"
 
 #include <string.h>

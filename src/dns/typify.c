@@ -1,4 +1,4 @@
-/* Kinds of replies. Most are told by header and counts; records are looked at only where the
+/* Kinds of replies. Most follow from header and counts; records are read only where the
  * authority section or signatures decide. */
 #include "dns/typify.h"
 

@@ -23,7 +23,7 @@ enum dns_kind {
 
 enum dns_reply_class { DNS_REPLY_SUCCESS = 1, DNS_REPLY_DENIAL = 2, DNS_REPLY_ERROR = 4 };
 
-/* Either form of a response; nothing is changed or allocated. Signatures are looked at only when
+/* Either form of a response; nothing is changed or allocated. Signatures are checked only when
  * the response has an OPT with DO. */
 enum dns_kind dns_resp_kind(const struct dns_resp *resp, uint16_t qtype);
 enum dns_reply_class dns_kind_class(enum dns_kind kind);

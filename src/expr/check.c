@@ -97,10 +97,10 @@ struct stype expr_check_elem(struct stype type)
 	if (type.shape == SHAPE_LIST && type.elem != NULL)
 		return *type.elem;
 	if (type.shape == SHAPE_STRINGS)
-		return of(SHAPE_STRING);
+		return shape_type(SHAPE_STRING);
 	if (type.shape == SHAPE_BYTES)
-		return of(SHAPE_INT);
-	return of(type.shape == SHAPE_GROUPS ? SHAPE_LIST : SHAPE_ANY);
+		return shape_type(SHAPE_INT);
+	return shape_type(type.shape == SHAPE_GROUPS ? SHAPE_LIST : SHAPE_ANY);
 }
 
 struct stype expr_check_array_of(struct checker *checker, struct stype elem)
@@ -157,7 +157,7 @@ static int resolve_env(struct checker *checker, struct node *node, struct slice 
 				   name.p, (int)name.n, name.p);
 	node->kind = NODE_VAR;
 	node->index = (uint32_t)(v - env->vars);
-	node->type = of(shape_of_type[v->type]);
+	node->type = shape_type(shape_of_type[v->type]);
 	return 0;
 }
 
@@ -219,12 +219,12 @@ static int check_pointer(struct checker *checker, struct node *node)
 	if (s == NULL)
 		return CHECK_ERROR(checker, node, "cannot use pointer accessor outside predicate");
 	if (node->kind == NODE_ELEM)
-		node->type = is_unknown(s->collection) ? of(SHAPE_UNKNOWN)
+		node->type = is_unknown(s->collection) ? shape_type(SHAPE_UNKNOWN)
 						       : expr_check_elem(s->collection);
 	else if (node->kind == NODE_INDEX && s->has_index)
-		node->type = of(SHAPE_INT);
+		node->type = shape_type(SHAPE_INT);
 	else if (node->kind == NODE_ACC && s->has_acc)
-		node->type = of(SHAPE_UNKNOWN);
+		node->type = shape_type(SHAPE_UNKNOWN);
 	else
 		return CHECK_ERROR(checker, node, "unknown pointer #%.*s",
 				   (int)MIN(node->name.n, 200U), node->name.p);
@@ -240,11 +240,11 @@ static int check_unary(struct checker *checker, struct node *node)
 		return r;
 	struct stype t = node->a->type;
 	if (node->op == OP_NOT) {
-		node->type = of(SHAPE_BOOL);
+		node->type = shape_type(SHAPE_BOOL);
 		if (t.shape == SHAPE_BOOL || is_unknown(t))
 			return 0;
 	} else {
-		node->type = is_unknown(t) ? of(SHAPE_UNKNOWN) : t;
+		node->type = is_unknown(t) ? shape_type(SHAPE_UNKNOWN) : t;
 		if (is_number(t) || is_unknown(t))
 			return 0;
 	}
@@ -307,9 +307,9 @@ static int check_ruled(struct checker *checker, struct node *node)
 		both = STR;
 	if ((both & takes) == 0)
 		return fail_mismatch(checker, node);
-	node->type = of(op_rules[node->op].result);
+	node->type = shape_type(op_rules[node->op].result);
 	if (node->op == OP_RANGE)
-		node->type = expr_check_array_of(checker, of(SHAPE_INT));
+		node->type = expr_check_array_of(checker, shape_type(SHAPE_INT));
 	if (node->type.shape == SHAPE_UNKNOWN && !is_unknown(l) && !is_unknown(r))
 		node->type = l.shape == SHAPE_FLOAT ? l : r;
 	return 0;
@@ -318,9 +318,9 @@ static int check_ruled(struct checker *checker, struct node *node)
 static int check_in(struct checker *checker, struct node *node)
 {
 	struct stype l = node->a->type, r = node->b->type;
-	node->type = of(SHAPE_BOOL);
+	node->type = shape_type(SHAPE_BOOL);
 	if (is_map(r)) {
-		struct stype key = of(r.shape == SHAPE_MAP ? SHAPE_STRING : SHAPE_ANY);
+		struct stype key = shape_type(r.shape == SHAPE_MAP ? SHAPE_STRING : SHAPE_ANY);
 		if (!is_unknown(l) && !expr_check_assignable(l, key))
 			return CHECK_ERROR(checker, node, "cannot use %s as type %s in map key",
 					   type_name(l), type_name(key));
@@ -345,7 +345,7 @@ static void check_coalesce(struct node *node)
 	else if (r.shape == SHAPE_NIL || expr_check_assignable(r, l))
 		node->type = l;
 	else
-		node->type = of(SHAPE_UNKNOWN);
+		node->type = shape_type(SHAPE_UNKNOWN);
 }
 
 static int check_binary(struct checker *checker, struct node *node)
@@ -370,7 +370,7 @@ static int check_binary(struct checker *checker, struct node *node)
 	if (node->op != OP_EQ && node->op != OP_NE)
 		return check_ruled(checker, node);
 	enum shape l = node->a->type.shape;
-	node->type = of(SHAPE_BOOL);
+	node->type = shape_type(SHAPE_BOOL);
 	node->strict = l == node->b->type.shape && (l == SHAPE_INT || l == SHAPE_STRING);
 	return are_comparable(node->a->type, node->b->type) ? 0 : fail_mismatch(checker, node);
 }
@@ -395,11 +395,11 @@ static int check_cond(struct checker *checker, struct node *node)
 	else if (t2.shape == SHAPE_NIL)
 		node->type = t1;
 	else if (!expr_check_assignable(t1, t2))
-		node->type = of(SHAPE_UNKNOWN);
+		node->type = shape_type(SHAPE_UNKNOWN);
 	else if (is_array(t1) && is_array(t2) &&
 		 (!expr_check_assignable(expr_check_elem(t1), expr_check_elem(t2)) ||
 		  !expr_check_assignable(expr_check_elem(t2), expr_check_elem(t1))))
-		node->type = of(SHAPE_LIST);
+		node->type = shape_type(SHAPE_LIST);
 	else
 		node->type = t1;
 	return 0;
@@ -425,7 +425,7 @@ static int check_env_member(struct checker *checker, struct node *node)
 	    expr_find_func(checker->p->env, name) == NULL) {
 		node->kind = NODE_CONST;
 		node->val = expr_nil();
-		node->type = of(SHAPE_UNKNOWN);
+		node->type = shape_type(SHAPE_UNKNOWN);
 		node->a = node->b = NULL;
 		return 0;
 	}
@@ -457,11 +457,11 @@ static int check_member(struct checker *checker, struct node *node, bool method)
 	if (r < 0)
 		return r;
 	struct stype base = node->a->type, key = node->b->type;
-	node->type = of(SHAPE_UNKNOWN);
+	node->type = shape_type(SHAPE_UNKNOWN);
 	if (is_unknown(base))
 		return 0;
 	if (is_map(base)) {
-		struct stype want = of(base.shape == SHAPE_MAP ? SHAPE_STRING : SHAPE_ANY);
+		struct stype want = shape_type(base.shape == SHAPE_MAP ? SHAPE_STRING : SHAPE_ANY);
 		if (!is_unknown(key) && !expr_check_assignable(key, want))
 			return CHECK_ERROR(checker, node->b,
 					   "cannot use %s to get an element from %s",
@@ -498,7 +498,7 @@ static int check_slice(struct checker *checker, struct node *node)
 			return CHECK_ERROR(checker, ends[i], "non-integer slice index %s",
 					   type_name(ends[i]->type));
 	}
-	node->type = is_unknown(t) ? of(SHAPE_UNKNOWN) : t;
+	node->type = is_unknown(t) ? shape_type(SHAPE_UNKNOWN) : t;
 	return 0;
 }
 
@@ -543,7 +543,7 @@ static int check_call(struct checker *checker, struct node *node)
 	for (unsigned i = 0; i < node->func->n_args; i++)
 		params[i] = shape_of_type[node->func->args[i]];
 	int r = expr_check_params(checker, node, node->name, params, node->func->n_args);
-	node->type = of(shape_of_type[node->func->result]);
+	node->type = shape_type(shape_of_type[node->func->result]);
 	return r > 0 ? ERR_PARSE : r;
 }
 
@@ -552,13 +552,14 @@ static int check_call(struct checker *checker, struct node *node)
 static int check_const(struct checker *checker, struct node *node)
 {
 	(void)checker;
-	node->type = of(node->val.type == EXPR_NIL ? SHAPE_NIL : shape_of_type[node->val.type]);
+	node->type =
+		shape_type(node->val.type == EXPR_NIL ? SHAPE_NIL : shape_of_type[node->val.type]);
 	return 0;
 }
 
 static int check_array(struct checker *checker, struct node *node)
 {
-	struct stype elem = of(SHAPE_UNKNOWN);
+	struct stype elem = shape_type(SHAPE_UNKNOWN);
 	bool same = true;
 	int r = expr_check_args(checker, node);
 	if (r < 0)
@@ -567,13 +568,13 @@ static int check_array(struct checker *checker, struct node *node)
 		same = same && (i == 0 || kind_of(node->args[i]->type) == kind_of(elem));
 		elem = node->args[i]->type;
 	}
-	node->type = same ? expr_check_array_of(checker, elem) : of(SHAPE_LIST);
+	node->type = same ? expr_check_array_of(checker, elem) : shape_type(SHAPE_LIST);
 	return 0;
 }
 
 static int check_map(struct checker *checker, struct node *node)
 {
-	node->type = of(SHAPE_MAP);
+	node->type = shape_type(SHAPE_MAP);
 	return expr_check_args(checker, node);
 }
 

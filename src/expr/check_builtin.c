@@ -24,7 +24,7 @@ static bool fits_param(struct stype arg, enum shape want)
 		return true;
 	if (want == SHAPE_FLOAT && arg.shape == SHAPE_INT)
 		return true;
-	return arg.shape != SHAPE_NIL && expr_check_assignable(arg, of(want));
+	return arg.shape != SHAPE_NIL && expr_check_assignable(arg, shape_type(want));
 }
 
 int expr_check_params(struct checker *checker, const struct node *node, struct slice name,
@@ -72,7 +72,7 @@ static int check_typed(struct checker *checker, struct node *node)
 	const struct expr_builtin *b = node->builtin;
 	struct slice rest = slice_of(b->params);
 	int r = 0;
-	node->type = of((enum shape)b->result);
+	node->type = shape_type((enum shape)b->result);
 	do {
 		struct slice list = slice_cut(&rest, ',');
 		enum shape params[EXPR_FUNC_ARGS_MAX];
@@ -109,12 +109,12 @@ static int check_count(struct checker *checker, const struct node *node)
 static struct stype result_type(const struct node *node)
 {
 	int result = node->builtin->result;
-	struct stype arg = of(node->args[0]->type.shape);
+	struct stype arg = shape_type(node->args[0]->type.shape);
 	if (result == RESULT_ARG || result == RESULT_NUMBER)
-		return is_unknown(arg) ? of(SHAPE_ANY) : arg;
+		return is_unknown(arg) ? shape_type(SHAPE_ANY) : arg;
 	if (result == RESULT_ELEM)
 		return expr_check_elem(arg);
-	return of((enum shape)result);
+	return shape_type((enum shape)result);
 }
 
 static int check_kinds(struct checker *checker, struct node *node)
@@ -131,7 +131,7 @@ static int check_kinds(struct checker *checker, struct node *node)
 			letters = slice_cut(&rest, ',');
 		/* max(list, 'x') is not looked at further: the list decides at run time. */
 		if (b->result == RESULT_NUMBER && (is_unknown(t) || is_array(t))) {
-			node->type = of(SHAPE_ANY);
+			node->type = shape_type(SHAPE_ANY);
 			return 0;
 		}
 		const char *name = t.shape == SHAPE_NIL ? "nil" : type_name(t);
@@ -151,7 +151,7 @@ static int check_get(struct checker *checker, struct node *node)
 				   "invalid number of arguments (expected 2, got %u)",
 				   node->n_args);
 	struct stype base = node->args[0]->type, key = node->args[1]->type;
-	node->type = of(SHAPE_UNKNOWN);
+	node->type = shape_type(SHAPE_UNKNOWN);
 	if (is_unknown(base))
 		return 0;
 	if (is_array(base)) {
@@ -159,7 +159,7 @@ static int check_get(struct checker *checker, struct node *node)
 			return CHECK_ERROR(checker, node->args[1], "non-integer slice index %s",
 					   type_name(key));
 	} else if (is_map(base)) {
-		struct stype want = of(base.shape == SHAPE_MAP ? SHAPE_STRING : SHAPE_ANY);
+		struct stype want = shape_type(base.shape == SHAPE_MAP ? SHAPE_STRING : SHAPE_ANY);
 		if (!is_unknown(key) && !expr_check_assignable(key, want))
 			return CHECK_ERROR(checker, node->args[1],
 					   "cannot use %s to get an element from %s",
@@ -177,37 +177,38 @@ static int check_get(struct checker *checker, struct node *node)
 /* What a loop gives, its predicate being checked. */
 static struct stype loop_type(struct checker *checker, const struct node *node, struct stype coll)
 {
-	struct stype out = node->n_args > 1 ? node->args[1]->type : of(SHAPE_UNKNOWN);
-	struct stype elem = is_unknown(coll) ? of(SHAPE_UNKNOWN) : expr_check_elem(coll);
+	struct stype out = node->n_args > 1 ? node->args[1]->type : shape_type(SHAPE_UNKNOWN);
+	struct stype elem = is_unknown(coll) ? shape_type(SHAPE_UNKNOWN) : expr_check_elem(coll);
 	switch (node->builtin->loop) {
 	case LOOP_ALL:
 	case LOOP_NONE:
 	case LOOP_ANY:
 	case LOOP_ONE:
-		return of(SHAPE_BOOL);
+		return shape_type(SHAPE_BOOL);
 	case LOOP_FILTER:
-		return is_unknown(coll) ? of(SHAPE_LIST) : expr_check_array_of(checker, elem);
+		return is_unknown(coll) ? shape_type(SHAPE_LIST)
+					: expr_check_array_of(checker, elem);
 	case LOOP_MAP:
 		return expr_check_array_of(checker, out);
 	case LOOP_COUNT:
 	case LOOP_FIND_INDEX:
 	case LOOP_FIND_LAST_INDEX:
-		return of(SHAPE_INT);
+		return shape_type(SHAPE_INT);
 	case LOOP_SUM:
 		if (node->n_args > 1)
-			return of(is_unknown(out) ? SHAPE_ANY : out.shape);
+			return shape_type(is_unknown(out) ? SHAPE_ANY : out.shape);
 		return elem;
 	case LOOP_FIND:
 	case LOOP_FIND_LAST:
 		return elem;
 	case LOOP_GROUP_BY:
-		return of(SHAPE_GROUPS);
+		return shape_type(SHAPE_GROUPS);
 	case LOOP_SORT_BY:
 		return coll;
 	case LOOP_REDUCE:
 		return out;
 	}
-	return of(SHAPE_UNKNOWN);
+	return shape_type(SHAPE_UNKNOWN);
 }
 
 static bool wants_bool(enum loop loop)

@@ -29,7 +29,7 @@ struct checker {
 MUST_CHECK int expr_check_node(struct checker *checker, struct node *node);
 MUST_CHECK int expr_check_args(struct checker *checker, const struct node *node);
 
-static inline struct stype of(enum shape shape)
+static inline struct stype shape_type(enum shape shape)
 {
 	return (struct stype){ .shape = shape };
 }

@@ -321,15 +321,15 @@ struct node *expr_parse_primary(struct parser *parser)
 		n = expr_new_op(parser, op->op, t.at, n, NULL);
 		return n != NULL ? parse_postfix(parser, n) : NULL;
 	}
-	if (is(&t, TOK_BRACKET, "(")) {
+	if (token_is(&t, TOK_BRACKET, "(")) {
 		if (expr_advance(parser) < 0 || (n = expr_parse_sequence(parser)) == NULL ||
 		    !expr_expect(parser, TOK_BRACKET, ")"))
 			return NULL;
 		return parse_postfix(parser, n);
 	}
-	if (parser->predicates > 0 && (is(&t, TOK_OP, "#") || is(&t, TOK_OP, ".")))
+	if (parser->predicates > 0 && (token_is(&t, TOK_OP, "#") || token_is(&t, TOK_OP, ".")))
 		return parse_pointer(parser);
-	if (is(&t, TOK_OP, "::")) {
+	if (token_is(&t, TOK_OP, "::")) {
 		if (expr_advance(parser) < 0)
 			return NULL;
 		t = parser->cur;

@@ -16,14 +16,14 @@ struct op_row {
 	bool negatable;
 };
 
-static inline bool is(const struct tok *token, enum tok_kind kind, const char *text)
+static inline bool token_is(const struct tok *token, enum tok_kind kind, const char *text)
 {
 	return token->kind == kind && slice_is(token->val, text);
 }
 
 static inline bool cur_is(const struct parser *parser, enum tok_kind kind, const char *text)
 {
-	return is(&parser->cur, kind, text);
+	return token_is(&parser->cur, kind, text);
 }
 
 /* Parts of the grammar; NULL with the error set. */

@@ -6,7 +6,7 @@
  *   message  a request or a response with its whole body, as callbacks and senders see it
  *   stream   one request and its response; numbers grow and are not used twice
  *
- * A caller loops: bytes received are fed, http_framing_out tells what to send, http_framing_sent
+ * A caller loops: bytes received are fed, http_framing_out returns what to send, http_framing_sent
  * takes away what was sent. Callbacks come only from feed and eof, and may call any function but
  * feed, eof and free. */
 #pragma once
@@ -74,12 +74,12 @@ void http_framing_free(struct http_framing *framing); /* NULL is fine; calls not
 
 /* Takes received bytes; returns how many were used, or an error after which the connection is of no
  * use: ERR_PARSE, ERR_LIMIT (a flood or something too large), ERR_CLOSED. http_framing_out may then
- * still have something that tells the peer: send it, then close. Streams are called gone. Fewer
+ * still have an error for the peer: send it, then close. Streams are called gone. Fewer
  * than n are used only by an HTTP/1.1 server that has a request to answer first, or as much to
  * send as it holds (http_framing_is_full): feed the rest later. now_ns: monotonic. */
 MUST_CHECK ssize_t http_framing_feed(struct http_framing *framing, const void *data, size_t len,
 				     uint64_t now_ns);
-/* The peer sends no more, or the connection is given up (clients call it then, too). A client's
+/* The peer sends no more, or the connection is abandoned (clients call it then, too). A client's
  * streams without a response are called gone; a response that lasts to the end of its connection is
  * complete. */
 void http_framing_eof(struct http_framing *framing);
@@ -101,8 +101,8 @@ MUST_CHECK int http_framing_request(struct http_framing *framing,
 /* Client: its response is not wanted any more; it is not called back. */
 void http_framing_cancel(struct http_framing *framing, uint32_t stream);
 
-/* No further request on this connection: a server accepts none that is new (the client is told), a
- * client sends none. Streams under way go on. */
+/* No further request on this connection: a server accepts no new one (and tells the client by
+ * GOAWAY or Connection: close), a client sends none. Streams under way go on. */
 void http_framing_end(struct http_framing *framing);
 /* Nothing more will come of it: all streams are done, and the peer or we ended it. Close when
  * http_framing_out is empty. */
@@ -115,8 +115,8 @@ size_t http_framing_unsent(const struct http_framing *framing);
 size_t http_framing_held(const struct http_framing *framing);
 /* HTTP/1.1 server: no request is taken before some of what is unsent was sent. */
 bool http_framing_is_full(const struct http_framing *framing);
-/* HTTP/2 server: gives up responses that wait to be sent since so long, counted in calls of this;
- * true when there were some (which is told to the client: http_framing_out). */
+/* HTTP/2 server: cancels responses that wait to be sent since so long, counted in calls of this;
+ * true when there were some (http_framing_out has the frames for the client). */
 bool http_framing_expire(struct http_framing *framing, uint64_t now_ns, uint64_t max_ns);
 /* Streams that wait for their response. */
 size_t http_framing_pending(const struct http_framing *framing);

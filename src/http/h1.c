@@ -109,7 +109,7 @@ static void lose_connection(struct h1 *h1, int err)
 		h1->f.conf.calls.gone(h1->f.conf.ctx, h1->stream, h1->user, err);
 }
 
-/* Refuses what cannot be read further; the peer is told once. */
+/* Refuses a message that cannot be read further; sends one error response. */
 static int refuse_message(struct h1 *h1, unsigned status, int err)
 {
 	if (is_server(h1) && !h1->waiting)
@@ -411,7 +411,7 @@ static int h1_request(struct http_framing *framing, const struct http_message *m
 	return 0;
 }
 
-/* The response cannot be told from the next one but by reading it: the connection is given up. */
+/* Only reading the response would separate it from the next one: the connection is closed. */
 static void h1_cancel(struct http_framing *framing, uint32_t stream)
 {
 	struct h1 *h = h1_of(framing);

@@ -11,7 +11,7 @@ struct http_h1_head {
 	bool chunked;
 	bool close; /* the connection ends after this message and its answer */
 	bool expects_continue;
-	unsigned refuse; /* with an error: the status that tells why */
+	unsigned refuse; /* with an error: the status to answer with */
 };
 
 /* ERR_PARSE or ERR_LIMIT, with ret->refuse. */

@@ -128,7 +128,7 @@ static struct slice text_of(const struct h2_stream *st, size_t index)
 	return (struct slice){ st->head.s + st->text[index].at, st->text[index].n };
 }
 
-/* The stream's message is whole (or too long, which a server's caller is told). */
+/* The stream's message is whole (or too long: the server's caller gets `too_long`). */
 static void deliver_message(struct h2 *h2, struct h2_stream *st, bool too_long)
 {
 	struct http_message m = {
@@ -477,7 +477,7 @@ static int submit_response(struct h2 *h2, struct h2_stream *st, const struct htt
 	if (!st->is_head)
 		keep_body(h2, st, message->body);
 	nghttp2_data_provider data = { .source.ptr = st, .read_callback = read_body };
-	/* An empty body goes the same way: the end of the request may have to be told, too. */
+	/* An empty body goes the same way: the end of the request may have to be sent, too. */
 	return nghttp2_submit_response(h2->s, st->id, nv, n, &data) == 0 ? 0 : ERR_INTERNAL;
 }
 

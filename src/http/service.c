@@ -1,5 +1,5 @@
 /* Requests are read on the library's thread, handled on the pool's, answered on the library's
- * again. While a handler runs, its connection is suspended: nobody else looks at it. */
+ * again. While a handler runs, its connection is suspended: no other thread uses it. */
 #include "http/service.h"
 
 #include <errno.h>
@@ -271,7 +271,7 @@ static bool answer_early(struct exchange *exchange)
 		       NULL;
 }
 
-/* Who asks is looked at before a byte of the body is: strangers may be cut all the time. */
+/* The client is authenticated before a byte of the body is read: unknown ones may be cut any time. */
 static void set_fate(struct exchange *exchange)
 {
 	struct http_service *s = exchange->service;

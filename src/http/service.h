@@ -16,8 +16,8 @@
 
 enum {
 	HTTP_ANSWER_HEADERS_MAX = 16,
-	/* What a stream's pull gives when nothing follows: all was said; or the rest cannot be
-	 * told, and the client sees its connection cut. */
+	/* What a stream's pull returns at its end: all was sent; or the rest is lost, and the
+	 * client's connection is cut. */
 	HTTP_STREAM_END = -1,
 	HTTP_STREAM_BROKEN = -2,
 };

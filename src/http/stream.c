@@ -239,7 +239,7 @@ static void enlist_stream(struct http_stream *stream)
 		end_stream(stream, false);
 	pthread_mutex_unlock(&all->lock);
 	/* Once is enough, and the kernel forgets it when the socket is closed. A second stream on
-	 * the same connection watches anew. Where it fails, the next write tells. */
+	 * the same connection watches anew. If that fails, the next write does, too. */
 	struct epoll_event e = { .events = EPOLLRDHUP | EPOLLONESHOT, .data.u64 = stream->id };
 	if (!watch_fd(all, fd, e.events, stream->id) && errno == EEXIST)
 		epoll_ctl(all->epoll_fd, EPOLL_CTL_MOD, fd, &e);

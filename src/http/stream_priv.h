@@ -1,6 +1,6 @@
 /* Streams of an http_service: replies pulled piece by piece on the library's thread. A stream with
  * nothing to say has its connection suspended; whoever wakes it resumes the connection. The library
- * does not look at suspended connections, so one thread of ours watches for clients that go. */
+ * does not poll suspended connections, so one thread of ours watches for clients that go. */
 #pragma once
 
 #include <microhttpd.h>
@@ -10,7 +10,7 @@
 
 struct http_streams;
 
-/* NULL when the kernel gives no descriptors or no thread. */
+/* NULL when there are no descriptors or threads left. */
 struct http_streams *http_streams_new(void);
 /* Every stream, those that are still to come too, is at its end when next pulled. */
 void http_streams_end(struct http_streams *all);

@@ -15,7 +15,7 @@
 enum {
 	SERIAL_BYTES = 16,
 	KEY_ID_BYTES = 64,
-	CERTS_MAX_BYTES = 16 << 20, /* looked at, of a list */
+	CERTS_MAX_BYTES = 16 << 20, /* read of a list */
 };
 
 struct work {

@@ -137,7 +137,7 @@ static struct net_tls_cred *cred_new(void)
 	return c;
 }
 
-/* Called in a handshake that asked for a certificate; only some settings look at it. */
+/* Called in a handshake that asked for a certificate; only some settings check it. */
 static int verify_client(gnutls_session_t session)
 {
 	const struct net_tls *t = gnutls_session_get_ptr(session);

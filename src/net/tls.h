@@ -1,7 +1,7 @@
 /* TLS over a connected, non-blocking socket (GnuTLS): credentials that threads share, and sessions
  * of one thread each. TLS 1.2 and 1.3.
  *
- * Every call that may have to wait returns -EAGAIN instead; net_tls_wants_write then tells which
+ * Every call that may have to wait returns -EAGAIN instead; net_tls_wants_write then says which
  * readiness to wait for before it is repeated. */
 #pragma once
 
@@ -55,7 +55,7 @@ MUST_CHECK int net_tls_connect(struct net_tls_cred *cred, int fd, const char *na
 			       struct net_tls **ret);
 void net_tls_free(struct net_tls *tls); /* NULL is fine; sends nothing */
 
-/* 0: done. -EAGAIN, -errno, or ERR_TLS: net_tls_error tells. */
+/* 0: done. -EAGAIN, -errno, or ERR_TLS: see net_tls_error. */
 MUST_CHECK int net_tls_handshake(struct net_tls *tls);
 /* Bytes; 0: the peer said goodbye (or closed); -EAGAIN, -errno, ERR_TLS. */
 MUST_CHECK ssize_t net_tls_recv(struct net_tls *tls, void *buf, size_t len);

@@ -152,7 +152,7 @@ static void doh_drop(struct stream *stream, struct resolve_exchange *exchange)
 		return;
 	http_framing_cancel(stream->http, exchange->http_stream);
 	exchange->http_stream = 0;
-	link_dirty(&stream->l); /* the peer is told */
+	link_dirty(&stream->l); /* sends the cancellation */
 }
 
 static void doh_free(struct stream *stream)

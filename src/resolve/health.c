@@ -56,7 +56,7 @@ static void ask_again(struct loop_timer *timer)
 	send_probe(CONTAINER_OF(timer, struct resolve_probe, timer));
 }
 
-/* Anything that came back shows that somebody is there. */
+/* Any message that came back shows that a server runs there. */
 static bool is_alive(const struct resolve_exchange *exchange)
 {
 	switch (exchange->result) {

@@ -87,7 +87,7 @@ struct resolver_stats {
 enum resolve_result {
 	RESOLVE_OK,	  /* reply and reply_n are a message with our id and our question */
 	RESOLVE_TIMEOUT,  /* nothing came in time */
-	RESOLVE_NETWORK,  /* refused, unreachable, closed, handshake failed: `error` tells */
+	RESOLVE_NETWORK,  /* refused, unreachable, closed, handshake failed: see `error` */
 	RESOLVE_GARBLED,  /* our id, but not a whole DNS message */
 	RESOLVE_MISMATCH, /* our id, another question */
 };

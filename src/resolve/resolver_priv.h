@@ -6,11 +6,11 @@
 void resolver_enter(struct resolver *resolver);
 /* Calls what is ready back, frees closed links. */
 void resolver_leave(struct resolver *resolver);
-/* Frees closed links, unless somebody is working on one. */
+/* Frees closed links, unless a caller further up may still use one (depth). */
 void resolver_bury(struct resolver *resolver);
 /* Something waits for resolver_flush. */
 void resolver_arm(struct resolver *resolver);
-/* Exchanges that wait for a connection are looked at in the next flush. */
+/* The next flush assigns connections to exchanges that wait for one. */
 void resolver_pump(struct resolver *resolver);
 struct resolve_pool *resolver_pool(struct resolver *resolver,
 				   const struct resolve_upstream *upstream);

@@ -143,7 +143,7 @@ void stream_answered(struct stream *stream, struct resolve_exchange *exchange, u
 	exchange_reply(p->r, exchange, msg, len, false);
 }
 
-/* TLS 1.3 sends tickets after the handshake, and a session that ended badly gives none. */
+/* TLS 1.3 sends tickets after the handshake, and a session that ended badly has none. */
 static void keep_ticket(struct stream *stream)
 {
 	struct net_tls_ticket t;

@@ -83,7 +83,7 @@ static void close_idle(struct resolve_pool *pool)
 	}
 }
 
-/* A connection without questions; NULL: none is to be had, so that it must go with others. */
+/* A connection without questions; NULL: none is available, so that it must share one. */
 static struct stream *choose_alone(struct resolve_pool *pool, const struct candidates *candidates)
 {
 	struct stream *s = NULL;

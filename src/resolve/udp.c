@@ -255,7 +255,7 @@ static void udp_flush(struct resolve_link *link)
 			watch_writable(link, true);
 			return;
 		}
-		/* An error that is told here may be that of an earlier datagram. */
+		/* The error may be that of an earlier datagram. */
 		udp_errors(link);
 		if (++tries == SEND_TRIES && link->queued.first != NULL) {
 			exchange_fail(r, link->queued.first, RESOLVE_NETWORK, -error);

@@ -238,18 +238,18 @@ static int parse_float(struct slice text, double *ret)
 	return *end != '\0' || isinf(*ret) ? ERR_PARSE : 0;
 }
 
-static void set_float(struct number *number, double f)
+static void set_float(struct number *number, double value)
 {
 	static const double two63 = 9223372036854775808.0;
 	number->is_float = true;
-	number->f = f;
-	if (f >= -two63 && f < two63 && trunc(f) == f) {
+	number->f = value;
+	if (value >= -two63 && value < two63 && trunc(value) == value) {
 		number->is_int = true;
-		number->i = (int64_t)f;
+		number->i = (int64_t)value;
 	}
-	if (f >= 0 && f < 2 * two63 && trunc(f) == f) {
+	if (value >= 0 && value < 2 * two63 && trunc(value) == value) {
 		number->is_uint = true;
-		number->u = (uint64_t)f;
+		number->u = (uint64_t)value;
 	}
 }
 

@@ -433,23 +433,23 @@ static int walk_range(struct exec *ex, const struct tmpl_value *dot, const struc
 }
 
 /* A body with its own variables; the caller's come back afterwards. */
-static int run_body(struct exec *ex, const struct body *b, const struct tmpl_value *dot)
+static int run_body(struct exec *ex, const struct body *body, const struct tmpl_value *dot)
 {
 	struct tmpl_value small[SMALL_FRAME], *vars = small;
-	const struct body *body = ex->body;
+	const struct body *outer_body = ex->body;
 	struct tmpl_value *outer = ex->vars;
-	if (b->n_slots > SMALL_FRAME)
-		vars = arena_alloc(ex->call.arena, b->n_slots * sizeof(*vars));
+	if (body->n_slots > SMALL_FRAME)
+		vars = arena_alloc(ex->call.arena, body->n_slots * sizeof(*vars));
 	if (vars == NULL)
 		return fail_with(ex, ERR_SPACE, "out of memory");
 	vars[0] = *dot;
 	ex->vars = vars;
-	ex->body = b;
-	int r = walk_block(ex, dot, &b->block);
+	ex->body = body;
+	int r = walk_block(ex, dot, &body->block);
 	if (r < 0)
 		return r;
 	ex->vars = outer;
-	ex->body = body;
+	ex->body = outer_body;
 	return 0;
 }
 

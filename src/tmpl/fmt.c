@@ -311,29 +311,30 @@ static void add_float(struct tmpl_out *out, const struct fmt *fmt, uint32_t verb
 		fix_hex_exponent(out, start);
 }
 
-bool tmpl_fmt_float(struct tmpl_out *out, const struct fmt *fmt, uint32_t verb, double v,
+bool tmpl_fmt_float(struct tmpl_out *out, const struct fmt *fmt, uint32_t verb, double number,
 		    unsigned bits)
 {
 	size_t start = out->n;
 	if (verb >= 0x80 || verb == 0 || strchr("vbgGxXfFeE", (int)verb) == NULL)
 		return false;
-	bool number = isfinite(v);
-	if (isnan(v)) {
+	bool is_number = isfinite(number);
+	if (isnan(number)) {
 		add_sign(out, fmt, false);
 		tmpl_out_s(out, "NaN");
 	} else {
-		add_sign(out, fmt, signbit(v));
+		add_sign(out, fmt, signbit(number));
 		size_t digits = out->n;
-		if (isinf(v)) {
+		if (isinf(number)) {
 			if (out->n == start)
 				tmpl_out_c(out, '+');
 			tmpl_out_s(out, "Inf");
 		} else {
-			add_float(out, fmt, verb, fabs(v), bits);
+			add_float(out, fmt, verb, fabs(number), bits);
 		}
 		/* Zeros go between the sign and the digits. */
-		if (number && !out->full && (fmt->flags & FMT_ZERO) && !(fmt->flags & FMT_MINUS) &&
-		    (fmt->flags & FMT_WIDTH) && fmt->width > out->n - start)
+		if (is_number && !out->full && (fmt->flags & FMT_ZERO) &&
+		    !(fmt->flags & FMT_MINUS) && (fmt->flags & FMT_WIDTH) &&
+		    fmt->width > out->n - start)
 			insert_fill(out, digits, '0', fmt->width - (out->n - start));
 	}
 	pad_with(out, fmt, start, false);

@@ -23,7 +23,7 @@ struct fmt {
 /* One value of a basic kind under one verb; false: the verb does not fit it. */
 bool tmpl_fmt_int(struct tmpl_out *out, const struct fmt *fmt, uint32_t verb, uint64_t number,
 		  bool negative);
-bool tmpl_fmt_float(struct tmpl_out *out, const struct fmt *fmt, uint32_t verb, double v,
+bool tmpl_fmt_float(struct tmpl_out *out, const struct fmt *fmt, uint32_t verb, double number,
 		    unsigned bits);
 bool tmpl_fmt_string(struct tmpl_out *out, const struct fmt *fmt, uint32_t verb, struct slice text);
 /* What was written from `start` on is moved to its width. */

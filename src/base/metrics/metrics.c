@@ -197,10 +197,10 @@ void metrics_set(struct metrics_series *series, double number)
 	atomic_store_explicit(&series->is_real, 1, memory_order_relaxed);
 }
 
-static void add_real(_Atomic uint64_t *c, double number)
+static void add_real(_Atomic uint64_t *cell, double number)
 {
-	uint64_t old = atomic_load_explicit(c, memory_order_relaxed);
-	while (!atomic_compare_exchange_weak_explicit(c, &old, bits_of(double_of(old) + number),
+	uint64_t old = atomic_load_explicit(cell, memory_order_relaxed);
+	while (!atomic_compare_exchange_weak_explicit(cell, &old, bits_of(double_of(old) + number),
 						      memory_order_relaxed, memory_order_relaxed)) {
 	}
 }

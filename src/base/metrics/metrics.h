@@ -49,7 +49,7 @@ void metrics_init(unsigned worker_slots);
  * are borrowed for ever. */
 struct metrics_series *metrics_get(const struct metrics_family *family, const char *const *values);
 /* Forgets a series; its memory stays valid until the process ends. Asking for the same values again
- * gives the same series, restarted from 0. */
+ * returns the same series, restarted from 0. */
 void metrics_drop(struct metrics_series *series);
 /* Forgets all series of a family. */
 void metrics_drop_family(const struct metrics_family *family);
@@ -63,12 +63,13 @@ static ALWAYS_INLINE _Atomic uint64_t *metrics_row(struct metrics_series *series
 	return series->cells + (size_t)slot * METRICS_PAGE_CELLS;
 }
 
-static ALWAYS_INLINE void metrics_cell_add(_Atomic uint64_t *c, unsigned slot, uint64_t number)
+static ALWAYS_INLINE void metrics_cell_add(_Atomic uint64_t *cell, unsigned slot, uint64_t number)
 {
 	if (slot == 0)
-		atomic_fetch_add_explicit(c, number, memory_order_relaxed);
+		atomic_fetch_add_explicit(cell, number, memory_order_relaxed);
 	else
-		atomic_store_explicit(c, atomic_load_explicit(c, memory_order_relaxed) + number,
+		atomic_store_explicit(cell,
+				      atomic_load_explicit(cell, memory_order_relaxed) + number,
 				      memory_order_relaxed);
 }
 

@@ -234,7 +234,7 @@ void regex_scratch_free(struct regex_scratch *scratch)
 	free(scratch);
 }
 
-/* Names are; PCRE2 need not look at each byte then. */
+/* Names are ASCII; PCRE2 need not check each byte then. */
 static bool is_ascii(struct slice text)
 {
 	uint64_t high = 0, word;

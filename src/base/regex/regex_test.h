@@ -5,8 +5,7 @@
 #include "base/regex/regex.h"
 #include "base/slice.h"
 
-/* PCRE2: 1, 0, or ERR_LIMIT when it gives up or the
- * subject is not UTF-8. */
+/* PCRE2: 1, 0, or ERR_LIMIT when it gives up or the subject is not UTF-8. */
 MUST_CHECK int regex_match_pcre(const struct regex *re, struct regex_scratch *scratch,
 				struct slice subject);
 MUST_CHECK bool regex_match_linear(const struct regex *re, struct regex_scratch *scratch,

@@ -34,7 +34,7 @@ struct rrtext_out;
  * wire length, or ERR_PARSE. */
 MUST_CHECK int dns_rrtext_name(const struct rrtext_lexer *lx, struct slice text,
 			       uint8_t out[DNS_NAME_MAX]);
-/* TTL, class and type, up to the record data; then the data. has_ttl, has_class and has_type tell
- * what was there; fields not given keep their value. */
+/* TTL, class and type, up to the record data; then the data. has_ttl, has_class and has_type say
+ * which were present; other fields keep their value. */
 MUST_CHECK int dns_rrtext_head(struct rrtext_lexer *lx, struct rrtext_head *head);
 MUST_CHECK int dns_rrtext_rdata(struct dns_rrtext *parser, uint16_t type, struct rrtext_out *out);

@@ -116,7 +116,7 @@ static inline uint32_t dns_zone_rr_ttl(const uint8_t *rr)
 /* Whether look-ups of random names wait for memory. */
 bool dns_zone_is_large(const struct dns_zone *zone);
 /* Brings what a look-up of a name with this hash reads nearer, in steps 0, 1, ...: each needs what
- * the one before has brought, so other work should lie between. */
+ * the one before has loaded, so other work should lie between. */
 enum { DNS_ZONE_PREFETCH_STEPS = 3 };
 void dns_zone_prefetch(const struct dns_zone *zone, uint32_t hash, unsigned step);
 
