@@ -1,4 +1,4 @@
-/* Health of upstreams (spec 1.5). Nobody is asked while all is well: a check starts when somebody
+/* Health of upstreams. Nobody is asked while all is well: a check starts when somebody
  * saw an error, asks at once and then every interval until any DNS reply comes. One resolver of all
  * threads runs it, the one that came first. */
 #pragma once

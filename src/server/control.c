@@ -1,4 +1,4 @@
-/* Signals as CoreDNS takes them (spec 1.0 "CLI"): TERM and INT end in order, with lameduck; a
+/* Signals as CoreDNS takes them: TERM and INT end in order, with lameduck; a
  * second INT exits 2; QUIT exits at once; USR1 reloads; HUP is ignored. With the `reload` plugin
  * the same reload happens when the text has changed: at once where the change is told of, else
  * after the interval. */

@@ -1,5 +1,5 @@
 /* From a question to a server block: longest suffix, then the first block of that zone whose view
- * takes the query, else the next shorter zone (spec 1.0 "Query routing"). */
+ * takes the query, else the next shorter zone. */
 #include "server/server_priv.h"
 
 /* As a block's filter: 1, 0, or negative. */

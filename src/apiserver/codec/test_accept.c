@@ -1,4 +1,4 @@
-/* accept: chosen as kube-apiserver 1.37 chose (spec 6.3, and its answers to these very fields). */
+/* accept: chosen as kube-apiserver 1.37 chose. */
 #include "apiserver/codec/accept.h"
 
 #include <setjmp.h>

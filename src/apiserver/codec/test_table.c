@@ -1,4 +1,4 @@
-/* table: the same texts kube-apiserver 1.37 wrote for such objects, less its prose (spec 3.2). */
+/* table: the same texts kube-apiserver 1.37 wrote for such objects, less its prose. */
 #include "apiserver/codec/table.h"
 
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* OpenAPI documents of what is served, as small as kubectl lets them be (spec 3.3 and 6.3). */
+/* OpenAPI documents of what is served, as small as kubectl lets them be. */
 #pragma once
 
 #include <jansson.h>

@@ -1,4 +1,4 @@
-/* discovery: documents in the form of kube-apiserver 1.37's (spec 3.1, 3.3, 6.3), of the real table
+/* discovery: documents in the form of kube-apiserver 1.37's, of the real table
  * of resources. */
 #include "apiserver/discovery/discovery.h"
 

@@ -1,4 +1,4 @@
-/* Selectors: what matches, and what is said of those that are none (spec 6.3). */
+/* Selectors: what matches, and what is said of those that are none. */
 #include "apiserver/verb/selection.h"
 
 #include <setjmp.h>

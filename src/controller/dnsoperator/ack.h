@@ -1,5 +1,5 @@
 /* Which Corefile does a server run? A rendered Corefile with templates ends with a block, the
- * marker, whose TXT record is the hash of all that stands before it (design 8.3). The operator
+ * marker, whose TXT record is the hash of all that stands before it (OP-T17). The operator
  * asks each server for it. It works with Fairlead and with CoreDNS. Nothing is written anywhere.
  *
  * The marker has two names. The operator asks for the one below the cluster's own domain: a server

@@ -1,5 +1,5 @@
 /* What is accepted, and still hardly what was meant: told, never refused, since the original takes
- * it, too (1.2, 1.5). */
+ * it, too (OP-D2, OP-D5). */
 #include <stdio.h>
 
 #include "controller/dnsoperator/advice.h"

@@ -1,4 +1,4 @@
-/* ClusterOperator `dns` of OpenShift: how DNS is, for the one who upgrades the cluster (spec 1.4).
+/* ClusterOperator `dns` of OpenShift: how DNS is, for the one who upgrades the cluster (OP-D4).
  * It follows the conditions of the DNS object, and tells which versions run. What is put together
  * is sorted, so that equal states are equal texts and a settled operator writes nothing.
  *

@@ -1,6 +1,6 @@
 /* What the operator knows, as metrics: the conditions of the DNS object, the templates that are in
- * force by name (T9: servers count by zone, since names are not in their configuration), and what
- * servers run. Not for two threads at once. */
+ * force by name (OP-T9: servers count by zone, since names are not in their configuration), and
+ * what servers run. Not for two threads at once. */
 #pragma once
 
 #include "api/tree.h"

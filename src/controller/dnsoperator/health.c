@@ -286,7 +286,7 @@ static void add_pod_troubles(const struct job *job, struct strbuf *message)
 				count(servers, "status.numberAvailable"));
 }
 
-/* T15: templates that servers do not run count when that lasts. */
+/* OP-T15: templates that servers do not run count when that lasts. */
 static bool lasts(struct job *job, const char *type)
 {
 	uint64_t left = settles_in(job, type, API_FALSE);

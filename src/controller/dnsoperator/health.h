@@ -1,5 +1,5 @@
 /* How the cluster's DNS is, in the four conditions that every operator of OpenShift has:
- * Progressing, Available, Upgradeable, Degraded (spec 1.4). A pure function of what runs, of the
+ * Progressing, Available, Upgradeable, Degraded (OP-D4). A pure function of what runs, of the
  * DNS object with the conditions that it has, of the plan and of the time.
  *
  * On OpenShift what runs is told by the DaemonSets and the Service. Elsewhere they are not ours:

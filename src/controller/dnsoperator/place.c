@@ -1,4 +1,4 @@
-/* What runs in the cluster beside us. Two operators must not own one object (design 8b): while the
+/* What runs in the cluster beside us. Two operators must not own one object (OP-D7): while the
  * original runs nothing is written, not even the status, and all that can be told without that
  * tells how to take over: log, Event, /readyz, a metric. */
 #include <string.h>

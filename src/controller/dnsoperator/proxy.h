@@ -1,5 +1,5 @@
 /* Which text does a pod run, asked through the API server (pods/proxy): for an operator that runs
- * where the pods' addresses mean nothing, beside a hosted control plane (design 8.3). `fairlead
+ * where the pods' addresses mean nothing, beside a hosted control plane (OP-T17). `fairlead
  * dns` tells the hash of its configuration at /config of the port of `ready`; CoreDNS has no such
  * page. That hash is made otherwise than the one in the text, so one has to know the text to
  * translate it. */

@@ -2,7 +2,7 @@
  *
  * Without templates the text is byte for byte what OpenShift's operator writes (OP-1). With them
  * each block but that for CHAOS has the templates; names of the cluster are kept out of their reach
- * by a block of their own (design 8.1), as they are from servers for a zone above them, and a block
+ * by a block of their own (OP-T1), as they are from servers for a zone above them, and a block
  * `config.fairlead.internal` tells which text a server runs. All of it means the same to CoreDNS.
  */
 #pragma once
@@ -30,7 +30,7 @@ void dnsoperator_render(const struct dnsoperator_wanted *wanted, struct strbuf *
 			char hash[DNSOPERATOR_ACK_HASH_MAX]);
 
 /* Zones of one template that stand in one stanza: those of another lie neither between nor below
- * them later in the list (OP-19, OP-20, T14). */
+ * them later in the list (OP-19, OP-20, OP-T14). */
 struct dnsoperator_stanza {
 	const struct dnsoperator_template *of;
 	const char **zones;

@@ -1,5 +1,5 @@
 /* Checking spec.servers and spec.upstreamResolvers: what the original passes on unread, and CoreDNS
- * then refuses with the whole file (1.5). What CoreDNS takes is taken. */
+ * then refuses with the whole file (OP-D5). What CoreDNS takes is taken. */
 #include <stdio.h>
 #include <string.h>
 

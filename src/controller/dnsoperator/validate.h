@@ -1,5 +1,5 @@
-/* Is what the DNS object asks for fit for a server? (OP-3…OP-15, 1.5) Nothing that is refused here
- * ever reaches one. */
+/* Is what the DNS object asks for fit for a server? (OP-3…OP-15, OP-D5) Nothing that is refused
+ * here ever reaches one. */
 #pragma once
 
 #include "api/tree.h"

@@ -1,5 +1,5 @@
-/* How fast a client may write: so many per second, and so many at once after a pause (k8s-api
- * 1.10). Reads and watches are not counted. */
+/* How fast a client may write: so many per second, and so many at once after a pause. Reads and
+ * watches are not counted. */
 #pragma once
 
 #include <pthread.h>

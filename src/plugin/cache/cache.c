@@ -1,4 +1,4 @@
-/* cache: answers from replies seen before (spec 1.4, 1.15.3). A hit is the stored message with the
+/* cache: answers from replies seen before. A hit is the stored message with the
  * client's question and its TTLs lowered; everything else is in take.c, flight.c and keep.c. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* The cache's stanza (spec 1.4). */
+/* The cache's stanza. */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

@@ -1,4 +1,4 @@
-/* kubernetes: names of a cluster's Services, endpoints and pods, as CoreDNS gives them (spec 1.3).
+/* kubernetes: names of a cluster's Services, endpoints and pods, as CoreDNS gives them.
  * This file picks who answers; see conf.h for the others. */
 #include "plugin/kubernetes/conf.h"
 

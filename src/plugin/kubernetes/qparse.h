@@ -1,4 +1,4 @@
-/* What a name below a zone of the cluster asks for: CoreDNS's grammar (spec 1.3 "Query parse").
+/* What a name below a zone of the cluster asks for: CoreDNS's grammar.
  *
  *	[endpoint | _port._proto | zone.(pin|prefer)._zone .] service . namespace . (svc | pod) .
  *ZONE

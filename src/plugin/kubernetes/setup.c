@@ -1,4 +1,4 @@
-/* The stanza: CoreDNS's options and their checks (spec 1.3). Tunables of Go's client are taken and
+/* The stanza: CoreDNS's options and their checks. Tunables of Go's client are taken and
  * have no effect. */
 #include <errno.h>
 #include <stdlib.h>
