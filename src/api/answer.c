@@ -81,7 +81,7 @@ static int check_bytes(struct slice text, char *err, size_t err_n)
 	return 0;
 }
 
-/* Plain text and the three fields: no functions, no conditions, no variables (T11). */
+/* Plain text and the three fields: no functions, no conditions, no variables (OP-T11). */
 static int check_parts(const struct tmpl *tmpl, char *err, size_t err_n)
 {
 	for (size_t i = 0; i < tmpl_n_parts(tmpl); i++) {

@@ -1,4 +1,4 @@
-/* answerTemplate: what is accepted and what becomes of it (OP-8, OP-15, T10, T11). */
+/* answerTemplate: what is accepted and what becomes of it (OP-8, OP-15, OP-T10, OP-T11). */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

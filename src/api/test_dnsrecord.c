@@ -1,4 +1,4 @@
-/* A DNSRecord's view: the seed's example, what is absent, and what is wrong (DR-2, DR-3, DR-4). */
+/* A DNSRecord's view: Gardener's example, what is absent, and what is wrong (DR-2, DR-3, DR-4). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* Reading a request: header, question and OPT, without allocation. What is refused here never
- * reaches a plugin (spec 1.0 "Wire admission"). */
+ * reaches a plugin. */
 #pragma once
 
 #include <stdbool.h>

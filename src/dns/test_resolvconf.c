@@ -1,4 +1,4 @@
-/* resolv.conf: the rules of miekg/dns (spec 1.5 TO, 1.8 autopath FILE), one row each. */
+/* resolv.conf: the rules of miekg/dns, one row each. */
 #include "dns/resolvconf.h"
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
-/* Health of upstreams (spec 1.5). No probe is sent while all is well: a check starts when an
- * exchange failed, asks at once and then every interval until any DNS reply comes. One resolver of all
- * threads runs it, the one that came first. */
+/* Health of upstreams. No probe is sent while all is well: a check starts when an exchange failed,
+ * asks at once and then every interval until any DNS reply comes. One resolver of all threads runs
+ * it, the one that came first. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* Health checks (spec 1.5): only after an error, one prober, until any reply comes. */
+/* Health checks: only after an error, one prober, until any reply comes. */
 #include "dns/types.h"
 #include "resolve/health.h"
 #include "resolve/health_priv.h"

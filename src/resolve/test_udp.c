@@ -1,5 +1,5 @@
 /* Exchanges over real loopback datagrams, with a fake clock: what is accepted, what is ignored,
- * what fails at once, and which sockets are used. Issue 4, "Refuse, keep"; spec 1.5. */
+ * what fails at once, and which sockets are used. */
 #include <errno.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-/* The admission rules of spec 1.0 and 1.15.1: what is answered before any plugin sees it. */
+/* CoreDNS's admission rules: what is answered before any plugin sees it. */
 #include "server/admit.h"
 
 #include <assert.h>

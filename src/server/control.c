@@ -1,4 +1,4 @@
-/* The control thread. Signals as in CoreDNS (spec 1.0 "CLI"): TERM and INT stop in order, with
+/* The control thread. Signals as in CoreDNS: TERM and INT stop in order, with
  * lameduck; a second INT exits 2; QUIT exits at once; USR1 reloads; HUP is ignored. With the
  * `reload` plugin a changed Corefile is loaded as well: at once where the source reports changes,
  * else after the interval. */

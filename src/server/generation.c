@@ -1,5 +1,5 @@
 /* From a Corefile to a generation: blocks and their keys, plugin set-up in chain order, routes per
- * listener with the duplicate and overlap rules of spec 1.0. */
+ * listener with the duplicate and overlap rules of CoreDNS. */
 #include "server/generation.h"
 
 #include <assert.h>
@@ -282,7 +282,7 @@ static struct route *route_get(struct builder *builder, const char *label, enum 
 }
 
 /* Refuses a zone served twice on one listener, and a zone that is bound to an address in one block
- * and to all addresses in another (spec 1.0 "Duplicate zone+port"). Views may repeat. */
+ * and to all addresses in another. Views may repeat. */
 static int check_duplicate(struct builder *builder, const struct block *blk,
 			   const struct served *sv, const char *ip, const char *label)
 {

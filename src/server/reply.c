@@ -1,5 +1,5 @@
-/* From a finished query to bytes on the wire: the reply contract and EDNS rules of spec 1.0, and
- * the worker's batch of outgoing datagrams. */
+/* From a finished query to bytes on the wire: what CoreDNS's replies promise, and its EDNS rules,
+ * and the worker's batch of outgoing datagrams. */
 #include "server/reply.h"
 
 #include <assert.h>

@@ -1,5 +1,5 @@
-/* The request metrics of spec 1.7, counted on the hot path: one struct per (server, zone, view),
- * whose series are looked up when first needed. */
+/* The request metrics, with CoreDNS's names, counted on the hot path: one struct per (server, zone,
+ * view), whose series are looked up when first needed. */
 #pragma once
 
 #include <stdatomic.h>

@@ -1,5 +1,5 @@
 /* From a question to a server block: longest suffix, then the first block of that zone whose view
- * accepts the query, else the next shorter zone (spec 1.0 "Query routing"). */
+ * accepts the query, else the next shorter zone. */
 #include "server/route.h"
 
 #include "server/block.h"

@@ -293,7 +293,7 @@ def records(transfer, ttl):
 
 @pytest.mark.parametrize("name", TRANSFERS)
 def test_transfer(name, api, make_server):
-    """Whole zones: the same records, the SOA first and last (spec 1.3 "AXFR")."""
+    """Whole zones: the same records, the SOA first and last."""
     zones, options, asked = TRANSFERS[name]
     case = {"corefile": TRANSFER % {"zones": zones, "options": options.replace("\n", "\n        "), "config": api.kubeconfig()}}
     servers = [make_server(i, case).start() for i in (0, 1)]

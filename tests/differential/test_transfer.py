@@ -1,4 +1,4 @@
-"""Zone transfers beside CoreDNS's (spec 1.9 "transfer", 1.3 "AXFR" is in test_kubernetes.py): the same records, the same
+"""Zone transfers beside CoreDNS's (those of a cluster's zone are in test_kubernetes.py): the same records, the same
 refusals, the same NOTIFY."""
 import collections
 import os

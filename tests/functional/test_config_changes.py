@@ -49,7 +49,7 @@ def mounted(serve):
 
 
 def test_a_mounted_config_map_is_applied_within_a_second(mounted, note):
-    """OP-27, T17: time from the swap to the first answer by the new text, ten times in a row."""
+    """OP-27, OP-T17: time from the swap to the first answer by the new text, ten times in a row."""
     took = []
     for i in range(2, 12):
         start = time.monotonic()
@@ -73,7 +73,7 @@ def test_a_broken_config_map_is_said_once_and_the_old_one_serves(mounted):
 
 
 def test_the_page_of_ready_tells_which_configuration_answers(serve):
-    """Design 8.3: the hash at /config is that of the log, never one of a refused text, and once it is told every answer is
+    """OP-T17: the hash at /config is that of the log, never one of a refused text, and once it is told every answer is
     by that text."""
     text = lambda v: slow(v).replace("{\n", "{\n    ready 127.0.0.1:@HTTP:ready@\n", 1)  # noqa: E731
     s = serve(text("v0"))
@@ -180,7 +180,7 @@ def test_cached_answers_of_changed_templates_stop_at_once(serve, resolver):
 
 @needs("cache", "forward", "prometheus")
 def test_metrics_show_what_a_filter_does(serve, resolver):
-    """T9, OP-39: replies of a template count from the cache too; what goes upstream falls when AAAA is filtered."""
+    """OP-T9, OP-39: replies of a template count from the cache too; what goes upstream falls when AAAA is filtered."""
     prom = "    prometheus 127.0.0.1:@HTTP:prom@\n    errors\n"
     text = lambda *t: filtering(*t).replace("    cache", prom + "    cache")  # noqa: E731
     s = serve(text(), upstreams={"up": resolver})

@@ -1,5 +1,5 @@
 """Forwarding to real resolvers over each transport: hundreds of questions at once share few connections, and each
-gets its own answer (resolve/; spec 1.5)."""
+gets its own answer."""
 import shutil
 import subprocess
 

@@ -393,7 +393,7 @@ TEMPLATE = '[{name: t, zones: [%s], action: {generateResponse: {answerTemplate: 
 
 
 def test_dns_object_configures_the_server(start):
-    """Issue 8: the DNS operator runs in `up`; port and address follow --dns, and what changes is served."""
+    """The DNS operator runs in `up`; port and address follow --dns, and what changes is served."""
     with Upstream("* A\n    answer {name} 60 IN A 192.0.2.9\n* AAAA\n    answer {name} 60 IN AAAA 2001:db8::9\n") as up:
         u = start()
 
@@ -432,7 +432,7 @@ def test_dns_object_configures_the_server(start):
 
 
 def test_templates_are_acknowledged(start):
-    """OP-34, design 8.3: the server of this process is asked what it runs, on the address of --dns, and `status` says so."""
+    """OP-34, OP-T17: the server of this process is asked what it runs, on the address of --dns, and `status` says so."""
     u = start()
     for i, zone in enumerate((".", "example.com", "example.org")):
         run(u, "apply", "-f", "-", text=DNS_OBJECT.format(

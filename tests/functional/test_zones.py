@@ -1,5 +1,5 @@
 """Zones from files: a signed one is served as knot serves it, a huge one loads in bounded memory, a bad one changes
-nothing (spec 1.9; issue: "a signed one as knot does").
+nothing.
 
 Differences to knot that stay: the apex's NS records in the authority section of answers, the TTL of the SOA record in
 denials, and ANY are CoreDNS's.

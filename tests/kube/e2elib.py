@@ -315,7 +315,7 @@ class Site:
         return " ".join(answers(reply).get(rtype, [])) or rcode(reply)
 
     def empty(self, name):
-        """OP-22, T19: NOERROR without a record, over UDP and TCP, with RD and EDNS and without."""
+        """OP-22, OP-T19: NOERROR without a record, over UDP and TCP, with RD and EDNS and without."""
         for tcp in (False, True):
             for flags in (("rd",), ()):
                 for edns in (None, 1232):

@@ -1,4 +1,4 @@
-"""Design 8.3: servers tell which text they run, Fairlead and CoreDNS alike, and the operator's code reads it. No API."""
+"""OP-T17: servers tell which text they run, Fairlead and CoreDNS alike, and the operator's code reads it. No API."""
 import os
 import subprocess
 import time

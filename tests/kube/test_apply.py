@@ -1,5 +1,5 @@
 """Server-side apply and managedFields: what src/api/apply/test_managed.json holds our code to is what a real API server does, and
-random writes come out the same (k8s-api.md 1.7, 3.4)."""
+random writes come out the same."""
 import os
 import random
 import time

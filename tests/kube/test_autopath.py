@@ -1,4 +1,4 @@
-"""`autopath @kubernetes` (spec coredns 1.8, poddns 5 AMP-3, M3): as CoreDNS for addresses of pods, not at all for those of
+"""`autopath @kubernetes` (AMP-3, PD-M3): as CoreDNS for addresses of pods, not at all for those of
 nodes, and never by another namespace's path, however fast addresses are used again."""
 import random
 import threading
@@ -100,7 +100,7 @@ def test_both_types_end_at_one_element(us):
 
 
 def test_no_leak_while_addresses_are_used_again(api, us):
-    """M3: one address changes hands between namespaces; asked all the while, no reply comes by a path of a namespace
+    """PD-M3: one address changes hands between namespaces; asked all the while, no reply comes by a path of a namespace
     that does not have it, once the change was seen. What pods of the other namespace alone can find is the witness."""
     stop = threading.Event()
     wrong, asked, seen = [], [0], set()

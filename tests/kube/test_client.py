@@ -147,7 +147,7 @@ def who(c):
 
 
 def test_token_rotated(api):
-    """1.1: on 401 the file is read again at once; without one, when its minute is over."""
+    """On 401 the file is read again at once; without one, when its minute is over."""
     token = os.path.join(api.dir, "token")
     swap(token, "outdated\n")
     with Caller(write_kubeconfig(api, "rotating", {"tokenFile": "token"}), token_ms=3600000) as c:
@@ -211,7 +211,7 @@ def test_other_name_and_no_verification(api):
 
 
 def test_certificates_rotated(tmp_path):
-    """1.1, 6.2: the client's certificate and the server's CA change while both run."""
+    """The client's certificate and the server's CA change while both run."""
     folder = str(tmp_path)
     for ca in ("ca-old", "ca-new"):
         certs.make_ca(folder, ca)
@@ -258,11 +258,11 @@ def test_certificates_rotated(tmp_path):
 # ---- load, and a server that is not well ----
 
 def test_429_is_waited_for(tmp_path):
-    """1.6: with Retry-After, up to ten times; without the client's time for it, told at once."""
+    """With Retry-After, up to ten times; without the client's time for it, told at once."""
     flags = ["--enable-priority-and-fairness=false", "--max-requests-inflight=1", "--max-mutating-requests-inflight=1"]
     with Cluster(users={"plain-token": ("plain", [])}, flags=flags) as api:
         config = api.kubeconfig(token="plain-token")
-        # A list ahead of the server waits 3 s for its version (1.2), and holds the only seat.
+        # A list ahead of the server waits 3 s for its version, and holds the only seat.
         ahead = f"/api/v1/namespaces/{NS}/configmaps?resourceVersion=99999999"
         with Caller(config) as busy, Caller(config) as other:
             deadline, waited = time.monotonic() + 60, 0
@@ -281,7 +281,7 @@ def test_429_is_waited_for(tmp_path):
 
 
 def test_frozen_server(api):
-    """1.6: silence counts as death after the watchdog's time; afterwards everything works again."""
+    """Silence counts as death after the watchdog's time; afterwards everything works again."""
     with Caller(api.kubeconfig()) as c:
         c.start(do="stream", path=f"/api/v1/namespaces/{NS}/configmaps?watch=true&resourceVersion=0", idle_ms=1000)
         api.call("POST", f"/api/v1/namespaces/{NS}/configmaps", config_map("frozen"))
@@ -315,7 +315,7 @@ def test_server_killed_and_started_again(api):
 
 
 def test_goaway_does_not_concern_us(tmp_path):
-    """1.6: over HTTP/1.1 the server has no such frame; --goaway-chance changes nothing."""
+    """Over HTTP/1.1 the server has no such frame; --goaway-chance changes nothing."""
     with Cluster(flags=["--goaway-chance=0.02"]) as api, Caller(api.kubeconfig()) as c:
         for _ in range(300):
             c.ok("call", method="GET", path="/version")
@@ -331,7 +331,7 @@ def big_list(api):
 
 
 def test_list_is_gzipped(api, caller, big_list):
-    """6.1: asked for on lists; what the reader sees is the same."""
+    """Asked for on lists; what the reader sees is the same."""
     caller.ask("stream", path=big_list)
     plain = caller.pieces[-1]
     answer = caller.ask("stream", path=big_list, gzip=True)
@@ -340,7 +340,7 @@ def test_list_is_gzipped(api, caller, big_list):
 
 
 def test_streaming_list_is_not(api, caller):
-    """6.1: libcurl cannot join the members of a gzipped watch, so it must come plain."""
+    """Libcurl cannot join the members of a gzipped watch, so it must come plain."""
     path = ("/api/v1/namespaces/kube-public/configmaps?watch=true&sendInitialEvents=true&allowWatchBookmarks=true"
             "&resourceVersionMatch=NotOlderThan&timeoutSeconds=1")
     answer = caller.ask("stream", path=path)

@@ -47,7 +47,7 @@ def test_scenario(cluster, crds, embedded, file, number, title, steps):  # noqa:
 
 
 def test_objects_of_the_product(cluster, crds, embedded):  # noqa: F811
-    """What the seeds show is kept in the same form."""
+    """The example objects of all kinds are kept in the same form."""
     docs = [Document(text, resources(crds)) for _, text in documents(OBJECTS)]
     assert len(docs) > 20
     for ns in sorted({d.namespace for d in docs} - {None, "default"}):

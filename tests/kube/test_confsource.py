@@ -84,7 +84,7 @@ class Dns:
 
 @pytest.mark.alone
 def test_changes_are_served_within_a_second(c, state, capsys):
-    """T17: under a Role with resourceNames; nothing else may be read with it."""
+    """OP-T17: under a Role with resourceNames; nothing else may be read with it."""
     assert c.call("GET", "/api/v1/namespaces/dns/configmaps", token=TOKEN)[0] == 403
     with Dns(c, state) as d:
         d.put("v0")

@@ -1,4 +1,4 @@
-"""kill -9 under load, over HTTPS: what was answered is there, and nothing is half there (store, spec 3.8).
+"""kill -9 under load, over HTTPS: what was answered is there, and nothing is half there.
 
 Several writers, each with objects of its own and one request under way at a time, a watcher, and a process that is killed
 at random moments, while it starts, too. After each restart all objects are compared with the last answers. The number of kills is $FAIRLEAD_KILLS (25).

@@ -1,4 +1,4 @@
-"""The product's CRDs are accepted by a real API server, and so are the objects that the seeds show."""
+"""The product's CRDs are accepted by a real API server, and so are the example objects of each kind."""
 import json
 import re
 import subprocess
@@ -101,7 +101,7 @@ def as_json(cluster, objects):
     return trees
 
 
-def test_objects_of_the_seeds(cluster, objects):
+def test_example_objects(cluster, objects):
     """Nothing of them is pruned, neither of spec nor, through the subresource, of status."""
     with_status = 0
     for (d, answer), sent in zip(objects, as_json(cluster, objects)):
@@ -128,7 +128,7 @@ def test_defaults(objects):
 
 
 def test_served_in_other_versions(cluster, objects):
-    """IP-14: an address that was written in the seed's version is read in ours with its nameservers."""
+    """IP-14: an address that was written in the older version is read in ours with its nameservers."""
     d = next(d for d, _ in objects if d.name == "example-2-1")
     status, got = cluster.call("GET", d.path.replace("/v1alpha1/", "/v1beta2/"))
     assert status == 200 and got["apiVersion"] == "ipam.cluster.x-k8s.io/v1beta2"

@@ -1,4 +1,4 @@
-"""Names that search paths ask for and nobody has (spec poddns 5, AMP-4, M5): they take no room in `cache`, and a Service is
+"""Names that search paths ask for and nobody has (AMP-4, PD-M5): they take no room in `cache`, and a Service is
 there as soon as the server knows it, however often its name was denied before."""
 import socket
 
@@ -71,7 +71,7 @@ def flood(port, names):
 
 
 def test_any_number_of_names_takes_no_room(place):
-    """M5: the number of entries does not depend on that of the names."""
+    """PD-M5: the number of entries does not depend on that of the names."""
     _, s = place
     before = entries(s)
     for total in (1000, 50000):

@@ -1,5 +1,5 @@
-"""The kubernetes plugin on a real API server that is away, comes back, or changes a thousand times a second (spec 1.3
-"Start", issue "Refuse, keep"). That its answers are CoreDNS's is for tests/differential/test_kubernetes.py."""
+"""The kubernetes plugin on a real API server that is away, comes back, or changes a thousand times a second.
+That its answers are CoreDNS's is for tests/differential/test_kubernetes.py."""
 import json
 import os
 import random

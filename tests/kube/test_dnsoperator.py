@@ -1,4 +1,4 @@
-"""`fairlead controller --controllers dnsoperator` against a real API server and against the embedded one: the seed's life
+"""`fairlead controller --controllers dnsoperator` against a real API server and against the embedded one: the life
 of templates, from the DNS object to the ConfigMap and back to its conditions."""
 import contextlib
 import copy
@@ -192,7 +192,7 @@ def test_life_of_templates(place, run):
 
 
 def test_refused_templates_leave_the_last(place, run):
-    """OP-13, OP-16, OP-17, T16: the last accepted set stays in force, the rest of the object is reconciled; a restart
+    """OP-13, OP-16, OP-17, OP-T16: the last accepted set stays in force, the rest of the object is reconciled; a restart
     does not forget it."""
     p = run()
     place.dns({"templates": [LEGACY]})
@@ -222,7 +222,7 @@ def test_refused_templates_leave_the_last(place, run):
 
 
 def test_refused_servers_leave_the_last(place, run):
-    """1.5: a zone twice would make servers refuse the whole file; templates go on."""
+    """OP-D5: a zone twice would make servers refuse the whole file; templates go on."""
     run("--dns-settle-time", "1s")
     place.dns({"servers": [SERVER]})
     until(lambda: "foo.com:53 {" in place.text())
@@ -236,7 +236,7 @@ def test_refused_servers_leave_the_last(place, run):
 
 
 def test_too_many_servers_leave_the_last(place, run):
-    """T14: what makes the text too large is refused, and nothing that was in force is dropped for it."""
+    """OP-T14: what makes the text too large is refused, and nothing that was in force is dropped for it."""
     templates = [{"name": f"t{i}", "zones": [f"{'a' * 40}{i}-{k}.example" for k in range(60)], "action": {"returnEmpty": {}}}
                  for i in range(20)]
     servers = [{**SERVER, "name": f"s{i}", "zones": [f"s{i}.test"]} for i in range(30)]
@@ -255,7 +255,7 @@ def test_too_many_servers_leave_the_last(place, run):
 
 
 def test_servers_keep_off_the_cluster(place, run):
-    """design 8.1: zones of the cluster are refused, and excluded from a zone above them; both are told."""
+    """OP-D6: zones of the cluster are refused, and excluded from a zone above them; both are told."""
     run("--dns-settle-time", "1s")
     place.dns({"servers": [SERVER]})
     until(lambda: "foo.com:53 {" in place.text())
@@ -354,7 +354,7 @@ def test_settled_means_silent(place, run):
 
 
 def test_changes_by_others(place, run):
-    """Issue 8: what others do to the ConfigMaps is seen by watches and put right within a second, by one write each."""
+    """What others do to the ConfigMaps is seen by watches and put right within a second, by one write each."""
     maps = "/api/v1/namespaces/kube-system/configmaps"
     run()
     place.dns({"templates": [FILTER], "servers": [SERVER]})
@@ -439,7 +439,7 @@ def test_other_names(place, run):
 
 
 def test_gate(place, run):
-    """OP-35, T18: off by flag, templates are ignored and that is told; on again, they are back."""
+    """OP-35, OP-T18: off by flag, templates are ignored and that is told; on again, they are back."""
     p = run("--feature-gates", "DNSTemplatePlugin=false")
     place.dns({"templates": [LEGACY]})
     place.says("TemplateConfigurationValid", "Unknown FeatureGateDisabled")
@@ -451,7 +451,7 @@ def test_gate(place, run):
 
 
 def test_openshift(place, run):
-    """Objects, names and the gate of OpenShift; families from Network (OP-28…OP-31, T7)."""
+    """Objects, names and the gate of OpenShift; families from Network (OP-28…OP-31, OP-T7)."""
     network = "/apis/config.openshift.io/v1/networks"
     gates = "/apis/config.openshift.io/v1/featuregates"
     place.done("POST", network, {"apiVersion": "config.openshift.io/v1", "kind": "Network", "metadata": {"name": "cluster"},
@@ -622,7 +622,7 @@ def test_templates_lost_while_nobody_looked(place, run):
 
 @REAL
 def test_crd_without_templates(place, run):
-    """Issue 8: where the CRD drops the field, the annotation is read, with the same checks and paths."""
+    """Where the CRD drops the field, the annotation is read, with the same checks and paths."""
     with crd_without_templates(place):
         run()
         backup = {BACKUP: json.dumps([LEGACY])}
@@ -685,7 +685,7 @@ def test_crd_without_observed_generation(place, run):
 
 @REAL
 def test_gate_of_this_version(place, run):
-    """Issue 8: `status.featureGates[version].enabled`, of the version that ClusterVersion tells."""
+    """`status.featureGates[version].enabled`, of the version that ClusterVersion tells."""
     group, gates = "config.openshift.io", "/apis/config.openshift.io/v1/featuregates"
     place.done("POST", crdlib.CRD_PATH, {
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": f"clusterversions.{group}"},

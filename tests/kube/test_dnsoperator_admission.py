@@ -174,7 +174,7 @@ def cases():
 
 
 def test_every_row(place):
-    """OP-3…OP-16 and 1.5: who denies it is as the table says; none denies what the conditions accept, and what they refuse
+    """OP-3…OP-16 and OP-D5: who denies it is as the table says; none denies what the conditions accept, and what they refuse
     somebody denies, unless the server drops it first."""
     wrong, column = [], {}
     for what, row, spec in cases():

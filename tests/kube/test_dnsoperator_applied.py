@@ -1,4 +1,4 @@
-"""OP-34, design 8.3: `TemplateConfigurationApplied` says what servers run, and they are asked for it over DNS. Real servers,
+"""OP-34, OP-T17: `TemplateConfigurationApplied` says what servers run, and they are asked for it over DNS. Real servers,
 each with a file of its own in which a thread puts the ConfigMap's text, as a kubelet does."""
 import os
 import random

@@ -1,4 +1,4 @@
-"""Spec 1.1, 1.2, 1.5: CA bundles of upstreams over TLS, from `openshift-config` to the servers' namespace and into the text."""
+"""OP-D1, OP-D2, OP-D5: CA bundles of upstreams over TLS, from `openshift-config` to the servers' namespace and into the text."""
 import pytest
 
 from controllerlib import until
@@ -86,7 +86,7 @@ def test_copied_rotated_deleted(here, run, pem):  # noqa: F811 pylint: disable=r
 
 
 def test_missing_or_no_bundle(here, run, pem):  # noqa: F811 pylint: disable=redefined-outer-name
-    """1.5: a missing one means the system's authorities, and is told; what is no bundle leaves the last good copy."""
+    """OP-D5: a missing one means the system's authorities, and is told; what is no bundle leaves the last good copy."""
     good = pem("one")
     p = run("--platform", "openshift")
     here.dns({"servers": [SECURE], "upstreamResolvers": {"upstreams": [{"type": "Network", "address": "192.0.2.7"}],

@@ -1,4 +1,4 @@
-"""Issue 8, OP-27: a change of `DNS default` is served by all of three servers within two seconds, what they had cached of
+"""OP-27: a change of `DNS default` is served by all of three servers within two seconds, what they had cached of
 before is not seen again, and the operator says so; `tests/bench/template-change` has figures."""
 import os
 

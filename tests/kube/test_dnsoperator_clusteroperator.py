@@ -1,4 +1,4 @@
-"""1.4: ClusterOperator `dns`, and the DNS object that must be there on OpenShift."""
+"""OP-D4: ClusterOperator `dns`, and the DNS object that must be there on OpenShift."""
 import pytest
 
 from controllerlib import until

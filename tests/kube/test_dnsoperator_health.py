@@ -1,4 +1,4 @@
-"""1.4, T15: Progressing, Available, Upgradeable and Degraded of `DNS default` on OpenShift. A real API server; no kubelet, so the
+"""OP-D4, OP-T15: Progressing, Available, Upgradeable and Degraded of `DNS default` on OpenShift. A real API server; no kubelet, so the
 test itself says how many pods there are."""
 import itertools
 import random
@@ -169,7 +169,7 @@ def test_time_alone(place, run):  # pylint: disable=redefined-outer-name
 
 
 def test_configuration(place, run):  # pylint: disable=redefined-outer-name
-    """1.5, T15: refused servers degrade; templates only when it lasts; a roll-out is no excuse for either."""
+    """OP-D5, OP-T15: refused servers degrade; templates only when it lasts; a roll-out is no excuse for either."""
     run("--feature-gates", "DNSTemplatePlugin=true", "--dns-settle-time", "2s")
     place.all_is_well()
     bad = {**LEGACY, "zones": ["svc.cluster.local"]}
@@ -219,7 +219,7 @@ def test_killed_in_between(place, run):  # pylint: disable=redefined-outer-name
 
 
 def test_text_that_cannot_be_written(place, run):  # pylint: disable=redefined-outer-name
-    """1.5: a text that the API refuses is told, when that lasts, and not anew with each try; it is written as soon as it can be."""
+    """OP-D5: a Corefile that the API refuses is told, when that lasts, and not anew with each try; it is written as soon as it can be."""
     maps = f"/api/v1/namespaces/{NS}/configmaps"
     place.call("DELETE", f"{maps}/dns-default")
     place.done("POST", maps, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "dns-default"}, "immutable": True,

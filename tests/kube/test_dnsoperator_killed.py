@@ -1,4 +1,4 @@
-"""Issue 8: kill -9 between any two steps converges. A proxy in front of the API kills the operator when its first write is
+"""OP-D8: kill -9 between any two steps converges. A proxy in front of the API kills the operator when its first write is
 done, before it knows; in another run after its second, and so on until it does all of them. One that starts afterwards must
 come to the same end."""
 import http.client

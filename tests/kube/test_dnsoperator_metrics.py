@@ -1,4 +1,4 @@
-"""T9: metrics of the operator, and their join with those of the servers: templates by name, which are not in the servers'
+"""OP-T9: metrics of the operator, and their join with those of the servers: templates by name, which are not in the servers'
 configuration (OP-25)."""
 import re
 

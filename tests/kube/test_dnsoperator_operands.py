@@ -1,4 +1,4 @@
-"""What runs DNS in a cluster (1.3 Objects managed): applied as deploy/operands has it, by the operator under its shipped
+"""What runs DNS in a cluster (OP-D3): applied as deploy/operands has it, by the operator under its shipped
 role, at a real API server; put right when others change it; and nothing is written when nothing changed."""
 import json
 import os
@@ -141,7 +141,7 @@ def container(o, name):
 
 
 def test_objects(place, run):
-    """All of 1.3, with nothing refused and no warning of the server (unknown fields would be one), where there was not
+    """All of OP-D3, with nothing refused and no warning of the server (unknown fields would be one), where there was not
     even the namespace."""
     place.put([("/registry/namespaces/openshift-dns", None)])
     until(lambda: place.get(NS) is None)
@@ -279,7 +279,7 @@ def node(place, name, zone, labels=None, taints=None):
 
 
 def test_placement_and_zones(place, run):
-    """1.5: placement that no schedulable node fits is ignored, and told; hints with two zones."""
+    """OP-D5: placement that no schedulable node fits is ignored, and told; hints with two zones."""
     node(place, "one", "a")
     node(place, "two", "b", {"infra": "yes"}, [{"key": "infra", "effect": "NoSchedule"}])
     try:
@@ -391,7 +391,7 @@ PLURALS = {"Namespace": "/api/v1/namespaces", "Deployment": "/apis/apps/v1/names
 
 def test_operator_manifest(c):
     """deploy/operator is accepted as it is, with no field that the server does not know; its flags are known, and its
-    policy lets it reach the servers (design 8.3)."""
+    policy lets it reach the servers (OP-T17)."""
     found = {o["kind"]: o for o in objects(c, "deploy/operator/dnsoperator.yaml")}
     assert set(found) == set(PLURALS)
     for kind, o in found.items():

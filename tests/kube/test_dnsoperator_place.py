@@ -63,7 +63,7 @@ def refusals(p):
 @REAL
 @pytest.mark.parametrize("platform", ["openshift", "kubernetes", "auto"])
 def test_not_beside_the_original(original, run, platform):  # noqa: F811
-    """Design 8b: nothing is written while OpenShift's operator runs, whatever platform was told; log, Event, /readyz and a
+    """OP-D7: nothing is written while OpenShift's operator runs, whatever platform was told; log, Event, /readyz and a
     metric say why and what to do."""
     p = run("--platform", platform)
     p.wait_line(r"dns-operator runs, so nothing is changed")  # before there is an object to tell it of
@@ -161,7 +161,7 @@ def test_microshift(place, run, flags):  # noqa: F811
 
 
 def test_operator_log_level(place, run):  # noqa: F811
-    """1.1 operatorLogLevel: of the running operator, there and back."""
+    """OP-D1, operatorLogLevel: of the running operator, there and back."""
     p = run()
     for level, generation in (("Debug", 1), ("Normal", 2), ("Trace", 3)):
         place.dns({"operatorLogLevel": level, "logLevel": ["Normal", "Debug", "Trace"][generation - 1]})
@@ -173,7 +173,7 @@ def test_operator_log_level(place, run):  # noqa: F811
 
 
 def test_doubtful_upstreams(place, run):  # noqa: F811
-    """1.2, 1.5: what is accepted and hardly meant is told by an Event."""
+    """OP-D2, OP-D5: what is accepted and hardly meant is told by an Event."""
     run()
     place.dns({"upstreamResolvers": {"upstreams": [{"type": "Network", "address": "192.0.2.1"}], "transportConfig": {
         "transport": "TLS", "tls": {"serverName": "dns.example.com"}}}})

@@ -1,4 +1,4 @@
-"""Design 8.3: an operator beside a hosted control plane asks servers through the API server (pods/proxy), under its shipped
+"""OP-T17: an operator beside a hosted control plane asks servers through the API server (pods/proxy), under its shipped
 roles. A node in a network of its own with kube-apiserver, and pods that have the ConfigMap's text as it is."""
 import os
 import threading

@@ -1,4 +1,4 @@
-"""Issue 8: a settled operator makes no API writes, whatever else happens in the cluster; counted at the API. The ten
+"""OP-D8: a settled operator makes no API writes, whatever else happens in the cluster; counted at the API. The ten
 minutes of the issue are `tests/bench/operator-quiet`."""
 import os
 

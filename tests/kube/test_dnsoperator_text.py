@@ -87,7 +87,7 @@ def questions(text):
 
 @pytest.mark.parametrize("case", TEXTS)
 def test_starts(case, place):
-    """1.2; OP-18; design 8.1: a roll-back to stock CoreDNS meets nothing that it does not know, and answers as we do."""
+    """OP-D2, OP-18: a roll-back to stock CoreDNS meets nothing that it does not know, and answers as we do."""
     c, up, files = place
     up.forget()
     text = localise(encrypted(read(case)), c.kubeconfig())
@@ -100,7 +100,7 @@ def test_starts(case, place):
                 until_answer(s.port(), f"web.shop.svc.{domain[1]}", "A")
             for name in ("config.fairlead.internal", *([f"config-fairlead.{domain[1]}"] if domain else [])):
                 reply = ask(s.port(), name, "TXT")
-                # with templates a server says which text it runs (design 8.3); without them nobody knows the name
+                # with templates a server says which text it runs (OP-T17); without them nobody knows the name
                 assert answers(reply).get("TXT") == ([f'"{wanted[1]}"'] if wanted else None), lines(reply)
             if domain:  # the name that the operator asks for is answered by the server itself
                 assert up.count(f"config-fairlead.{domain[1]}.") == 0
@@ -110,7 +110,7 @@ def test_starts(case, place):
 
 
 def test_nothing_that_stock_coredns_lacks():
-    """Design 8.1, T1: all words are of CoreDNS 1.13.1, which OpenShift has; `expr` is not."""
+    """OP-D2, OP-T1: all words are of CoreDNS 1.13.1, which OpenShift has; `expr` is not."""
     plugins = {"bind", "bufsize", "cache", "chaos", "errors", "forward", "health", "kubernetes", "loadbalance", "loop", "log",
                "prometheus", "ready", "reload", "template"}
     options = {"answer", "class", "denial", "fallthrough", "force_tcp", "kubeconfig", "lameduck", "pods", "policy", "rcode", "tls",
@@ -121,7 +121,7 @@ def test_nothing_that_stock_coredns_lacks():
 
 @pytest.mark.parametrize("which", SERVERS)
 def test_filter_all(which, place):
-    """OP-21, OP-22, OP-29, T1: AAAA of the cluster from its Services, of all others empty and never asked upstream."""
+    """OP-21, OP-22, OP-29, OP-T1: AAAA of the cluster from its Services, of all others empty and never asked upstream."""
     _, up, _ = place
     with server_of(which, "filter-all", place) as s:
         until_answer(s.port(), "web.shop.svc.cluster.local")
@@ -163,7 +163,7 @@ def test_custom_servers(which, place):
 @pytest.mark.parametrize("which", SERVERS)
 @pytest.mark.parametrize("case", ["servers-above", "servers-above-filter"])
 def test_servers_above_the_domain(which, case, place):
-    """design 8.1: a server for `local` gets all of it but the cluster's names, with templates or without."""
+    """OP-D6: a server for `local` gets all of it but the cluster's names, with templates or without."""
     _, up, _ = place
     with server_of(which, case, place) as s:
         until_answer(s.port(), "web.shop.svc.cluster.local")

@@ -1,7 +1,4 @@
-"""Informers against a real API server and the embedded one: what they hold is what a list says, whatever happens in between.
-
-Sections are those of the k8s-api specification that src/kube follows.
-"""
+"""Informers against a real API server and the embedded one: what they hold is what a list says, whatever happens in between."""
 import signal
 import time
 
@@ -17,7 +14,7 @@ WITHOUT_STREAMS = ["--feature-gates=WatchList=false"]
 
 @pytest.fixture(scope="module")
 def plain():
-    """A server that knows no streaming lists (1.4)."""
+    """A server that knows no streaming lists."""
     with cluster.Cluster(flags=WITHOUT_STREAMS) as one:
         yield one
 
@@ -32,7 +29,7 @@ def writer(c):
 
 
 def test_store_equals_list(c, writer, started):
-    """1.4, 1.5: random writes; store, handlers and a fresh list agree after each pause. One list, and it was streamed."""
+    """Random writes; store, handlers and a fresh list agree after each pause. One list, and it was streamed."""
     writer.write(30)
     w = started(Watcher(c.kubeconfig(), "ConfigMap"))
     w.wait_synced()
@@ -49,7 +46,7 @@ def test_stop_is_quick(c):
 
 
 def test_pages(plain, started):
-    """1.3, 1.4: without streaming lists, in pages of 20; the refusal is the only error."""
+    """Without streaming lists, in pages of 20; the refusal is the only error."""
     writer = started(Writer(plain, seed=2, names=150))
     writer.write(150)
     w = started(Watcher(plain.kubeconfig(), "ConfigMap", "fast"))
@@ -61,7 +58,7 @@ def test_pages(plain, started):
 
 
 def test_watches_that_end(c, writer, started):
-    """1.5: watches of a few seconds end and go on where they were: no list, nothing twice."""
+    """Watches of a few seconds end and go on where they were: no list, nothing twice."""
     w = started(Watcher(c.kubeconfig(), "ConfigMap", "fast"))
     w.wait_synced()
     end = time.monotonic() + 60
@@ -84,7 +81,7 @@ VIEWS = [
 
 
 def test_property(c, started):
-    """1.5, 1.11: six informers (whole trees, a namespace, a selector, the trimmed kinds) through random writes and
+    """Six informers (whole trees, a namespace, a selector, the trimmed kinds) through random writes and
     faults; after each pause store, handlers and a fresh list agree."""
     world = started(World(c, seed=11, names=12))
     proxy = started(Proxy(c.port, seed=12))
@@ -120,7 +117,7 @@ def test_property(c, started):
 
 
 def test_frozen_server(c, writer, started):
-    """1.5, 1.6: a server that is stopped (SIGSTOP) is silent; the watch is given up, tried again, and goes on."""
+    """A server that is stopped (SIGSTOP) is silent; the watch is given up, tried again, and goes on."""
     w = started(Watcher(c.kubeconfig(), "ConfigMap", "fast"))
     w.wait_synced()
     writer.write(10)
@@ -139,7 +136,7 @@ def test_frozen_server(c, writer, started):
 
 
 def test_killed_server(c, started):
-    """1.5: kill -9 and a new server: what was written meanwhile comes, what was deleted goes."""
+    """Kill -9 and a new server: what was written meanwhile comes, what was deleted goes."""
     writer = started(Writer(c, seed=3))
     w = started(Watcher(c.kubeconfig(), "ConfigMap", "fast"))
     w.wait_synced()
@@ -158,7 +155,7 @@ def test_killed_server(c, started):
 
 @real_only("etcd")
 def test_compaction_in_a_watch(c, started):
-    """1.2, 1.5: away while versions were compacted: 410, one relist, deletions made up."""
+    """Away while versions were compacted: 410, one relist, deletions made up."""
     writer = started(Writer(c, seed=4))
     proxy = started(Proxy(c.port))
     w = started(Watcher(through(c, proxy), "ConfigMap", "fast"))
@@ -179,7 +176,7 @@ def test_compaction_in_a_watch(c, started):
 
 
 def test_compaction_in_a_list(plain, started):
-    """1.3: the token of the next page dies: all again, in one piece."""
+    """The token of the next page dies: all again, in one piece."""
     writer = started(Writer(plain, seed=5, names=200))
     writer.write(150)
     proxy = started(Proxy(plain.port))

@@ -1,4 +1,4 @@
-"""1.1: credentials change under informers: what was good is refused afterwards. They go on without a restart of theirs,
+"""Credentials change under informers: what was good is refused afterwards. They go on without a restart of theirs,
 and without a list where the versions they have are still known."""
 import os
 import time

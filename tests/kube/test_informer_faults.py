@@ -1,9 +1,6 @@
 """Informers, and what else stands on the client, against an API server that refuses, forgets or is old, and on a
 machine whose clock is moved. The faults of the connection are in test_informer.py, those of credentials in
-test_informer_creds.py.
-
-Sections are those of the k8s-api specification that src/kube follows.
-"""
+test_informer_creds.py."""
 import contextlib
 import os
 import socket
@@ -38,7 +35,7 @@ def real():
 
 @real_only("flags")
 def test_goaway(c, started):
-    """1.6: with --goaway-chance=0.02, 300 calls and watches that end and begin: one connection each, no error."""
+    """With --goaway-chance=0.02, 300 calls and watches that end and begin: one connection each, no error."""
     writer = started(Writer(c, seed=21))
     proxy = started(Proxy(c.port))
     w = started(Watcher(through(c, proxy), "ConfigMap", "fast"))
@@ -108,7 +105,7 @@ def wait_refused(c, verb, times):
 
 @real_only("flags")
 def test_429_for_a_first_list(c, narrow, started):
-    """1.5, 1.6: a stream that is refused from the start, and a list: waited for as the server says."""
+    """A stream that is refused from the start, and a list: waited for as the server says."""
     writer = started(Writer(c, seed=22))
     writer.write(20)
     proxy = started(Proxy(c.port))
@@ -129,7 +126,7 @@ def test_429_for_a_first_list(c, narrow, started):
 
 @real_only("flags")
 def test_429_for_a_watch(c, narrow, started):
-    """1.5, 1.6: refused when a watch is opened again: the same watch later, no relist."""
+    """Refused when a watch is opened again: the same watch later, no relist."""
     writer = started(Writer(c, seed=26))
     proxy = started(Proxy(c.port))
     w = started(Watcher(through(c, proxy, "slow-token"), "ConfigMap", "fast"))
@@ -151,7 +148,7 @@ def test_429_for_a_watch(c, narrow, started):
 
 @real_only("etcd")
 def test_storm_of_410(c, started):
-    """1.2, 1.3, 1.5: what was written while a connection was away is forgotten before it comes back, all the time: lists
+    """What was written while a connection was away is forgotten before it comes back, all the time: lists
     and watches end with 410 again and again. No busy loop; all is well soon after."""
     path = "/api/v1/namespaces/default/secrets"
     view = View("/api/v1/secrets", "Secret")
@@ -232,7 +229,7 @@ def refusals(w):
 
 
 def test_etcd_without_streaming_lists(old, started):
-    """1.4, 6.1: ERROR 500 inside the stream; listed at once in pages instead, and remembered also when it lists again."""
+    """ERROR 500 inside the stream; listed at once in pages instead, and remembered also when it lists again."""
     status, body = old.call("GET", "/api/v1/configmaps?watch=true&sendInitialEvents=true&allowWatchBookmarks=true"
                             "&resourceVersionMatch=NotOlderThan&timeoutSeconds=2")
     assert status == 200 and body["type"] == "ERROR" and body["object"]["code"] == 500, body
@@ -313,7 +310,7 @@ def test_clock_stepped_under_informers(c, started, tmp_path):
 
 
 def test_clock_stepped_under_tokens(c, tmp_path):
-    """1.1: a token file is looked at again in its time, an exec plugin runs when its credential has expired by the
+    """A token file is looked at again in its time, an exec plugin runs when its credential has expired by the
     clock it shares with us, and not for every call."""
     clock, token = Clock(tmp_path, "clock"), os.path.join(c.dir, "stepped")
     swap(token, c.admin)
@@ -349,7 +346,7 @@ def test_clock_stepped_under_tokens(c, tmp_path):
 
 
 def test_clock_stepped_under_leases(c, tmp_path, monkeypatch):
-    """1.8, 1.9: the clocks of a leader and of who waits go a day apart, both ways: not lost, not stolen; copies and
+    """The clocks of a leader and of who waits go a day apart, both ways: not lost, not stolen; copies and
     Events go on."""
     config_map(c, "default", "fairlead-example", {"a": "0"})
     namespace(c, "stepped", {"example.fairlead.dev/copy": "true"})

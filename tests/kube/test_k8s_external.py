@@ -1,4 +1,4 @@
-"""`k8s_external` (spec coredns 1.10): the same replies as CoreDNS on the same API."""
+"""`k8s_external`: the same replies as CoreDNS on the same API."""
 import os
 
 import pytest

@@ -1,4 +1,4 @@
-"""1.8, 6.1: two processes and one Lease. Never two leaders; a dead one is followed in time. Those with leases of two
+"""Two processes and one Lease. Never two leaders; a dead one is followed in time. Those with leases of two
 seconds run alone: on a busy machine a leader may not be able to renew in time."""
 import concurrent.futures
 import signal

@@ -371,7 +371,7 @@ TROUBLES = {
 
 def rows():
     with open(os.path.join(server.ROOT, PAGE), encoding="utf-8") as f:
-        table = f.read().split("## Troubles\n")[1].split("\n## ")[0]
+        table = f.read().split("## Troubleshooting\n")[1].split("\n## ")[0]
     return [line.split(" | ")[0][2:] for line in table.splitlines() if line.startswith("| ")][1:]
 
 

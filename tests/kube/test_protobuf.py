@@ -1,5 +1,5 @@
 """Bodies that kubectl sends as protobuf, and objects as the server writes them so, recorded into
-src/apiserver/codec/test_protobuf.json beside the same objects as JSON (k8s-api 3.6, 6.3).
+src/apiserver/codec/test_protobuf.json beside the same objects as JSON.
 
 kubectl talks plain HTTP to a recorder that hands everything on to the real server.
 """

@@ -1,4 +1,4 @@
-"""The Python client (PyPI's `kubernetes`) with a real API server and the embedded one (k8s-api.md 6.3): it sends bodies
+"""The Python client (PyPI's `kubernetes`) with a real API server and the embedded one: it sends bodies
 without Content-Type, apiVersion or kind, PUT without resourceVersion and DELETE without a body."""
 import json
 import os
@@ -169,7 +169,7 @@ def test_watch_without_a_version(core):
 
 
 def test_watch_of_a_version_that_is_not_there_yet(core):
-    """1.2: silence until the time is over."""
+    """Silence until the time is over."""
     now = int(core.list_namespaced_config_map(NS).metadata.resource_version)
     assert list(watch.Watch().stream(core.list_namespaced_config_map, NS, timeout_seconds=1,
                                      resource_version=str(now + 100000))) == []

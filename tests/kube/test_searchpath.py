@@ -1,4 +1,4 @@
-"""`searchpath` (spec poddns 5): AMP-1, AMP-2, AMP-7; M1 counted with programs of two libcs, M2 against a model client."""
+"""`searchpath`: AMP-1, AMP-2, AMP-7; PD-M1 counted with programs of two libcs, PD-M2 against a model client."""
 import hashlib
 import os
 import random
@@ -151,7 +151,7 @@ def test_default_list(place):
 
 
 def test_other_namespaces_are_not_searched(place):
-    """M3: by the id of one namespace nothing is found that another one's list alone leads to."""
+    """PD-M3: by the id of one namespace nothing is found that another one's list alone leads to."""
     _, s, _, _, _ = place
     assert rcode(ask(s.port(), "db.shop.search.cluster.local")) == "NXDOMAIN"
     assert rcode(ask(s.port(), "db.other.search.cluster.local")) == "NOERROR"
@@ -195,7 +195,7 @@ def test_lists_follow_the_annotation(place):
 
 
 def test_same_as_a_client_that_walks(place):
-    """M2: random names, lists and types; the code, the winner and its data are those of the model."""
+    """PD-M2: random names, lists and types; the code, the winner and its data are those of the model."""
     _, s, world, own, _ = place
     asked = found = 0
     for i, names in enumerate(own):
@@ -213,7 +213,7 @@ def test_same_as_a_client_that_walks(place):
     assert asked == 6 * 16 * 4 * 2 and found > 100
 
 
-# ---- M1 ----
+# ---- PD-M1 ----
 
 
 class Counter:
@@ -279,7 +279,7 @@ COUNTS = {"www.example.org": (10, 2, 2), "nope.example.net": (10, 10, 4), "web":
 
 @pytest.mark.parametrize("name", COUNTS)
 def test_queries_of_a_lookup(place, program, tmp_path, name):
-    """M1: with four search domains, the same and autopath, and the virtual suffix. The addresses are the same."""
+    """PD-M1: with four search domains, the same and autopath, and the virtual suffix. The addresses are the same."""
     _, s, _, _, _ = place
     counts = []
     with Counter(s.port()) as bare, Counter(s.port("plain")) as autopath:
@@ -298,7 +298,7 @@ def test_documented_counts():
 
 
 def test_upstream_queries(place):
-    """M1: whatever the clients ask, the world outside is asked twice for a name that is found there."""
+    """PD-M1: whatever the clients ask, the world outside is asked twice for a name that is found there."""
     _, s, _, _, up = place
     up.forget()
     for _ in range(5):

@@ -1,4 +1,4 @@
-"""Strategic merge patches: what src/api/patch/test_strategic.json holds our code to is what a real API server does (k8s-api.md 1.7)."""
+"""Strategic merge patches: what src/api/patch/test_strategic.json holds our code to is what a real API server does."""
 import os
 
 from applylib import TYPES, Place, built_in, same_as_recorded

@@ -1,5 +1,6 @@
-"""The seed's support procedures work as they are written there, with kubectl in place of oc: the object, the ConfigMap, the log of
-the servers by their label, the removal of templates. A thread stands for the kubelet that has the log."""
+"""The commands that OpenShift's description of templates has for support work as they are written there, with kubectl in place
+of oc: the object, the ConfigMap, the log of the servers by their label, the removal of templates. A thread stands for the
+kubelet that has the log."""
 import http.server
 import ssl
 import threading
@@ -14,8 +15,8 @@ from lib.server import Port
 from test_dnsoperator import DNS, FILTER, REAL, Place, place, run, server  # noqa: F401 pylint: disable=unused-import
 
 PAGE = "docs/aaaa-filtering.md"
-# Section "Support Procedures" of the seed, word for word; the last one with the object that it leaves out.
-SEED = ["oc get dns.operator.openshift.io default -o yaml",
+# Word for word from OpenShift's description; the last one with the object that it leaves out.
+COMMANDS = ["oc get dns.operator.openshift.io default -o yaml",
         "oc get configmap/dns-default -n openshift-dns -o yaml",
         "oc logs -n openshift-dns -l dns.operator.openshift.io/daemonset-dns=default",
         "oc patch dns.operator.openshift.io/default --type=json -p='[{\"op\": \"remove\", \"path\": \"/spec/templates\"}]'"]
@@ -71,25 +72,25 @@ def templates(place, run):  # noqa: F811
 
 
 def test_page_has_them():
-    assert pagelib.commands(PAGE, "support")[:3] == SEED[:3]
+    assert pagelib.commands(PAGE, "support")[:3] == COMMANDS[:3]
 
 
 def test_object_configmap_removal(templates, tmp_path):
     """What needs no pods, on either API."""
-    text = pagelib.shell(templates, tmp_path, SEED[0])
+    text = pagelib.shell(templates, tmp_path, COMMANDS[0])
     for condition in ("TemplateConfigurationValid", "TemplateConfigurationApplied", "AAAAFilterDualStackWarning"):
         assert f"type: {condition}" in text
-    until(lambda: "template IN AAAA . {" in pagelib.shell(templates, tmp_path, SEED[1]))
+    until(lambda: "template IN AAAA . {" in pagelib.shell(templates, tmp_path, COMMANDS[1]))
     events = pagelib.commands(PAGE, "support")[3]
     until(lambda: "CorefileWritten" in pagelib.shell(templates, tmp_path, events))
-    pagelib.shell(templates, tmp_path, SEED[3])
-    until(lambda: "template IN AAAA" not in pagelib.shell(templates, tmp_path, SEED[1]))
+    pagelib.shell(templates, tmp_path, COMMANDS[3])
+    until(lambda: "template IN AAAA" not in pagelib.shell(templates, tmp_path, COMMANDS[1]))
     templates.says("TemplateConfigurationValid", "True NoTemplates")
 
 
 @REAL
 def test_logs(place, tmp_path):  # noqa: F811
-    """OP-40: the words that the seed has one look for, in the log that its label finds."""
+    """OP-40: the words that support searches for are in the log that the command selects."""
     pods = "/api/v1/namespaces/openshift-dns/pods"
     with fairlead(FAILING) as s, Kubelet(tmp_path, s.output) as kubelet:
         place.done("POST", "/api/v1/nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "one"}})
@@ -102,7 +103,7 @@ def test_logs(place, tmp_path):  # noqa: F811
         try:
             assert rcode(ask(s.port(), "x.example.com.", "AAAA")) == "SERVFAIL"
             until(lambda: "template error" in s.output())
-            text = pagelib.shell(place, tmp_path, SEED[2])
+            text = pagelib.shell(place, tmp_path, COMMANDS[2])
             assert "template error" in text and "x.example.com. AAAA" in text
         finally:
             place.call("DELETE", f"{pods}/dns-default-x?gracePeriodSeconds=0")

@@ -1,4 +1,4 @@
-"""Seed 000, test plan: its nine scenarios by name, on the wire. Each runs with the embedded API and with a real kube-apiserver;
+"""Templates in nine scenarios, on the wire. Each runs with the embedded API and with a real kube-apiserver;
 in each, two servers of Fairlead and one of CoreDNS run the operator's ConfigMap as it is, and every question is put to all three,
 which must give the same reply (e2elib)."""
 import contextlib
@@ -40,7 +40,7 @@ def reasons(site):
 
 
 def remove_templates(site):
-    """OP-37, as the seed has it."""
+    """OP-37, by the JSON patch that its documentation shows."""
     patch = [{"op": "remove", "path": "/spec/templates"}]
     site.place.done("PATCH", f"{DNS}/default", patch, "application/json-patch+json")
 
@@ -49,7 +49,7 @@ def remove_templates(site):
 
 
 def test_aaaa_filtering_basic(site):
-    """OP-21, OP-22, OP-33, T5, T20: AAAA of all names outside are empty and nobody is asked for them; A and other types are not
+    """OP-21, OP-22, OP-33, OP-T5, OP-T20: AAAA of all names outside are empty and nobody is asked for them; A and other types are not
     touched, and neither is the cluster."""
     site.apply({"templates": [empty("filter-aaaa", ".")]})
     for name in ("www.example.com", "a.b.Example.ORG", "example", "nx.example"):
@@ -60,7 +60,7 @@ def test_aaaa_filtering_basic(site):
     for rtype in ("TXT", "MX", "SRV", "HTTPS"):
         assert site.get("www.example.com", rtype) == "NOERROR"
         assert site.up.count("www.example.com.", rtype) == len(site.servers)
-    for flags in (("rd",), ("rd", "ad")) * 2:  # T20: to those who validate it is an unsigned answer, from the cache, too
+    for flags in (("rd",), ("rd", "ad")) * 2:  # OP-T20: to those who validate it is an unsigned answer, from the cache, too
         reply = site.ask("signed.example.com", "AAAA", flags=flags, edns=1232, do=True)
         assert reply.counts == (1, 0, 0, 1) and "ad" not in reply.flags, lines(reply)
     cluster_works(site)
@@ -68,7 +68,7 @@ def test_aaaa_filtering_basic(site):
 
 
 def test_aaaa_filtering_metrics(site):
-    """OP-39, T9: arrivals are counted as ever; queries that are forwarded become fewer, answers by templates more."""
+    """OP-39, OP-T9: arrivals are counted as ever; queries that are forwarded become fewer, answers by templates more."""
     site.apply({"templates": [empty("filter-aaaa", ".")]})
     arrived = r'coredns_dns_requests_total\{.*type="AAAA"'
     matches = "coredns_template_matches_total"
@@ -92,7 +92,7 @@ def test_aaaa_filtering_metrics(site):
 
 
 def test_aaaa_filtering_specific_zones(site):
-    """OP-21, T21: the apex and all below it, in any spelling; others go upstream."""
+    """OP-21, OP-T21: the apex and all below it, in any spelling; others go upstream."""
     site.apply({"templates": [empty("filter-aaaa", "Filtered.Example", "corp.example.org.")]})
     for name in ("filtered.example", "a.FILTERED.example", "a.b.corp.example.org"):
         site.empty(name)
@@ -164,7 +164,7 @@ def test_multiple_templates_as_many_as_there_may_be(site):
 
 
 def test_dual_stack_protection(site):
-    """OP-28…OP-31, T1…T7: whatever the family, zones above the cluster's domain do not reach into it; with IPv6 a warning
+    """OP-28…OP-31, OP-T1…OP-T7: whatever the family, zones above the cluster's domain do not reach into it; with IPv6 a warning
     says what is lost, by a reason of its own where the cluster has nothing else, or nobody knows."""
     site.network(DUAL)
     site.apply({"templates": [empty("filter-aaaa", ".")], "servers": [SERVER]})
@@ -181,14 +181,14 @@ def test_dual_stack_protection(site):
         cluster_works(site)
         site.empty("www.example.org")
     site.network(DUAL)
-    site.apply({"templates": [empty("filter-aaaa", "local")]})  # T4
+    site.apply({"templates": [empty("filter-aaaa", "local")]})  # OP-T4
     site.says(WARNING, "True DualStackCluster")
     cluster_works(site)
     site.empty("printer.local")
     assert site.get("www.example.com") == OUTSIDE
     site.apply({"templates": [empty("filter-aaaa", "example.com")]})
     site.says(WARNING, "False NoCoveringTemplate")
-    site.apply({"templates": [answer("all", "2001:db8::a", ".")]})  # T5: not for filters alone
+    site.apply({"templates": [answer("all", "2001:db8::a", ".")]})  # OP-T5: not for filters alone
     site.says(WARNING, "True DualStackCluster")
     cluster_works(site)
     assert site.get("www.example.com") == "2001:db8::a"
@@ -282,7 +282,7 @@ REFUSED_BY_OPERATOR = [
 
 
 def test_error_cases(site):
-    """OP-3…OP-17, T16: refused with words that say where and why; what was accepted last is still served, and the rest of the
+    """OP-3…OP-17, OP-T16: refused with words that say where and why; what was accepted last is still served, and the rest of the
     object is carried out."""
     site.apply({"templates": [answer("good", "2001:db8::1", "good.example")]})
     for templates, where in REFUSED_BY_SCHEMA:
@@ -311,7 +311,7 @@ def test_error_cases(site):
 
 
 def test_feature_gate(site):
-    """OP-1, OP-35, T18: off, templates are ignored, the text is the one without them, and both are told; on, they are back."""
+    """OP-1, OP-35, OP-T18: off, templates are ignored, the text is the one without them, and both are told; on, they are back."""
     plain = site.text()
     assert "template" not in plain
     templates = {"templates": [empty("filter-aaaa", ".")]}
@@ -374,7 +374,7 @@ TEXTS = [{}, {"servers": [SERVER]}, {"templates": [empty("one", "one.example")]}
 
 
 def test_downgrade_to_stock_coredns(site):
-    """Design 8.1: CoreDNS that starts with the text as it was written answers as Fairlead does."""
+    """OP-D2: CoreDNS that starts with the text as it was written answers as Fairlead does."""
     stock, = (s for s in site.servers if s.program == "coredns")
     fresh = itertools.count()
     asked = []

@@ -19,7 +19,7 @@
 enum {
 	KEEPALIVE_IDLE_S = 30,
 	KEEPALIVE_INTERVAL_S = 10,
-	USER_TIMEOUT_MS = 45000, /* spec 1.6: a dead network ends a connection after this */
+	USER_TIMEOUT_MS = 45000, /* a dead network ends a connection after this */
 	MAX_IDLE_S = 80,	 /* the server closes an idle one after 90 s: be first */
 	UPLOAD_BUFFER_BYTES = 16 << 10,
 	POLL_MAX_MS = 60000,
@@ -172,7 +172,7 @@ static void set_line(struct kube_conn *conn)
 	const struct kube_client *cl = conn->client;
 	SET(NOSIGNAL, 1L);
 	SET(PROTOCOLS_STR, "http,https");
-	SET(HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1); /* spec 6.1: faster for one list */
+	SET(HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1); /* measured: faster for one list */
 	SET(USERAGENT, USER_AGENT);
 	SET(CONNECTTIMEOUT, (long)KUBE_CONNECT_TIMEOUT_S);
 	SET(MAXAGE_CONN, (long)MAX_IDLE_S);

@@ -425,7 +425,7 @@ static int take_user(struct reader *rd, const struct entry *entry, struct kube_c
 	    (r = take_exec(rd, entry, config)) < 0)
 		return r;
 	if (config->token_file != NULL)
-		kube_secret_done(&config->token); /* spec 1.1: the file wins */
+		kube_secret_done(&config->token); /* the file wins, as in client-go */
 	return check_user(rd, entry, config);
 }
 

@@ -77,7 +77,7 @@ static void sends_bodies(void **state)
 	rig_down(&g);
 }
 
-/* k8s-api 1.10: writes keep to the pace they were given, reads and urgent ones do not wait. */
+/* Writes keep to the pace they were given, reads and urgent ones do not wait. */
 static void writes_are_held_back(void **state)
 {
 	enum { PER_S = 20, BURST = 2, WRITES = 5 };

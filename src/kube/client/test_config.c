@@ -140,7 +140,7 @@ static void missing_files(void **state)
 	}
 }
 
-/* ---- spec 1.1: in a cluster ---- */
+/* ---- in a cluster ---- */
 
 static uint64_t now_ns = 1000 * NS_PER_S;
 

@@ -277,7 +277,7 @@ enum { MEASURES = 0 };
 enum { MEASURES = 1 };
 #endif
 
-/* An open handle costs at most 0.2 MB: 4 MB when it loads the system's certificates (spec 6.1).
+/* An open handle costs at most 0.2 MB: 4 MB when it loads the system's certificates.
  * The server's side is in the same process and counted, too. */
 static void memory_of_a_handle(void **state)
 {

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 
-/* k8s-api 1.10: 20 per second, 40 at once. */
+/* 20 per second, 40 at once. */
 static void burst_then_pace(void **state)
 {
 	(void)state;

@@ -1,4 +1,4 @@
-/* The limit on a client's writes: a rate per second, and a burst after a pause (k8s-api 1.10). Reads
+/* The limit on a client's writes: a rate per second, and a burst after a pause. Reads
  * and watches are not limited. */
 #pragma once
 
@@ -18,6 +18,6 @@ void kube_write_limit_init(struct kube_write_limit *limit);
 void kube_write_limit_done(struct kube_write_limit *limit);
 /* Before threads share it. per_s 0: no limit. */
 void kube_write_limit_set(struct kube_write_limit *limit, unsigned per_s, unsigned burst);
-/* Takes permission for one write and returns the nanoseconds to wait before it. Patient callers leave
- * a quarter of a burst to the others. Any thread. */
+/* Takes permission for one write and returns the nanoseconds to wait before it. Patient callers
+ * leave a quarter of a burst to the others. Any thread. */
 uint64_t kube_write_limit_take(struct kube_write_limit *limit, bool patient, uint64_t now_ns);

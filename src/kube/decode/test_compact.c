@@ -1,4 +1,4 @@
-/* What is kept of Services, EndpointSlices and Pods (k8s-api 1.11, last paragraph). */
+/* What is kept of Services, EndpointSlices and Pods. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Lists and watch streams in every kind of pieces (k8s-api 1.3-1.5). */
+/* Lists and watch streams in every kind of pieces. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

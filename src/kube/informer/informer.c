@@ -255,7 +255,7 @@ static int send_request(struct kube_informer *informer, const struct kube_stream
 		informer->outcome.http = st.code;
 		informer->outcome.retry_after_s = st.retry_after_s;
 		informer->outcome.gone |= r == ERR_GONE;
-		/* Reason Timeout: the server is behind the version asked for (k8s-api 1.2). */
+		/* Reason Timeout: the server is behind the version asked for. */
 		informer->outcome.too_large |= st.code == 504;
 		if (informer->trouble[0] == '\0')
 			IGNORE(snprintf(informer->trouble, sizeof(informer->trouble), "%s",

@@ -13,7 +13,7 @@
 
 #include "base/rng.h"
 
-/* Zero: the default, client-go's number (k8s-api 1.5). */
+/* Zero: the default, client-go's number. */
 struct kube_times {
 	uint64_t watch_min_ns, watch_max_ns; /* how long a watch is asked for: 300 to 600 s */
 	uint64_t watch_grace_ns;	     /* beyond which we end it ourselves: 30 s */

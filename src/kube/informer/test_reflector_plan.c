@@ -1,4 +1,4 @@
-/* The reflector's decisions (k8s-api 1.3-1.5, 6.1). */
+/* The reflector's decisions. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

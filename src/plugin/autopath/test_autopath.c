@@ -1,4 +1,4 @@
-/* autopath: limits, names that do not fit, look-ups that are dropped or fail (spec 1.8, 1.15.4).
+/* autopath: limits, names that do not fit, look-ups that are dropped or fail.
  * The flows are in tests/scenario/autopath.scn and tests/differential. */
 #include <fcntl.h>
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* cache: answers from replies seen before (spec 1.4, 1.15.3). A hit is the stored message with the
+/* cache: answers from replies seen before. A hit is the stored message with the
  * client's question and its TTLs lowered. Storing replies is in store_reply.c, queries that wait
  * for the reply to another one in single_flight.c, the store over reloads in kept_store.c. */
 #include <assert.h>

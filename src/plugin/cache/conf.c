@@ -1,5 +1,4 @@
-/* Parses the `cache` stanza: capacities, TTL limits, prefetch, serve_stale and the rest (spec
- * 1.4). */
+/* Parses the `cache` stanza: capacities, TTL limits, prefetch, serve_stale and the rest. */
 #include "plugin/cache/conf.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* What cache keeps, as what, under which key, and how a hit looks (spec 1.4, 1.15.3, chapter 5 item
- * 4). The tables hold what CoreDNS's own tests of its cache ask for. */
+/* What cache keeps, as what, under which key, and how a hit looks. The tables hold what CoreDNS's
+ * own tests of its cache ask for. */
 #include "plugin/cache/test_back.h"
 
 /* ---- insertion: what is stored, as what, with which TTL ---- */

@@ -340,7 +340,7 @@ static void late_answers_of_the_old(void **state)
 
 /* ---- counting for others ---- */
 
-/* T9: what made a reply counts each time it is given; and so do failures. */
+/* OP-T9: what made a reply counts each time it is given; and so do failures. */
 static void counts_again_what_it_gives_again(void **state)
 {
 	(void)state;

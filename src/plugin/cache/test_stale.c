@@ -1,5 +1,4 @@
-/* cache: entries that are renewed before their end, and served after it (spec 1.4 Stale, Prefetch;
- * 1.15.3). */
+/* cache: entries that are renewed before their end, and served after it. */
 #include "plugin/cache/test_back.h"
 
 /* ---- prefetch ---- */

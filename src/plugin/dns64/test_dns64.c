@@ -1,4 +1,4 @@
-/* dns64: which queries and replies it takes, the answer, and its counter (spec 1.10, 1.15.4). */
+/* dns64: which queries and replies it takes, the answer, and its counter. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Prefixes: the lengths of RFC 6052 (spec 1.15.4: 9 lengths), its table of mappings, and CoreDNS's
+/* Prefixes: the lengths of RFC 6052, its table of mappings, and CoreDNS's
  * four. */
 #include "plugin/dns64/prefix.h"
 

@@ -1,5 +1,5 @@
 /* The life of a query in forward: which stanza accepts it, which upstream is asked, what its reply
- * or its silence means. The rules are CoreDNS's (spec 1.5); times, retries and counts are the same
+ * or its silence means. The rules are CoreDNS's; times, retries and counts are the same
  * unless docs/differences.md says otherwise.
  *
  * serve starts a first try and waits. Each reply or error resumes the query, which is then

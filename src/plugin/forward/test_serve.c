@@ -1,5 +1,4 @@
-/* forward in its chain, with scripted upstreams on loopback and the clock in hand (spec 1.5 "Per
- * query", "Network error", chapter 5 item 8). */
+/* forward in its chain, with scripted upstreams on loopback and the clock in hand. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Texts of upstreams: what they mean, and what is refused (spec 1.5 TO, 1.15.3 forward). */
+/* Texts of upstreams: what they mean, and what is refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

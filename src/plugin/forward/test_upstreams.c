@@ -1,4 +1,4 @@
-/* Upstreams made of TO arguments: files, names, duplicates, limits (spec 1.5, 1.15.3). */
+/* Upstreams made of TO arguments: files, names, duplicates, limits. */
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>

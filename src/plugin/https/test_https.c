@@ -1,4 +1,4 @@
-/* https: limits, and blocks that share a listener (spec 1.15.1 "DoQ server", https). */
+/* https: limits, and blocks that share a listener. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

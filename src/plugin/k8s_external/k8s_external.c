@@ -1,6 +1,5 @@
-/* k8s_external: Services of a cluster by their external addresses, as SERVICE.NAMESPACE.ZONE (spec
- * 1.10, CoreDNS's plugin of that name). What they are is asked of `kubernetes` in the same block.
- */
+/* k8s_external: Services of a cluster by their external addresses, as SERVICE.NAMESPACE.ZONE. What
+ * they are is asked of `kubernetes` in the same block. */
 #include <string.h>
 
 #include "base/err.h"

@@ -1,5 +1,5 @@
 /* From a question to what it finds, in the order and with the exceptions of CoreDNS's
- * findServices and findPods (spec 1.3). */
+ * findServices and findPods. */
 #include "plugin/kubernetes/find.h"
 
 #include <arpa/inet.h>

@@ -1,5 +1,5 @@
 /* From a question to what it finds, in the order and with the exceptions of CoreDNS's
- * findServices and findPods (spec 1.3). */
+ * findServices and findPods. */
 #pragma once
 
 #include "plugin/kubernetes/conf.h"

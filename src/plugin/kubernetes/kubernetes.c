@@ -1,5 +1,5 @@
-/* kubernetes: names of a cluster's Services, endpoints and pods, as CoreDNS answers for them (spec
- * 1.3). This file chooses who answers, by the type of the question and what find.c found. */
+/* kubernetes: names of a cluster's Services, endpoints and pods, as CoreDNS answers for them. This
+ * file chooses who answers, by the type of the question and what find.c found. */
 #include "plugin/kubernetes/kubernetes.h"
 
 #include "plugin/kubernetes/addr.h"

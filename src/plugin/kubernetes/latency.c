@@ -1,4 +1,4 @@
-/* How long a change of endpoints took from its cause to our answers (spec 1.3 "Metrics"). */
+/* How long a change of endpoints took from its cause to our answers. */
 #include "plugin/kubernetes/latency.h"
 
 #include "base/clock.h"

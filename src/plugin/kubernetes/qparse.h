@@ -1,4 +1,4 @@
-/* What a name below a zone of the cluster asks for: CoreDNS's grammar (spec 1.3 "Query parse").
+/* What a name below a zone of the cluster asks for: CoreDNS's grammar.
  *
  * [ENDPOINT. | _PORT._PROTO. | TOPOLOGY.(pin|prefer)._zone.]SERVICE.NAMESPACE.(svc|pod).ZONE */
 #pragma once

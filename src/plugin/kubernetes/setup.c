@@ -1,4 +1,4 @@
-/* The stanza: CoreDNS's options and their checks (spec 1.3). Tunables of Go's client are accepted
+/* The stanza: CoreDNS's options and their checks. Tunables of Go's client are accepted
  * and have no effect. */
 #include "plugin/kubernetes/setup.h"
 

@@ -1,4 +1,4 @@
-/* CoreDNS's metadata rows (spec 1.3 "Metadata"), and the pod that asks; seen in the log. */
+/* CoreDNS's metadata rows, and the pod that asks; seen in the log. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

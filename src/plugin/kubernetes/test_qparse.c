@@ -18,7 +18,7 @@ static const struct {
 	enum kubernetes_what what;
 	const char *parts;
 } rows[] = {
-	/* spec 1.3 "Query parse" */
+	/* CoreDNS's grammar of names */
 	{ "cluster.local", 0, KUBERNETES_APEX, "....." },
 	{ "svc.cluster.local", 0, KUBERNETES_TYPE, "....." },
 	{ "pod.cluster.local", 0, KUBERNETES_TYPE, "....." },

@@ -1,4 +1,4 @@
-/* What a transfer of a cluster's zone holds (spec 1.3 "AXFR"), and that it is of one moment. That
+/* What a transfer of a cluster's zone holds, and that it is of one moment. That
  * CoreDNS's holds the same is for tests/differential/test_kubernetes.py. */
 #include <setjmp.h>
 #include <stdarg.h>

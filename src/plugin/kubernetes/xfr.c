@@ -1,4 +1,4 @@
-/* Whole zones, for `transfer`: the records that CoreDNS puts into one (spec 1.3 "AXFR"). A copy
+/* Whole zones, for `transfer`: the records that CoreDNS puts into one. A copy
  * holds the Services and slices of one moment, in the order of their names; records are made of
  * them a few at a time, when they are asked for. */
 #include "plugin/kubernetes/xfr.h"

@@ -1,5 +1,4 @@
-/* loop: the third meeting ends the program with CoreDNS's words; others are no concern (spec 1.6
- * loop). */
+/* loop: the third meeting ends the program with CoreDNS's words; others are no concern. */
 #include "plugin/loop/loop.h"
 
 #include <setjmp.h>

@@ -245,7 +245,7 @@ static void assert_config(const char *text)
 	corefile_free(cf);
 }
 
-/* Design 8.3: it is that of the text in force, ready or not. */
+/* OP-T17: it is that of the text in force, ready or not. */
 static void tells_which_configuration_runs(void **state)
 {
 	(void)state;

@@ -1,4 +1,4 @@
-/* Matchers: the quick look never misses a name that matches, and what becomes of names (spec 1.8).
+/* Matchers: the quick look never misses a name that matches, and what becomes of names.
  */
 #include <setjmp.h>
 #include <stdarg.h>

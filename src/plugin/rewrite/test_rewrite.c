@@ -1,5 +1,5 @@
 /* rewrite in the chain: what is asked below, what the client gets, and what happens when something
- * is not as it should be (spec 1.8, 1.15.4). */
+ * is not as it should be. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* searchpath: whole search lists behind one suffix. A client whose only search domain is
  * ID.search.ZONE has its names looked up with each element of the list ID, in the chain below, and
- * last on their own (spec poddns 5, AMP-1, AMP-2). The answer is the winner's, with a CNAME record
+ * last on their own (AMP-1, AMP-2). The answer is the winner's, with a CNAME record
  * to it in front. Lists are those of `kubernetes` in the same block.
  *
  * An element has a name when it has an address or what was asked for. Names that exist without

@@ -201,7 +201,7 @@ static bool can_match(const struct zone_list *block, const struct zone_list *lis
 
 /* Which words to keep: CoreDNS passes over those that are no zones, so a file that has them still
  * loads; and the DNS operator writes all zones into every block, most of which can never match
- * there (T23). */
+ * there (OP-T23). */
 static size_t choose_zones(struct setup *setup, const struct corefile_dir *dir, struct word *good)
 {
 	enum { BLOCK_ZONES_MAX = 64 }; /* with more, all are kept: the work is their product */

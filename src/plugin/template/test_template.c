@@ -258,7 +258,7 @@ static void counts_and_reports(void **state)
 #define OURS(name, type)                                                                      \
 	"fairlead_dns_template_" name "_total{class=\"IN\",server=\"dns://:53\",type=\"" type \
 	"\",view=\"\",zone=\"count.\"}"
-	assert_true(fake_metric(f, OURS("answers", "A")) == 3); /* T9 */
+	assert_true(fake_metric(f, OURS("answers", "A")) == 3); /* OP-T9 */
 	assert_true(fake_metric(f, OURS("errors", "TXT")) == 2);
 	assert_true(fake_metric(f, OURS("errors", "MX")) == 1);
 	for (size_t i = 0; i < ARRAY_LEN(want); i++) {
@@ -397,8 +397,8 @@ static void serves_ten_thousand_templates(void **state)
 	fake_free(f);
 }
 
-/* T23: what cannot match in a block is not kept, and nobody can tell; names that are rewritten may
- * lie anywhere. */
+/* OP-T23: what cannot match in a block is not kept, and nobody can tell; names that are rewritten
+ * may lie anywhere. */
 static void zones_of_other_blocks(void **state)
 {
 	(void)state;

@@ -1,5 +1,4 @@
-/* tls: what is read, what is refused, and blocks that share a listener (spec 1.10 "tls", 1.15.1
- * "TLS on shared listeners"). */
+/* tls: what is read, what is refused, and blocks that share a listener. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

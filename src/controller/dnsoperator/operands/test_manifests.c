@@ -1,4 +1,4 @@
-/* The objects that come of deploy/operands (1.3). */
+/* The objects that come of deploy/operands (OP-D3). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Where servers may run (1.1 nodePlacement, 1.5), and zones. */
+/* Where servers may run (OP-D1 nodePlacement, OP-D5), and zones. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

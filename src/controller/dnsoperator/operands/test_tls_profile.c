@@ -1,4 +1,4 @@
-/* The cluster's TLS profile (1.5). */
+/* The cluster's TLS profile (OP-D5). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,7 @@
 /* CA bundles of upstreams: `caBundle.name` of a transport names a ConfigMap of the namespace
  * openshift-config, which is copied to where servers can mount it. The names of copies, their label
- * and their owner are OpenShift's (spec 1.2, 1.5); rotation changes the copy's version, which is part of the Corefile, so that servers notice. */
+ * and their owner are OpenShift's (OP-D2, OP-D5); rotation changes the copy's version, which is
+ * part of the Corefile, so that servers notice. */
 #pragma once
 
 #include <stdbool.h>

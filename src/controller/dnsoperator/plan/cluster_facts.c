@@ -188,7 +188,7 @@ static int gate_in(const json_t *object)
 }
 
 /* OpenShift lists the gates that its own release knows, which need not include ours: the gate then
- * follows the feature set that it belongs to (seed 000; DevPreview includes TechPreview). */
+ * follows the feature set that it belongs to (DevPreview includes TechPreview). */
 static int gate_by_feature_set(const json_t *object)
 {
 	static const char *const preview[] = { "TechPreviewNoUpgrade", "DevPreviewNoUpgrade" };

@@ -76,7 +76,7 @@ struct dnsoperator_network {
 	const json_t *nodes;
 	const json_t *service; /* default/kubernetes */
 };
-/* Spec and status are united: a cluster under conversion is both (T7). */
+/* Spec and status are united: a cluster under conversion is both (OP-T7). */
 struct dnsoperator_families dnsoperator_families_of(enum dnsoperator_platform platform,
 						    const struct dnsoperator_network *network);
 

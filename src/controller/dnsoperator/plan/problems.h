@@ -8,7 +8,7 @@
 #include "base/slice.h"
 #include "base/strbuf.h"
 
-/* Reasons of TemplateConfigurationValid=False (OP-33), and one for the servers (1.5). */
+/* Reasons of TemplateConfigurationValid=False (OP-33), and one for the servers (OP-D5). */
 #define DNSOPERATOR_REASONS(X)                     \
 	X(INVALID_NAME, "InvalidName")             \
 	X(INVALID_ZONE, "InvalidZone")             \

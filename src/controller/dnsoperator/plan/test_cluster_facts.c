@@ -104,7 +104,7 @@ static const struct {
 	  "{\"spec\":{\"featureSet\":\"CustomNoUpgrade\",\"customNoUpgrade\":{\"enabled\":["
 	  "\"DNSTemplatePlugin\"]}},\"status\":{\"featureGates\":[{\"version\":\"1\"}]}}",
 	  "1", DNSOPERATOR_GATE_ON },
-	/* seed 000: the gate belongs to the feature set, whose list is the operator's own */
+	/* the gate belongs to the feature set, whose list is the operator's own */
 	{ DNSOPERATOR_OPENSHIFT, "", "{\"spec\":{\"featureSet\":\"TechPreviewNoUpgrade\"}}", "",
 	  DNSOPERATOR_GATE_ON },
 	{ DNSOPERATOR_OPENSHIFT, "", "{\"spec\":{\"featureSet\":\"DevPreviewNoUpgrade\"}}", "",

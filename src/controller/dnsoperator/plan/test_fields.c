@@ -1,6 +1,6 @@
-/* Every field of the DNS object, row by row, against what the original makes of it (1.1, 1.2, 1.5).
- * A row: `ref` in the specification, the `field`, a `spec`, texts that the Corefile `has` or
- * `lacks`, and what else comes of it. Fields of the CRD without a row fail the test. */
+/* Every field of the DNS object, row by row, against what the original makes of it (OP-D1, OP-D2,
+ * OP-D5). A row: `ref` to docs/requirements, the `field`, a `spec`, texts that the Corefile `has`
+ * or `lacks`, and what else comes of it. Fields of the CRD without a row fail the test. */
 #include "controller/dnsoperator/test_rows.h"
 
 #include "api/yaml/yaml.h"

@@ -140,7 +140,8 @@ static void plan_of(size_t templates, size_t zones, size_t servers, const json_t
 	json_decref(o);
 }
 
-/* 20 templates of 256 zones are 20 stanzas (T14) and fit; in each of many servers they do not. */
+/* 20 templates of 256 zones are 20 stanzas (OP-T14) and fit; in each of many servers they do not.
+ * */
 static void as_large_as_allowed(void **state)
 {
 	(void)state;

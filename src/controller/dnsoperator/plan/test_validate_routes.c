@@ -1,5 +1,5 @@
 /* spec.servers and spec.upstreamResolvers row by row: what CoreDNS would refuse the whole file for
- * is refused here (1.5). */
+ * is refused here (OP-D5). */
 #include "controller/dnsoperator/test_rows.h"
 
 #include "controller/dnsoperator/plan/validate_templates.h"

@@ -1,5 +1,5 @@
 /* Warnings about configuration that is accepted but hardly intended. It is never refused, because
- * OpenShift's own DNS operator accepts it, too (1.2, 1.5). */
+ * OpenShift's own DNS operator accepts it, too (OP-D2, OP-D5). */
 #include <stdio.h>
 
 #include "controller/dnsoperator/plan/upstream_advice.h"

@@ -1,5 +1,5 @@
-/* Validates spec.servers and spec.upstreamResolvers. OpenShift's operator passes them on unchecked, and
- * CoreDNS then refuses the whole Corefile (1.5). What CoreDNS accepts is accepted. */
+/* Validates spec.servers and spec.upstreamResolvers. OpenShift's operator passes them on unchecked,
+ * and CoreDNS then refuses the whole Corefile (OP-D5). What CoreDNS accepts is accepted. */
 #include "controller/dnsoperator/plan/validate_routes.h"
 
 #include <stdio.h>

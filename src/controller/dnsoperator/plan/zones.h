@@ -10,7 +10,7 @@
 #include "controller/dnsoperator/plan/dns_spec.h"
 
 /* Zones of one template that stand in one stanza: those of another lie neither between nor below
- * them later in the list (OP-19, OP-20, T14). */
+ * them later in the list (OP-19, OP-20, OP-T14). */
 struct dnsoperator_stanza {
 	const struct dnsoperator_template *of;
 	const char **zones;

@@ -1,4 +1,4 @@
-/* Who is asked when, and what is told of it: design 8.3, OP-34. */
+/* Who is asked when, and what is told of it: OP-T17, OP-34. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* ClusterOperator `dns` of OpenShift: how DNS works, for the upgrade of the cluster (1.4). It follows
+/* ClusterOperator `dns` of OpenShift: how DNS works, for the upgrade of the cluster (OP-D4). It follows
  * the conditions of the DNS object and lists the versions that run. Lists are sorted, so that a settled
  * operator writes nothing.
  *

@@ -1,4 +1,4 @@
-/* Metrics of the operator: the conditions of the DNS object, the templates in force by name (T9:
+/* Metrics of the operator: the conditions of the DNS object, the templates in force by name (OP-T9:
  * servers count by zone, because their configuration has no names), and the answers of servers. Not
  * thread-safe. */
 #pragma once

@@ -1,5 +1,5 @@
-/* The conditions of the operator. Reasons and messages are those of OpenShift's own operator, because alerts and people search for
- * them; ours are added. */
+/* The conditions of the operator. Reasons and messages are those of OpenShift's own operator,
+ * because alerts and people search for them; ours are added. */
 #include "controller/dnsoperator/status/operator_conditions.h"
 
 #include <inttypes.h>
@@ -52,8 +52,8 @@ static void set_fixed(struct job *job, int which, enum api_status status, const 
 	set_condition(job, which, status, reason, &m);
 }
 
-/* Nanoseconds until the condition has had this status for longer than the settling time; 0: it has, or
- * it has another status. A time in the future comes from a clock that was wrong. */
+/* Nanoseconds until the condition has had this status for longer than the settling time; 0: it has,
+ * or it has another status. A time in the future comes from a clock that was wrong. */
 static uint64_t settling_ns(const struct job *job, const char *type, enum api_status status)
 {
 	const json_t *c = api_condition_find(job->old, type);
@@ -292,7 +292,7 @@ static void add_pod_errors(const struct job *job, struct strbuf *message)
 				count_pods(servers, "status.numberAvailable"));
 }
 
-/* T15: templates that servers do not run count only when that lasts. */
+/* OP-T15: templates that servers do not run count only when that lasts. */
 static bool is_lasting(struct job *job, const char *type)
 {
 	uint64_t left = settling_ns(job, type, API_FALSE);

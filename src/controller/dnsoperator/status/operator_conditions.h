@@ -1,5 +1,5 @@
 /* How DNS works, in the four conditions that every operator of OpenShift has: Progressing, Available,
- * Upgradeable, Degraded (1.4). A pure function of the operands, the DNS object with its present
+ * Upgradeable, Degraded (OP-D4). A pure function of the operands, the DNS object with its present
  * conditions, the plan and the time.
  *
  * On OpenShift the DaemonSets and the Service count. Elsewhere they are not ours: servers that are ready,

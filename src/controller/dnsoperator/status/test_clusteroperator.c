@@ -1,4 +1,4 @@
-/* ClusterOperator dns row by row (spec 1.4): conditions of the DNS object, DaemonSets and versions
+/* ClusterOperator dns row by row (OP-D4): conditions of the DNS object, DaemonSets and versions
  * in, conditions and versions out. Each row is looked at twice: the second look must write nothing,
  * or two equal states were two texts. */
 #include "controller/dnsoperator/test_rows.h"

@@ -36,7 +36,7 @@ static json_t *list_of(const char *name, const char *a, const char *b)
 	"fairlead_dns_template_info{class=\"IN\",template=\"" name "\",type=\"AAAA\",zone=\"" zone \
 	"\"} 1"
 
-/* T9: in the words of the servers; a set that is not in force any more is gone. */
+/* OP-T9: in the words of the servers; a set that is not in force any more is gone. */
 static void templates_by_name(void **state)
 {
 	(void)state;

@@ -1,4 +1,4 @@
-/* The operator's conditions row by row (spec 1.4, T15). A row has what runs, the conditions of
+/* The operator's conditions row by row (OP-D4, OP-T15). A row has what runs, the conditions of
  * before with their age in seconds, and the conditions that come of it; the clock stands still.
  * Each row is looked at twice: the second look must find nothing to write. */
 #include "controller/dnsoperator/test_rows.h"

@@ -226,7 +226,7 @@ static void random_changes(void **state)
 	kube_string_pool_free(w.texts);
 }
 
-/* Which namespace an address is of (M3): pods come and go, and use addresses again. */
+/* Which namespace an address is of (PD-M3): pods come and go, and use addresses again. */
 static void namespace_of_an_address(void **state)
 {
 	(void)state;
@@ -278,7 +278,7 @@ static void namespace_of_an_address(void **state)
 }
 
 /* One address goes from namespace to namespace, much faster than 1 kHz, while another thread asks:
- * in each state it finds the owner of that state, and none between two (M3). */
+ * in each state it finds the owner of that state, and none between two (PD-M3). */
 #define CHANGING (UINT_MAX - 1)
 
 struct churn {
