@@ -124,21 +124,6 @@ const char *api_get_string(const json_t *object, const char *path)
 	return api_text(api_get(object, path));
 }
 
-/* The length of a version; 0 when it is no number. */
-static size_t version_length(const char *version)
-{
-	size_t n = strspn(version, "0123456789");
-	return version[n] == '\0' ? n : 0;
-}
-
-int api_resource_version_cmp(const char *left, const char *right)
-{
-	size_t left_n = version_length(left), right_n = version_length(right);
-	if (left_n != right_n)
-		return left_n < right_n ? -1 : 1;
-	return memcmp(left, right, left_n);
-}
-
 static bool is_label(struct slice text)
 {
 	enum { LABEL_MAX = 63 };

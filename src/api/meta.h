@@ -32,10 +32,6 @@ void api_key(struct strbuf *out, const json_t *object);
 json_t *api_get(const json_t *object, const char *path);
 const char *api_get_string(const json_t *object, const char *path); /* "" when no string is there */
 
-/* Compares two resourceVersions of one kind: negative, 0 or positive as `left` is older, the same or
- * newer. They are decimal numbers of any length; "" and what is no number are older than all. */
-int api_resource_version_cmp(const char *left, const char *right);
-
 /* Is it a name of RFC 1123: a label (63 characters), or a subdomain (253)? */
 bool api_is_label_name(const char *text);
 bool api_is_subdomain_name(const char *text);

@@ -75,19 +75,6 @@ static void paths(void **state)
 	json_decref(o);
 }
 
-static void versions(void **state)
-{
-	(void)state;
-	assert_true(api_resource_version_cmp("9", "10") < 0);
-	assert_true(api_resource_version_cmp("18446744073709551616", "18446744073709551615") > 0);
-	assert_int_equal(api_resource_version_cmp("7", "7"), 0);
-	assert_true(api_resource_version_cmp("", "1") < 0);
-	assert_true(api_resource_version_cmp("", "0") < 0);
-	assert_true(api_resource_version_cmp("abc", "1") < 0);
-	assert_true(api_resource_version_cmp("1", "10x") > 0);
-	assert_int_equal(api_resource_version_cmp("abc", ""), 0);
-}
-
 static void names(void **state)
 {
 	char long_label[65], long_name[255];
@@ -126,7 +113,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fields),
 		cmocka_unit_test(paths),
-		cmocka_unit_test(versions),
 		cmocka_unit_test(names),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,7 +2,7 @@
  * one object per line with time, level, msg and, for plugin areas, plugin.
  *
  * Control code calls log_info() and friends: formatted and written at once, under a mutex.
- * Workers must not block: they write whole lines into their own ring (logq.h), which one writer
+ * Workers must not block: they write whole lines into their own ring (log_queue.h), which one writer
  * thread empties.
  *
  * Glossary: area = who speaks: NULL for the program itself, "plugin/x" for a plugin, or a folder's

@@ -16,7 +16,7 @@
 #include "dns/message.h"
 #include "net/addr.h"
 #include "resolve/ask.h"
-#include "resolve/resolve.h"
+#include "resolve/types.h"
 
 enum { NOTE_MAX_BYTES = 4096, NOTE_WAIT_MS = 1000 };
 

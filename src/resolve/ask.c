@@ -7,7 +7,7 @@
 
 #include "base/err.h"
 #include "resolve/check_priv.h"
-#include "resolve/resolve_priv.h"
+#include "resolve/types_priv.h"
 #include "resolve/resolver.h"
 #include "resolve/upstream.h"
 

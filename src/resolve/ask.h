@@ -1,7 +1,7 @@
 /* One blocking query, for threads without a loop: controllers and commands. */
 #pragma once
 
-#include "resolve/resolve.h"
+#include "resolve/types.h"
 
 /* Asks once over UDP, again over TCP when truncated.
  * The reply is written into out[cap]; its length, or -ETIMEDOUT, another -errno, or ERR_PARSE. */

@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "base/slice.h"
 #include "dns/resp.h"
-#include "resolve/resolve_priv.h"
+#include "resolve/types_priv.h"
 
 enum { OPCODE_BITS = 0x7800, RR_FIXED = 10, POINTER = 0xc0 };
 

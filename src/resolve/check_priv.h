@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "base/compiler.h"
-#include "resolve/resolve.h"
+#include "resolve/types.h"
 
 enum check_result {
 	CHECK_OK,

@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "resolve/check_priv.h"
 #include "resolve/link_priv.h"
-#include "resolve/resolve_priv.h"
+#include "resolve/types_priv.h"
 #include "resolve/resolver_priv.h"
 #include "resolve/stream_pool_priv.h"
 #include "resolve/upstream_priv.h"

@@ -1,7 +1,7 @@
 /* Ending an exchange: by an error, by a reply, or quietly. */
 #pragma once
 
-#include "resolve/resolve_priv.h"
+#include "resolve/types_priv.h"
 
 /* Takes the exchange off its lists and restores the id and the case of letters in its message. */
 void exchange_detach(struct resolver *resolver, struct resolve_exchange *exchange);

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "dns/resp.h"
 #include "resolve/check_priv.h"
-#include "resolve/resolve_priv.h"
+#include "resolve/types_priv.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -8,7 +8,7 @@
 
 #include "base/mem.h"
 #include "dns/message.h"
-#include "resolve/resolve_priv.h"
+#include "resolve/types_priv.h"
 #include "resolve/resolver.h"
 #include "resolve/upstream.h"
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "resolve/resolve.h"
+#include "resolve/types.h"
 
 /* After an exchange failed. Starts a check on this resolver's loop unless one runs somewhere. */
 void resolve_health_kick(struct resolver *resolver, struct resolve_upstream *upstream);

@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "resolve/exchange_priv.h"
-#include "resolve/resolve_priv.h"
+#include "resolve/types_priv.h"
 #include "resolve/resolver_priv.h"
 
 int link_socket(const struct resolve_conf *conf, int type)

@@ -1,7 +1,7 @@
 /* Sockets and connections to an upstream: their life, and the exchanges on them by id. */
 #pragma once
 
-#include "resolve/resolve_priv.h"
+#include "resolve/types_priv.h"
 
 /* A link with this descriptor, in the loop and in the pool. Closes fd when that fails. */
 struct resolve_link *link_open(struct resolve_pool *pool, int fd, uint32_t events,

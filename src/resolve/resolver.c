@@ -14,7 +14,7 @@
 #include "resolve/exchange_priv.h"
 #include "resolve/health_priv.h"
 #include "resolve/link_priv.h"
-#include "resolve/resolve_priv.h"
+#include "resolve/types_priv.h"
 #include "resolve/stream_pool_priv.h"
 #include "resolve/udp_priv.h"
 #include "resolve/upstream.h"

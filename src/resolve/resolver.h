@@ -1,7 +1,7 @@
 /* The resolver of one loop: it owns sockets and connections to upstreams, and runs exchanges. */
 #pragma once
 
-#include "resolve/resolve.h"
+#include "resolve/types.h"
 
 struct resolver *resolver_new(const struct resolver_env *env);
 /* Ends all exchanges without calling them back. */

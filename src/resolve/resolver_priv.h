@@ -1,7 +1,7 @@
 /* The resolver's inside: entering and leaving it, its pools, what is to be sent. */
 #pragma once
 
-#include "resolve/resolve_priv.h"
+#include "resolve/types_priv.h"
 
 void resolver_enter(struct resolver *resolver);
 /* Calls what is ready back, frees closed links. */

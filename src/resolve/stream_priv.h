@@ -7,7 +7,7 @@
 #include "base/strbuf.h"
 #include "net/tls.h"
 #include "resolve/frame.h"
-#include "resolve/resolve_priv.h"
+#include "resolve/types_priv.h"
 
 enum {
 	STREAMS = 64,	   /* connections of a pool */

@@ -19,7 +19,7 @@
 #include "dns/test_names.h"
 #include "resolve/link_priv.h"
 #include "testing/fake_upstream.h"
-#include "resolve/resolve_priv.h"
+#include "resolve/types_priv.h"
 #include "resolve/resolver.h"
 #include "resolve/resolver_priv.h"
 #include "resolve/upstream.h"

@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "resolve/exchange_priv.h"
 #include "resolve/link_priv.h"
-#include "resolve/resolve_priv.h"
+#include "resolve/types_priv.h"
 #include "resolve/resolver_priv.h"
 
 enum { RECV_BATCHES_PER_TURN = 4, ERRORS_PER_TURN = 64, SEND_TRIES = 4 };

@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "dns/name.h"
-#include "resolve/resolve_priv.h"
+#include "resolve/types_priv.h"
 
 static const char *dup_text(const char *text)
 {

@@ -1,7 +1,7 @@
 /* Upstream objects: servers to ask, shared by all threads. */
 #pragma once
 
-#include "resolve/resolve.h"
+#include "resolve/types.h"
 
 const char *resolve_proto_name(enum resolve_proto proto); /* "udp", "tcp", "tcp-tls", "https" */
 

@@ -1,7 +1,7 @@
 /* Errors of exchanges in words, and measured round trips. */
 #pragma once
 
-#include "resolve/resolve_priv.h"
+#include "resolve/types_priv.h"
 
 /* The error as Go words it, static; `code` is -errno or an ERR_ code. */
 const char *resolve_error_text(int code);

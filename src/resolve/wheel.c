@@ -6,7 +6,7 @@
 
 #include "base/err.h"
 #include "resolve/exchange_priv.h"
-#include "resolve/resolve_priv.h"
+#include "resolve/types_priv.h"
 #include "resolve/resolver_priv.h"
 
 /* 8.4 ms a slot, 8.6 s a turn. */

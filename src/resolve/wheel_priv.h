@@ -1,7 +1,7 @@
 /* Deadlines of exchanges: adding, removing, and ending those that are due. */
 #pragma once
 
-#include "resolve/resolve_priv.h"
+#include "resolve/types_priv.h"
 
 void wheel_add(struct resolver *resolver, struct resolve_exchange *exchange);
 void wheel_remove(struct resolver *resolver, struct resolve_exchange *exchange);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/logq.h"
+#include "base/log_queue.h"
 #include "base/regex/regex.h"
 #include "dns/message.h"
 #include "dns/rrtext/rrtext.h"
@@ -187,11 +187,11 @@ void worker_log(struct worker *worker, enum log_level level, const char *area, s
 {
 	strbuf_reset(&worker->line);
 	log_format_line(&worker->line, level, area, text, json_extra);
-	char *p = logq_reserve(worker->srv->logq, worker->index, worker->line.n);
+	char *p = log_queue_reserve(worker->srv->log_queue, worker->index, worker->line.n);
 	if (p == NULL)
 		return;
 	memcpy(p, worker->line.s, worker->line.n);
-	logq_commit(worker->srv->logq, worker->index, worker->line.n);
+	log_queue_commit(worker->srv->log_queue, worker->index, worker->line.n);
 }
 
 void query_log(struct query *q, enum log_level level, const char *area, struct slice text,

@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
-#include "base/logq.h"
+#include "base/log_queue.h"
 #include "base/mem.h"
 #include "base/metrics/metrics.h"
 #include "base/rcu.h"
@@ -215,7 +215,7 @@ static void server_free(struct server *server)
 			worker_cleanup(&server->worker[i]);
 	}
 	listeners_close_unused(server);
-	logq_free(server->logq);
+	log_queue_free(server->log_queue);
 	pool_done(&server->plain);
 	pool_done(&server->stream);
 	pthread_cond_destroy(&server->cond);
@@ -407,7 +407,7 @@ int server_start(const struct server_opts *opts, struct corefile *cf, struct ser
 		return r;
 	}
 	s->worker = alloc_workers(s->n_all);
-	s->logq = logq_new(s->n_all, s->opts.log_fd != 0 ? s->opts.log_fd : 1);
+	s->log_queue = log_queue_new(s->n_all, s->opts.log_fd != 0 ? s->opts.log_fd : 1);
 	r = go_live(s, g, err);
 	if (r < 0) {
 		server_stop(s, 0);

@@ -11,7 +11,7 @@
 
 struct generation;
 struct listener;
-struct logq;
+struct log_queue;
 struct worker;
 
 struct server {
@@ -24,7 +24,7 @@ struct server {
 	struct generation *gen;	    /* control thread */
 	struct generation *retired; /* replaced, with queries in flight; control thread */
 	struct listener *listeners;
-	struct logq *logq;
+	struct log_queue *log_queue;
 
 	pthread_mutex_t lock; /* guards acks, ack_error and n_left of generations */
 	pthread_cond_t cond;

@@ -12,8 +12,8 @@
 #include "base/clock.h"
 #include "base/clock_test.h"
 #include "base/log.h"
-#include "base/logq.h"
-#include "base/logq_test.h"
+#include "base/log_queue.h"
+#include "base/log_queue_test.h"
 #include "base/mem.h"
 #include "base/metrics/metrics.h"
 #include "base/rcu.h"
@@ -292,7 +292,7 @@ const char *fake_log(struct fake *f)
 {
 	char buf[4096];
 	ssize_t n;
-	logq_flush(f->srv->logq);
+	log_queue_flush(f->srv->log_queue);
 	strbuf_reset(&f->logged);
 	lseek(f->log_fd, 0, SEEK_SET);
 	while ((n = read(f->log_fd, buf, sizeof(buf))) > 0)

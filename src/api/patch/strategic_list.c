@@ -20,7 +20,8 @@ const char *strategic_go_type(const json_t *value)
 	return fieldset_go_type(value, "%!s(<nil>)");
 }
 
-bool strategic_is_directive(const json_t *item, const char *word)
+/* Is it an item with the directive `word`: {"$patch": "delete"}? */
+static bool is_directive(const json_t *item, const char *word)
 {
 	return strcmp(api_text(json_object_get(item, strategic_directive)), word) == 0;
 }
@@ -242,14 +243,14 @@ static int special_items(const struct strategic *strategic, const char *key, jso
 		const json_t *what = json_object_get(item, strategic_directive);
 		if (what == NULL) {
 			json_array_append(ret, item);
-		} else if (strategic_is_directive(item, "delete")) {
+		} else if (is_directive(item, "delete")) {
 			const json_t *v = json_object_get(item, key);
 			if (v == NULL)
 				return no_key(strategic, item, key);
 			remove_matching(original, key, v);
-		} else if (strategic_is_directive(item, "replace")) {
+		} else if (is_directive(item, "replace")) {
 			replace = true;
-		} else if (strategic_is_directive(item, "merge")) {
+		} else if (is_directive(item, "merge")) {
 			return strategic_fail(strategic, ERR_TYPE,
 					      "merging lists cannot yet be specified "
 					      "in the patch");
@@ -377,8 +378,7 @@ static int check_order(const struct strategic *strategic, const json_t *patch, c
 		i += json_equal(x, y) != 0;
 		j++;
 	}
-	while (i < n && key[0] != '\0' &&
-	       strategic_is_directive(json_array_get(patch, i), "delete"))
+	while (i < n && key[0] != '\0' && is_directive(json_array_get(patch, i), "delete"))
 		i++;
 	if (i == n)
 		return 0;

@@ -10,8 +10,6 @@
 
 /* "$patch" */
 extern const char strategic_directive[];
-/* Is it an item with the directive `word`: {"$patch": "delete"}? */
-bool strategic_is_directive(const json_t *item, const char *word);
 
 /* The merged list of both, a new reference; `deletion`: the items of the patch are removed. */
 MUST_CHECK int strategic_list(const struct strategic *strategic,

@@ -29,7 +29,7 @@ static struct slice media_type(const char *text)
 	return slice_trim(slice_cut(&rest, ';'));
 }
 
-bool apiserver_body_is_type(const struct apiserver_call *call, const char *type)
+static bool has_content_type(const struct apiserver_call *call, const char *type)
 {
 	return slice_eq_nocase(media_type(call->content_type), slice_of(type));
 }
@@ -239,13 +239,13 @@ static int parse_body(const struct apiserver_call *call, json_t **ret, struct st
 		      struct apiserver_status *status)
 {
 	char err[256];
-	if (call->content_type[0] == '\0' || apiserver_body_is_type(call, "application/json")) {
+	if (call->content_type[0] == '\0' || has_content_type(call, "application/json")) {
 		strbuf_adds(why, "couldn't get version/kind; json parse error: ");
 		return parse_json(call->body, ret, why);
 	}
-	if (apiserver_body_is_type(call, "application/yaml"))
+	if (has_content_type(call, "application/yaml"))
 		return parse_yaml(call->body, ret, why);
-	if (apiserver_body_is_type(call, "application/vnd.kubernetes.protobuf")) {
+	if (has_content_type(call, "application/vnd.kubernetes.protobuf")) {
 		int e = apiserver_protobuf_decode(call->body, ret, err, sizeof(err));
 		if (e < 0)
 			strbuf_adds(why, err);

@@ -10,8 +10,6 @@
 #include "apiserver/request/options.h"
 #include "base/compiler.h"
 
-/* Whether the content type, without its parameters, is this one. */
-bool apiserver_body_is_type(const struct apiserver_call *call, const char *type);
 
 /* The object of a POST or PUT, with apiVersion and kind, as a new tree. By `strictness`, unknown
  * and duplicate fields are an error, or lines in `warnings`, or ignored. */

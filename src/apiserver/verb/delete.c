@@ -183,10 +183,11 @@ static int try_remove(struct apiserver_api *api, const struct apiserver_resource
 	return e;
 }
 
-int apiserver_delete_object(struct apiserver_api *api, const struct apiserver_resource *resource,
-			    const char *ns, const char *name,
-			    const struct apiserver_delete_options *options,
-			    struct apiserver_deletion *ret, struct apiserver_status *status)
+/* Deletes an object or marks it as being deleted. The caller owns ret->was. */
+static int delete_object(struct apiserver_api *api, const struct apiserver_resource *resource,
+			 const char *ns, const char *name,
+			 const struct apiserver_delete_options *options,
+			 struct apiserver_deletion *ret, struct apiserver_status *status)
 {
 	int e = check_immortal(resource, name, status);
 	if (e < 0)
@@ -220,8 +221,8 @@ int apiserver_verb_delete(struct apiserver_request *req)
 		e = apiserver_delete_options(req->call, &o, req->status);
 	if (e < 0)
 		return e;
-	e = apiserver_delete_object(req->api, req->resource, req->route.ns, req->route.name, &o,
-				    &done, req->status);
+	e = delete_object(req->api, req->resource, req->route.ns, req->route.name, &o, &done,
+			  req->status);
 	apiserver_delete_options_done(&o);
 	if (e < 0)
 		return e;
@@ -270,9 +271,9 @@ static int remove_found(struct collection *collection,
 	json_t *v;
 	json_array_foreach (collection->found, i, v) {
 		struct apiserver_deletion done = { 0 };
-		int e = apiserver_delete_object(collection->req->api, collection->req->resource,
-						collection->req->route.ns, api_name(v), options,
-						&done, collection->req->status);
+		int e = delete_object(collection->req->api, collection->req->resource,
+				      collection->req->route.ns, api_name(v), options, &done,
+				      collection->req->status);
 		if (e == 0)
 			json_decref(done.was);
 		else if (collection->req->status->code != 404)
@@ -364,7 +365,7 @@ bool apiserver_delete_as_system(struct apiserver_api *api,
 	struct apiserver_delete_options o = { .policy = policy, .orphan = -1, .uid = uid };
 	struct apiserver_status status = APISERVER_STATUS_INIT;
 	struct apiserver_deletion done = { 0 };
-	int e = apiserver_delete_object(api, resource, ns, name, &o, &done, &status);
+	int e = delete_object(api, resource, ns, name, &o, &done, &status);
 	if (e == 0)
 		json_decref(done.was);
 	/* Gone already, replaced by another object, or not deletable: no retry would help. */

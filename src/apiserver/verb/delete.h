@@ -13,13 +13,6 @@ struct apiserver_deletion {
 	json_t *was; /* its last state in the resource's version, with the deletion's revision */
 };
 
-/* Deletes an object or marks it as being deleted. The caller owns ret->was. */
-MUST_CHECK int apiserver_delete_object(struct apiserver_api *api,
-				       const struct apiserver_resource *resource, const char *ns,
-				       const char *name,
-				       const struct apiserver_delete_options *options,
-				       struct apiserver_deletion *ret,
-				       struct apiserver_status *status);
 /* Deletes as a client would, but only the object with this uid (NULL: any). `policy` "" for the
  * default. True also when the object is gone already; false: try again. */
 bool apiserver_delete_as_system(struct apiserver_api *api,

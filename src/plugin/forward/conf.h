@@ -3,7 +3,7 @@
  *
  * Glossary
  *   stanza    one `forward` line with its block. The stanzas of a block are asked in file order
- *   upstream  a server of a stanza, see resolve/resolve.h
+ *   upstream  a server of a stanza, see resolve/types.h
  *   down      more health checks in a row failed than `max_fails` allows
  *   hedge     the same question sent to a second upstream before the first has timed out */
 #pragma once

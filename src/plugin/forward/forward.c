@@ -1,5 +1,5 @@
 /* forward: asks other servers. The stanzas of a block are one instance and are tried in file order;
- * each worker has a resolver (resolve/resolve.h) of its own. */
+ * each worker has a resolver (resolve/types.h) of its own. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -13,7 +13,7 @@
 #include "dns/message.h"
 #include "dns/resp.h"
 #include "resolve/ask.h"
-#include "resolve/resolve.h"
+#include "resolve/types.h"
 
 enum { ASK_SECONDS = 2 };
 

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "plugin/forward/conf.h"
-#include "resolve/resolve.h"
+#include "resolve/types.h"
 #include "server/query.h"
 #include "server/worker_hook.h"
 

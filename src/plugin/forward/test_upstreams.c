@@ -17,7 +17,7 @@
 #include "dns/name.h"
 #include "plugin/forward/conf.h"
 #include "plugin/forward/upstreams.h"
-#include "resolve/resolve.h"
+#include "resolve/types.h"
 #include "resolve/upstream.h"
 #include "testing/fake_upstream.h"
 

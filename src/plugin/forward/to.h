@@ -13,7 +13,7 @@
 #include "base/compiler.h"
 #include "base/slice.h"
 #include "net/addr.h"
-#include "resolve/resolve.h"
+#include "resolve/types.h"
 
 enum {
 	FORWARD_TO_TEXT_MAX = 512, /* bytes of one TO */

@@ -17,7 +17,7 @@
 #include "net/tls.h"
 #include "plugin/forward/lookup.h"
 #include "plugin/forward/to.h"
-#include "resolve/resolve.h"
+#include "resolve/types.h"
 #include "resolve/upstream.h"
 
 #define AREA "plugin/forward"

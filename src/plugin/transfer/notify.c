@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "dns/message.h"
 #include "resolve/ask.h"
-#include "resolve/resolve.h"
+#include "resolve/types.h"
 
 #define AREA "plugin/transfer"
 

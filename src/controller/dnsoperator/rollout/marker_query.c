@@ -11,7 +11,7 @@
 #include "dns/message.h"
 #include "net/digest.h"
 #include "net/loop.h"
-#include "resolve/resolve.h"
+#include "resolve/types.h"
 #include "resolve/resolver.h"
 #include "resolve/upstream.h"
 

@@ -1,8 +1,8 @@
 /* Tests wait until the log lines of workers are written, and count those that were dropped. */
 #pragma once
 
-#include "base/logq.h"
+#include "base/log_queue.h"
 
-uint64_t logq_dropped(const struct logq *logq);
+uint64_t log_queue_dropped(const struct log_queue *log_queue);
 /* Waits until all that was committed before has been written; control threads only. */
-void logq_flush(struct logq *logq);
+void log_queue_flush(struct log_queue *log_queue);

@@ -1,6 +1,6 @@
-/* logq: lines arrive whole and in order; a reader that stands still costs lines, never time. */
-#include "base/logq.h"
-#include "base/logq_test.h"
+/* log_queue: lines arrive whole and in order; a reader that stands still costs lines, never time. */
+#include "base/log_queue.h"
+#include "base/log_queue_test.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -35,20 +35,20 @@ static int teardown(void **state)
 }
 
 /* "slot number xxx...": of varying length, so that records meet the ring's end everywhere. */
-static bool put_line(struct logq *q, unsigned slot, unsigned number)
+static bool put_line(struct log_queue *q, unsigned slot, unsigned number)
 {
-	char *p = logq_reserve(q, slot, 200);
+	char *p = log_queue_reserve(q, slot, 200);
 	if (p == NULL)
 		return false;
 	int n = snprintf(p, 200, "%u %u %.*s\n", slot, number, (int)(number % 97),
 			 "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
 			 "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx");
-	logq_commit(q, slot, (size_t)n);
+	log_queue_commit(q, slot, (size_t)n);
 	return true;
 }
 
 struct producer {
-	struct logq *q;
+	struct log_queue *q;
 	unsigned slot;
 };
 
@@ -91,7 +91,7 @@ static void *consume(void *arg)
 static void stress(void **state)
 {
 	(void)state;
-	struct logq *q = logq_new(SLOTS, pipe_fd[1]);
+	struct log_queue *q = log_queue_new(SLOTS, pipe_fd[1]);
 	struct producer p[SLOTS];
 	pthread_t t[SLOTS], reader;
 	uint64_t got = 0;
@@ -102,9 +102,9 @@ static void stress(void **state)
 	}
 	for (unsigned i = 0; i < SLOTS; i++)
 		pthread_join(t[i], NULL);
-	logq_flush(q);
-	uint64_t dropped = logq_dropped(q);
-	logq_free(q);
+	log_queue_flush(q);
+	uint64_t dropped = log_queue_dropped(q);
+	log_queue_free(q);
 	close(pipe_fd[1]);
 	pthread_join(reader, NULL);
 	assert_int_equal(got + dropped, SLOTS * LINES);
@@ -114,18 +114,18 @@ static void stress(void **state)
 static void blocked_reader_costs_lines(void **state)
 {
 	(void)state;
-	struct logq *q = logq_new(1, pipe_fd[1]);
+	struct log_queue *q = log_queue_new(1, pipe_fd[1]);
 	struct producer p = { q, 0 };
 	pthread_t reader;
 	uint64_t got = 0;
 	produce(&p); /* returns although nobody reads */
-	uint64_t dropped = logq_dropped(q);
+	uint64_t dropped = log_queue_dropped(q);
 	assert_true(dropped > LINES / 2);
 	assert_int_equal(pthread_create(&reader, NULL, consume, &got), 0);
-	logq_flush(q);
+	log_queue_flush(q);
 	/* Once there is room again, lines go through again. */
 	assert_true(put_line(q, 0, LINES));
-	logq_free(q);
+	log_queue_free(q);
 	close(pipe_fd[1]);
 	pthread_join(reader, NULL);
 	assert_int_equal(got + dropped, LINES + 1);
@@ -135,16 +135,16 @@ static void flush_and_limits(void **state)
 {
 	(void)state;
 	static char buf[LOGQ_LINE_MAX + 1];
-	struct logq *q = logq_new(1, pipe_fd[1]);
-	assert_null(logq_reserve(q, 0, LOGQ_LINE_MAX + 1));
-	assert_int_equal(logq_dropped(q), 1);
-	char *p = logq_reserve(q, 0, LOGQ_LINE_MAX);
+	struct log_queue *q = log_queue_new(1, pipe_fd[1]);
+	assert_null(log_queue_reserve(q, 0, LOGQ_LINE_MAX + 1));
+	assert_int_equal(log_queue_dropped(q), 1);
+	char *p = log_queue_reserve(q, 0, LOGQ_LINE_MAX);
 	assert_non_null(p);
-	logq_commit(q, 0, 0);
-	p = logq_reserve(q, 0, LOGQ_LINE_MAX);
+	log_queue_commit(q, 0, 0);
+	p = log_queue_reserve(q, 0, LOGQ_LINE_MAX);
 	memset(p, 'l', LOGQ_LINE_MAX);
-	logq_commit(q, 0, LOGQ_LINE_MAX);
-	logq_flush(q);
+	log_queue_commit(q, 0, LOGQ_LINE_MAX);
+	log_queue_flush(q);
 	/* All of it is in the pipe already. */
 	size_t n = 0;
 	fcntl(pipe_fd[0], F_SETFL, O_NONBLOCK);
@@ -156,8 +156,8 @@ static void flush_and_limits(void **state)
 	}
 	assert_int_equal(n, LOGQ_LINE_MAX);
 	assert_int_equal(buf[LOGQ_LINE_MAX - 1], 'l');
-	logq_free(q);
-	logq_free(NULL);
+	log_queue_free(q);
+	log_queue_free(NULL);
 	close(pipe_fd[1]);
 }
 
@@ -167,12 +167,12 @@ static void closed_reader_loses_lines(void **state)
 	int fd[2];
 	assert_int_equal(pipe(fd), 0);
 	close(fd[0]);
-	struct logq *q = logq_new(1, fd[1]);
+	struct log_queue *q = log_queue_new(1, fd[1]);
 	put_line(q, 0, 1);
 	put_line(q, 0, 2);
-	logq_flush(q);
-	assert_int_equal(logq_dropped(q), 2);
-	logq_free(q);
+	log_queue_flush(q);
+	assert_int_equal(log_queue_dropped(q), 2);
+	log_queue_free(q);
 	close(fd[1]);
 	close(pipe_fd[1]);
 }

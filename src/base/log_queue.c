@@ -1,7 +1,7 @@
 /* Single-producer rings of whole lines and the thread that empties them. Positions only grow; a
  * record is its length (4 bytes) and its bytes, padded to 8, and never wraps: where it would, a
  * skip mark sends the reader to the ring's start. */
-#include "base/logq.h"
+#include "base/log_queue.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/logq_test.h"
+#include "base/log_queue_test.h"
 #include "base/mem.h"
 
 enum {
@@ -44,7 +44,7 @@ struct ring {
 	CACHE_ALIGNED _Atomic uint64_t tail;
 };
 
-struct logq {
+struct log_queue {
 	struct ring *rings;
 	unsigned slots;
 	int fd;
@@ -73,10 +73,10 @@ static void put_length(const struct ring *ring, uint64_t pos, uint32_t count)
 	memcpy(ring_at(ring, pos), &count, sizeof(count));
 }
 
-char *logq_reserve(struct logq *logq, unsigned slot, size_t max)
+char *log_queue_reserve(struct log_queue *log_queue, unsigned slot, size_t max)
 {
-	assert(slot < logq->slots);
-	struct ring *r = &logq->rings[slot];
+	assert(slot < log_queue->slots);
+	struct ring *r = &log_queue->rings[slot];
 	uint64_t start = atomic_load_explicit(&r->head, memory_order_relaxed);
 	uint64_t to_end = LOGQ_RING_BYTES - (start & (LOGQ_RING_BYTES - 1));
 	bool wraps = to_end < record_size(max);
@@ -97,9 +97,9 @@ char *logq_reserve(struct logq *logq, unsigned slot, size_t max)
 	return ring_at(r, start) + HEADER_BYTES;
 }
 
-void logq_commit(struct logq *logq, unsigned slot, size_t count)
+void log_queue_commit(struct log_queue *log_queue, unsigned slot, size_t count)
 {
-	struct ring *r = &logq->rings[slot];
+	struct ring *r = &log_queue->rings[slot];
 	if (count == 0)
 		return;
 	put_length(r, r->reserved, (uint32_t)count);
@@ -107,7 +107,7 @@ void logq_commit(struct logq *logq, unsigned slot, size_t count)
 }
 
 /* Copies whole lines from *pos on into the batch and moves *pos past them; how many. */
-static unsigned fill_batch(struct logq *logq, const struct ring *ring, uint64_t *pos, uint64_t head)
+static unsigned fill_batch(struct log_queue *log_queue, const struct ring *ring, uint64_t *pos, uint64_t head)
 {
 	unsigned lines = 0;
 	while (*pos < head) {
@@ -117,10 +117,10 @@ static unsigned fill_batch(struct logq *logq, const struct ring *ring, uint64_t 
 			*pos += LOGQ_RING_BYTES - (*pos & (LOGQ_RING_BYTES - 1));
 			continue;
 		}
-		if (logq->batch_n > 0 && logq->batch_n + n > logq->chunk_bytes)
+		if (log_queue->batch_n > 0 && log_queue->batch_n + n > log_queue->chunk_bytes)
 			break;
-		memcpy(logq->batch + logq->batch_n, ring_at(ring, *pos) + HEADER_BYTES, n);
-		logq->batch_n += n;
+		memcpy(log_queue->batch + log_queue->batch_n, ring_at(ring, *pos) + HEADER_BYTES, n);
+		log_queue->batch_n += n;
 		*pos += record_size(n);
 		lines++;
 	}
@@ -129,30 +129,30 @@ static unsigned fill_batch(struct logq *logq, const struct ring *ring, uint64_t 
 
 /* Waits for room, in steps, so that freeing the queue cannot hang on a reader that stands still: it
  * is waited for once, not for each batch. */
-static bool wait_writable(struct logq *logq)
+static bool wait_writable(struct log_queue *log_queue)
 {
 	enum { STEP_MS = 100 };
 	while (true) {
-		bool patient = logq->waited_ms < STOP_PATIENCE_MS;
-		struct pollfd p = { .fd = logq->fd, .events = POLLOUT };
+		bool patient = log_queue->waited_ms < STOP_PATIENCE_MS;
+		struct pollfd p = { .fd = log_queue->fd, .events = POLLOUT };
 		int r = poll(&p, 1, patient ? STEP_MS : 0);
 		if (r > 0 || (r < 0 && errno != EINTR))
 			return true;
 		if (!patient)
 			return false;
-		if (atomic_load_explicit(&logq->stop, memory_order_relaxed))
-			logq->waited_ms += STEP_MS;
+		if (atomic_load_explicit(&log_queue->stop, memory_order_relaxed))
+			log_queue->waited_ms += STEP_MS;
 	}
 }
 
-static bool write_batch(struct logq *logq)
+static bool write_batch(struct log_queue *log_queue)
 {
 	size_t done = 0;
-	while (done < logq->batch_n) {
-		if (!wait_writable(logq))
+	while (done < log_queue->batch_n) {
+		if (!wait_writable(log_queue))
 			return false;
-		size_t n = MIN(logq->batch_n - done, logq->chunk_bytes);
-		ssize_t w = write(logq->fd, logq->batch + done, n);
+		size_t n = MIN(log_queue->batch_n - done, log_queue->chunk_bytes);
+		ssize_t w = write(log_queue->fd, log_queue->batch + done, n);
 		if (w >= 0)
 			done += (size_t)w;
 		else if (errno != EINTR && errno != EAGAIN)
@@ -162,41 +162,41 @@ static bool write_batch(struct logq *logq)
 }
 
 /* False when there was nothing to do. */
-static bool drain_ring(struct logq *logq, struct ring *ring)
+static bool drain_ring(struct log_queue *log_queue, struct ring *ring)
 {
 	uint64_t pos = atomic_load_explicit(&ring->tail, memory_order_relaxed);
 	uint64_t head = atomic_load_explicit(&ring->head, memory_order_acquire);
 	if (pos == head)
 		return false;
 	while (pos < head) {
-		logq->batch_n = 0;
-		unsigned lines = fill_batch(logq, ring, &pos, head);
-		if (!write_batch(logq))
-			atomic_fetch_add_explicit(&logq->lost, lines, memory_order_relaxed);
+		log_queue->batch_n = 0;
+		unsigned lines = fill_batch(log_queue, ring, &pos, head);
+		if (!write_batch(log_queue))
+			atomic_fetch_add_explicit(&log_queue->lost, lines, memory_order_relaxed);
 		atomic_store_explicit(&ring->tail, pos, memory_order_release);
 	}
 	return true;
 }
 
-static bool drain_all(struct logq *logq)
+static bool drain_all(struct log_queue *log_queue)
 {
 	bool any = false;
-	for (unsigned i = 0; i < logq->slots; i++)
-		any = drain_ring(logq, &logq->rings[i]) || any;
+	for (unsigned i = 0; i < log_queue->slots; i++)
+		any = drain_ring(log_queue, &log_queue->rings[i]) || any;
 	return any;
 }
 
-static void sleep_until_woken(struct logq *logq, long ns)
+static void sleep_until_woken(struct log_queue *log_queue, long ns)
 {
-	struct pollfd p = { .fd = logq->wake_fd, .events = POLLIN };
+	struct pollfd p = { .fd = log_queue->wake_fd, .events = POLLIN };
 	uint64_t count;
 	if (ppoll(&p, 1, &(struct timespec){ .tv_nsec = ns }, NULL) > 0)
-		IGNORE(read(logq->wake_fd, &count, sizeof(count))); /* only resets it */
+		IGNORE(read(log_queue->wake_fd, &count, sizeof(count))); /* only resets it */
 }
 
 static void *run_writer(void *arg)
 {
-	struct logq *q = arg;
+	struct log_queue *q = arg;
 	long nap_ns = FIRST_NAP_NS;
 	while (true) {
 		/* Read before draining, so that nothing committed before the stop is missed. */
@@ -212,15 +212,15 @@ static void *run_writer(void *arg)
 	}
 }
 
-static void wake_writer(struct logq *logq)
+static void wake_writer(struct log_queue *log_queue)
 {
 	static const uint64_t one = 1;
-	IGNORE(write(logq->wake_fd, &one, sizeof(one))); /* full means it is awake */
+	IGNORE(write(log_queue->wake_fd, &one, sizeof(one))); /* full means it is awake */
 }
 
-struct logq *logq_new(unsigned slots, int fd)
+struct log_queue *log_queue_new(unsigned slots, int fd)
 {
-	struct logq *q = xcalloc(1, sizeof(*q));
+	struct log_queue *q = xcalloc(1, sizeof(*q));
 	struct stat st;
 	bool is_pipe = fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode);
 	q->slots = slots;
@@ -243,34 +243,34 @@ struct logq *logq_new(unsigned slots, int fd)
 	return q;
 }
 
-void logq_free(struct logq *logq)
+void log_queue_free(struct log_queue *log_queue)
 {
-	if (logq == NULL)
+	if (log_queue == NULL)
 		return;
-	atomic_store_explicit(&logq->stop, true, memory_order_release);
-	wake_writer(logq);
-	pthread_join(logq->thread, NULL);
-	for (unsigned i = 0; i < logq->slots; i++)
-		munmap(logq->rings[i].buf, LOGQ_RING_BYTES);
-	close(logq->wake_fd);
-	free(logq->rings);
-	free(logq);
+	atomic_store_explicit(&log_queue->stop, true, memory_order_release);
+	wake_writer(log_queue);
+	pthread_join(log_queue->thread, NULL);
+	for (unsigned i = 0; i < log_queue->slots; i++)
+		munmap(log_queue->rings[i].buf, LOGQ_RING_BYTES);
+	close(log_queue->wake_fd);
+	free(log_queue->rings);
+	free(log_queue);
 }
 
-uint64_t logq_dropped(const struct logq *logq)
+uint64_t log_queue_dropped(const struct log_queue *log_queue)
 {
-	uint64_t n = atomic_load_explicit(&logq->lost, memory_order_relaxed);
-	for (unsigned i = 0; i < logq->slots; i++)
-		n += atomic_load_explicit(&logq->rings[i].dropped, memory_order_relaxed);
+	uint64_t n = atomic_load_explicit(&log_queue->lost, memory_order_relaxed);
+	for (unsigned i = 0; i < log_queue->slots; i++)
+		n += atomic_load_explicit(&log_queue->rings[i].dropped, memory_order_relaxed);
 	return n;
 }
 
-void logq_flush(struct logq *logq)
+void log_queue_flush(struct log_queue *log_queue)
 {
-	for (unsigned i = 0; i < logq->slots; i++) {
-		uint64_t goal = atomic_load_explicit(&logq->rings[i].head, memory_order_acquire);
-		while (atomic_load_explicit(&logq->rings[i].tail, memory_order_acquire) < goal) {
-			wake_writer(logq);
+	for (unsigned i = 0; i < log_queue->slots; i++) {
+		uint64_t goal = atomic_load_explicit(&log_queue->rings[i].head, memory_order_acquire);
+		while (atomic_load_explicit(&log_queue->rings[i].tail, memory_order_acquire) < goal) {
+			wake_writer(log_queue);
 			nanosleep(&(struct timespec){ .tv_nsec = FIRST_NAP_NS }, NULL);
 		}
 	}

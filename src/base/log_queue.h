@@ -10,15 +10,15 @@
 
 enum { LOGQ_RING_BYTES = 256 * 1024, LOGQ_LINE_MAX = 8 * 1024 };
 
-struct logq;
+struct log_queue;
 
 /* `slots` producers, numbered from 0; writes to fd. Starts the writer thread. Rings are mapped
  * lazily by the kernel (mmap), so idle memory stays small. */
-struct logq *logq_new(unsigned slots, int fd);
+struct log_queue *log_queue_new(unsigned slots, int fd);
 /* Writes what is left, stops the thread. NULL is fine. */
-void logq_free(struct logq *logq);
+void log_queue_free(struct log_queue *log_queue);
 /* Room for up to `max` bytes in the slot's ring, or NULL (counted) when full or max >
  * LOGQ_LINE_MAX. */
-char *logq_reserve(struct logq *logq, unsigned slot, size_t max);
+char *log_queue_reserve(struct log_queue *log_queue, unsigned slot, size_t max);
 /* Publishes the first n bytes of what was reserved; n may be 0. */
-void logq_commit(struct logq *logq, unsigned slot, size_t count);
+void log_queue_commit(struct log_queue *log_queue, unsigned slot, size_t count);

@@ -16,7 +16,7 @@
 #include "base/rng.h"
 #include "dns/request.h"
 #include "net/tls.h"
-#include "resolve/resolve.h"
+#include "resolve/types.h"
 
 enum {
 	UDP_SOCKETS = 16,     /* per pool */
