@@ -156,9 +156,10 @@ def function_in(head, first, body):
 
 
 def is_product(path):
-    """Neither a test nor a double of one."""
+    """Neither a test, nor a double of one, nor what is declared for tests only (`*_test.h`)."""
     parts = path.split(os.sep)
-    return not os.path.basename(path).startswith(TEST_PREFIXES) and not {"tests", "test", "tests-fuzz", "testing"} & set(parts)
+    name = os.path.basename(path)
+    return not name.startswith(TEST_PREFIXES) and not name.endswith("_test.h") and not {"tests", "test", "tests-fuzz", "testing"} & set(parts)
 
 
 def files_under(root, endings=(".c", ".h")):

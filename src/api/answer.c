@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "base/err_text.h"
 #include "dns/name.h"
 #include "dns/resp.h"
 #include "dns/rrtext/rrtext.h"
@@ -53,42 +54,40 @@ static const struct tmpl_class query_class = { "query", fields, ARRAY_LEN(fields
 static const struct tmpl_env env = { .name = "answerTemplate",
 				     .root = { .kind = TMPL_OBJECT, .cls = &query_class } };
 
-static int set_error(char *err, size_t err_n, const char *why)
+static int set_error(struct err_text err, const char *why)
 {
-	snprintf(err, err_n, "%s", why);
+	err_text_set(err, "%s", why);
 	return ERR_CONFIG;
 }
 
 /* ---- what may stand in the text ---- */
 
-static int check_bytes(struct slice text, char *err, size_t err_n)
+static int check_bytes(struct slice text, struct err_text err)
 {
 	if (text.n == 0)
-		return set_error(err, err_n, "is empty");
+		return set_error(err, "is empty");
 	for (size_t i = 0; i < text.n; i++) {
 		unsigned char c = (unsigned char)text.p[i];
 		char next = i + 1 < text.n ? text.p[i + 1] : '\0';
 		if (c < ' ' || c == 0x7f)
-			return set_error(err, err_n,
-					 "has a control character or a line break in it");
+			return set_error(err, "has a control character or a line break in it");
 		if (c > 0x7f)
-			return set_error(err, err_n, "has a character beyond ASCII in it");
+			return set_error(err, "has a character beyond ASCII in it");
 		if (c == '"' || c == '\'' || c == '`' || c == '\\')
-			return set_error(err, err_n, "has a quote or a backslash in it");
+			return set_error(err, "has a quote or a backslash in it");
 		if (c == '{' && (next == '$' || next == '%'))
-			return set_error(err, err_n, "refers to an environment variable");
+			return set_error(err, "refers to an environment variable");
 	}
 	return 0;
 }
 
 /* Plain text and the three fields: no functions, no conditions, no variables (OP-T11). */
-static int check_parts(const struct tmpl *tmpl, char *err, size_t err_n)
+static int check_parts(const struct tmpl *tmpl, struct err_text err)
 {
 	for (size_t i = 0; i < tmpl_n_parts(tmpl); i++) {
 		struct tmpl_part p = tmpl_part(tmpl, i);
 		if (p.kind == TMPL_PART_OTHER)
-			return set_error(err, err_n,
-					 "has more in it than text, .Name, .Type and .Class");
+			return set_error(err, "has more in it than text, .Name, .Type and .Class");
 	}
 	return 0;
 }
@@ -98,8 +97,7 @@ static int check_parts(const struct tmpl *tmpl, char *err, size_t err_n)
 struct trial {
 	const struct tmpl *tmpl;
 	struct dns_rrtext *scanner;
-	char *err;
-	size_t err_n;
+	struct err_text err;
 	char out[RECORD_BYTES_MAX], memory[ARENA_BYTES];
 };
 
@@ -107,13 +105,11 @@ static int check_record(const struct trial *trial, const struct dns_rr *rr, cons
 {
 	uint8_t want[DNS_NAME_MAX];
 	if (dns_name_from_text(slice_of(name), want) < 0 || !dns_name_eq(rr->owner, want))
-		return set_error(trial->err, trial->err_n,
-				 "makes a record of another name than that asked");
+		return set_error(trial->err, "makes a record of another name than that asked");
 	if (rr->type != DNS_TYPE_AAAA || rr->cls != DNS_CLASS_IN || rr->rdlen != 16)
-		return set_error(trial->err, trial->err_n,
-				 "does not make a record of class IN and type AAAA");
+		return set_error(trial->err, "does not make a record of class IN and type AAAA");
 	if (rr->ttl > TTL_MAX)
-		return set_error(trial->err, trial->err_n, "has a TTL above 2147483647");
+		return set_error(trial->err, "has a TTL above 2147483647");
 	return 0;
 }
 
@@ -129,15 +125,15 @@ static int try_name(struct trial *trial, const char *name, struct api_answer *re
 				.err = why,
 				.err_cap = sizeof(why) };
 	if (tmpl_exec(trial->tmpl, &run, trial->out, sizeof(trial->out), &n) < 0)
-		return set_error(trial->err, trial->err_n, "makes too long a text of a long name");
+		return set_error(trial->err, "makes too long a text of a long name");
 	int r = dns_rrtext_parse(trial->scanner, (struct slice){ trial->out, n }, &a, &rr);
 	if (r == ERR_PARSE) {
-		snprintf(trial->err, trial->err_n, "does not make a record (%s)",
-			 dns_rrtext_error(trial->scanner));
+		err_text_set(trial->err, "does not make a record (%s)",
+			     dns_rrtext_error(trial->scanner));
 		return ERR_CONFIG;
 	}
 	if (r < 0)
-		return set_error(trial->err, trial->err_n, "does not make a record");
+		return set_error(trial->err, "does not make a record");
 	r = check_record(trial, &rr, name);
 	if (r < 0)
 		return r;
@@ -175,36 +171,34 @@ static int try_all(struct trial *trial, struct api_answer *ret)
 			return r;
 		if (i != 0 &&
 		    (first.ttl_s != other.ttl_s || strcmp(first.address, other.address) != 0))
-			return set_error(trial->err, trial->err_n,
-					 "makes other data of another name");
+			return set_error(trial->err, "makes other data of another name");
 	}
 	*ret = first;
 	return 0;
 }
 
-int api_answer_parse(struct slice text, struct api_answer *ret, char *err, size_t err_n)
+int api_answer_parse(struct slice text, struct api_answer *ret, struct err_text err)
 {
 	struct srcerr where = { .text = "" };
 	CLEANUP(tmpl_freep) struct tmpl *t = NULL;
 	if (text.n != 0 && text.p[text.n - 1] == '\n')
 		text.n--;
 	if (text.n > API_ANSWER_CHARS_MAX)
-		return set_error(err, err_n, "is longer than 1024 characters");
-	int r = check_bytes(text, err, err_n);
+		return set_error(err, "is longer than 1024 characters");
+	int r = check_bytes(text, err);
 	if (r < 0)
 		return r;
 	if (tmpl_parse(text, (struct srcpos){ NULL, 1, 1 }, &env, &t, &where) < 0) {
-		snprintf(err, err_n, "is not a template (%s)", where.text);
+		err_text_set(err, "is not a template (%s)", where.text);
 		return ERR_CONFIG;
 	}
-	r = check_parts(t, err, err_n);
+	r = check_parts(t, err);
 	if (r < 0)
 		return r;
 	CLEANUP(freep) struct trial *trial = xmalloc(sizeof(*trial));
 	trial->tmpl = t;
 	trial->scanner = dns_rrtext_new();
 	trial->err = err;
-	trial->err_n = err_n;
 	r = try_all(trial, ret);
 	dns_rrtext_free(trial->scanner);
 	return r;

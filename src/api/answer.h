@@ -11,6 +11,7 @@
 
 #include "base/compiler.h"
 #include "base/slice.h"
+#include "base/err_text.h"
 
 enum { API_ANSWER_CHARS_MAX = 1024 };
 
@@ -22,4 +23,4 @@ struct api_answer {
 /* Compiles it and makes the records of a short name, of one of 255 bytes and of one of 255 bytes
  * that need escapes; they must differ in nothing but their owner. ERR_CONFIG with a clause in `err`
  * ("has a quote ..."). One newline at the end is not minded. */
-MUST_CHECK int api_answer_parse(struct slice text, struct api_answer *ret, char *err, size_t err_n);
+MUST_CHECK int api_answer_parse(struct slice text, struct api_answer *ret, struct err_text err);

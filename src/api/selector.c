@@ -9,21 +9,20 @@
 #include "api/tree.h"
 #include "base/err.h"
 #include "base/text/charset.h"
+#include "base/err_text.h"
 
 struct parser {
 	struct slice rest;
 	struct arena *a;
-	char *err;
-	size_t err_n;
+	struct err_text err;
 };
 
 static int set_error(const struct parser *parser, const char *what, struct slice found)
 {
 	if (found.n == 0)
-		snprintf(parser->err, parser->err_n, "%s, found the end", what);
+		err_text_set(parser->err, "%s, found the end", what);
 	else
-		snprintf(parser->err, parser->err_n, "%s, found '%.*s'", what, (int)found.n,
-			 found.p);
+		err_text_set(parser->err, "%s, found '%.*s'", what, (int)found.n, found.p);
 	return ERR_PARSE;
 }
 
@@ -102,7 +101,7 @@ static bool is_word_token(struct slice text)
 static struct api_selector_term *add_term(struct parser *parser, struct api_selector *selector)
 {
 	if (selector->n == API_SELECTOR_TERMS_MAX) {
-		snprintf(parser->err, parser->err_n, "more than %d terms", API_SELECTOR_TERMS_MAX);
+		err_text_set(parser->err, "more than %d terms", API_SELECTOR_TERMS_MAX);
 		return NULL;
 	}
 	struct api_selector_term *t = &selector->term[selector->n++];
@@ -214,8 +213,7 @@ static int begin_selector(struct parser *parser, struct api_selector *selector)
 {
 	*selector = (struct api_selector){ 0 };
 	if (parser->rest.n > API_SELECTOR_BYTES_MAX) {
-		snprintf(parser->err, parser->err_n, "longer than %d bytes",
-			 API_SELECTOR_BYTES_MAX);
+		err_text_set(parser->err, "longer than %d bytes", API_SELECTOR_BYTES_MAX);
 		return ERR_LIMIT;
 	}
 	selector->term = arena_alloc(parser->a, API_SELECTOR_TERMS_MAX * sizeof(*selector->term));
@@ -223,9 +221,9 @@ static int begin_selector(struct parser *parser, struct api_selector *selector)
 }
 
 int api_label_selector_parse(struct slice text, struct arena *arena, struct api_selector *ret,
-			     char *err, size_t err_n)
+			     struct err_text err)
 {
-	struct parser p = { text, arena, err, err_n };
+	struct parser p = { text, arena, err };
 	struct api_selector s;
 	int r = begin_selector(&p, &s);
 	if (r < 0)
@@ -289,9 +287,9 @@ static int read_expression(struct parser *parser, const json_t *expression,
 }
 
 int api_label_selector_from(const json_t *object, struct arena *arena, struct api_selector *ret,
-			    char *err, size_t err_n)
+			    struct err_text err)
 {
-	struct parser p = { { NULL, 0 }, arena, err, err_n };
+	struct parser p = { { NULL, 0 }, arena, err };
 	struct api_selector s;
 	const char *k;
 	json_t *v;
@@ -377,9 +375,9 @@ static int parse_field_term(struct parser *parser, struct slice term,
 }
 
 int api_field_selector_parse(struct slice text, struct arena *arena, struct api_selector *ret,
-			     char *err, size_t err_n)
+			     struct err_text err)
 {
-	struct parser p = { text, arena, err, err_n };
+	struct parser p = { text, arena, err };
 	struct api_selector s;
 	int r = begin_selector(&p, &s);
 	while (r == 0 && p.rest.n != 0) {

@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "base/compiler.h"
 #include "base/slice.h"
+#include "base/err_text.h"
 
 enum {
 	API_SELECTOR_BYTES_MAX = 16 << 10,
@@ -42,13 +43,13 @@ struct api_selector {
 /* The empty text selects everything. Memory from the (growing) arena. ERR_PARSE, ERR_LIMIT; `err`
  * gets a sentence. */
 MUST_CHECK int api_label_selector_parse(struct slice text, struct arena *arena,
-					struct api_selector *ret, char *err, size_t err_n);
+					struct api_selector *ret, struct err_text err);
 /* =, == and != only; backslash escapes `,` `=` and itself. */
 MUST_CHECK int api_field_selector_parse(struct slice text, struct arena *arena,
-					struct api_selector *ret, char *err, size_t err_n);
+					struct api_selector *ret, struct err_text err);
 /* `matchLabels` and `matchExpressions` of an object. */
 MUST_CHECK int api_label_selector_from(const json_t *object, struct arena *arena,
-				       struct api_selector *ret, char *err, size_t err_n);
+				       struct api_selector *ret, struct err_text err);
 
 bool api_label_selector_match(const struct api_selector *selector, const json_t *labels);
 /* Fields by their paths in the object ("metadata.name"); one that is not there counts as "" unless

@@ -11,6 +11,7 @@
 #include "api/answer.h"
 #include "base/compiler.h"
 #include "base/err.h"
+#include "base/err_text.h"
 
 static const struct {
 	const char *text, *want; /* "TTL ADDRESS", or a part of the refusal after "! " */
@@ -73,7 +74,7 @@ static void each_text(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct api_answer got = { 0 };
 		char err[512] = "", text[700];
-		int r = api_answer_parse(slice_of(rows[i].text), &got, err, sizeof(err));
+		int r = api_answer_parse(slice_of(rows[i].text), &got, ERR_TEXT(err));
 		if (r == 0)
 			snprintf(text, sizeof(text), "%u %s", got.ttl_s, got.address);
 		else
@@ -93,7 +94,7 @@ static void a_nul_is_no_end(void **state)
 	struct api_answer got;
 	char err[512];
 	assert_int_equal(
-		api_answer_parse((struct slice){ text, sizeof(text) - 1 }, &got, err, sizeof(err)),
+		api_answer_parse((struct slice){ text, sizeof(text) - 1 }, &got, ERR_TEXT(err)),
 		ERR_CONFIG);
 }
 
@@ -106,11 +107,11 @@ static void as_long_as_allowed(void **state)
 	memset(text, ' ', sizeof(text));
 	memcpy(text, "{{ .Name }} 60 IN AAAA", 22);
 	memcpy(text + API_ANSWER_CHARS_MAX - 3, "::1", 3);
-	assert_int_equal(api_answer_parse((struct slice){ text, API_ANSWER_CHARS_MAX }, &got, err,
-					  sizeof(err)),
-			 0);
+	assert_int_equal(
+		api_answer_parse((struct slice){ text, API_ANSWER_CHARS_MAX }, &got, ERR_TEXT(err)),
+		0);
 	assert_int_equal(api_answer_parse((struct slice){ text, API_ANSWER_CHARS_MAX + 1 }, &got,
-					  err, sizeof(err)),
+					  ERR_TEXT(err)),
 			 ERR_CONFIG);
 	assert_non_null(strstr(err, "1024"));
 }

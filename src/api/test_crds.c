@@ -19,6 +19,7 @@
 #include "api/yaml/yaml.h"
 #include "base/mem.h"
 #include "base/readfile.h"
+#include "base/err_text.h"
 
 #define ROOT SOURCE_DIR "/../../"
 
@@ -140,7 +141,7 @@ static void add_schemas(struct test_table *t, const struct api_kind *k)
 		const char *version = api_get_string(json_array_get(list, i), "name");
 		char err[512] = "";
 		struct api_schema *s = NULL;
-		if (api_schema_of_crd(crd, version, &s, err, sizeof(err)) < 0)
+		if (api_schema_of_crd(crd, version, &s, ERR_TEXT(err)) < 0)
 			fail_msg("%s %s: %s", k->kind, version, err);
 		strbuf_addf(&key, "%s.%s/%s", k->kind, k->group, version);
 		map_set(&t->schemas, strbuf_slice(&key), s);

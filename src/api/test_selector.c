@@ -10,6 +10,7 @@
 #include "api/selector.h"
 #include "base/err.h"
 #include "base/strbuf.h"
+#include "base/err_text.h"
 
 static json_t *load(const char *s)
 {
@@ -60,8 +61,7 @@ static void label_table(void **state)
 		char err[256] = "";
 		json_t *l = load(labels[i].labels);
 		arena_init(&a);
-		if (api_label_selector_parse(slice_of(labels[i].text), &a, &s, err, sizeof(err)) <
-		    0)
+		if (api_label_selector_parse(slice_of(labels[i].text), &a, &s, ERR_TEXT(err)) < 0)
 			fail_msg("%s: %s", labels[i].text, err);
 		if (api_label_selector_match(&s, l) != labels[i].match)
 			fail_msg("%s on %s", labels[i].text, labels[i].labels);
@@ -97,7 +97,7 @@ static void label_errors(void **state)
 		char err[256] = "";
 		arena_init(&a);
 		assert_int_equal(
-			api_label_selector_parse(slice_of(rows[i].text), &a, &s, err, sizeof(err)),
+			api_label_selector_parse(slice_of(rows[i].text), &a, &s, ERR_TEXT(err)),
 			ERR_PARSE);
 		if (strstr(err, rows[i].part) == NULL)
 			fail_msg("%s: %s", rows[i].text, err);
@@ -157,8 +157,7 @@ static void from_object(void **state)
 		char err[256] = "";
 		json_t *o = load(rows[i].o), *l = load(rows[i].labels);
 		arena_init(&a);
-		assert_int_equal(api_label_selector_from(o, &a, &s, err, sizeof(err)),
-				 rows[i].code);
+		assert_int_equal(api_label_selector_from(o, &a, &s, ERR_TEXT(err)), rows[i].code);
 		if (rows[i].code == 0)
 			assert_int_equal(api_label_selector_match(&s, l), rows[i].match);
 		else
@@ -196,7 +195,7 @@ static void field_table(void **state)
 		struct api_selector s = { 0 };
 		char err[256] = "";
 		arena_init(&a);
-		int r = api_field_selector_parse(slice_of(rows[i].text), &a, &s, err, sizeof(err));
+		int r = api_field_selector_parse(slice_of(rows[i].text), &a, &s, ERR_TEXT(err));
 		int got = r < 0 ? -1 : api_field_selector_match(&s, o);
 		if (got != rows[i].match)
 			fail_msg("%s: %d %s", rows[i].text, got, err);
@@ -215,16 +214,16 @@ static void limits(void **state)
 	arena_init(&a);
 	for (int i = 0; i < API_SELECTOR_TERMS_MAX; i++)
 		strbuf_addf(&b, "%sa=b", i != 0 ? "," : "");
-	assert_int_equal(api_label_selector_parse(strbuf_slice(&b), &a, &s, err, sizeof(err)), 0);
-	assert_int_equal(api_field_selector_parse(strbuf_slice(&b), &a, &s, err, sizeof(err)), 0);
+	assert_int_equal(api_label_selector_parse(strbuf_slice(&b), &a, &s, ERR_TEXT(err)), 0);
+	assert_int_equal(api_field_selector_parse(strbuf_slice(&b), &a, &s, ERR_TEXT(err)), 0);
 	strbuf_adds(&b, ",c=d");
-	assert_int_equal(api_label_selector_parse(strbuf_slice(&b), &a, &s, err, sizeof(err)),
+	assert_int_equal(api_label_selector_parse(strbuf_slice(&b), &a, &s, ERR_TEXT(err)),
 			 ERR_LIMIT);
-	assert_int_equal(api_field_selector_parse(strbuf_slice(&b), &a, &s, err, sizeof(err)),
+	assert_int_equal(api_field_selector_parse(strbuf_slice(&b), &a, &s, ERR_TEXT(err)),
 			 ERR_LIMIT);
 	while (b.n <= API_SELECTOR_BYTES_MAX)
 		strbuf_adds(&b, "                ");
-	assert_int_equal(api_label_selector_parse(strbuf_slice(&b), &a, &s, err, sizeof(err)),
+	assert_int_equal(api_label_selector_parse(strbuf_slice(&b), &a, &s, ERR_TEXT(err)),
 			 ERR_LIMIT);
 	arena_done(&a);
 }

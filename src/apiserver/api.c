@@ -14,6 +14,7 @@
 #include "apiserver/request/ticker.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/err_text.h"
 
 static const char *const default_cidrs[] = { "10.96.0.0/16", NULL };
 
@@ -30,17 +31,17 @@ static void copy_conf(struct apiserver_api *api, const struct apiserver_api_conf
 		api->conf.event_ttl_ns = 3600 * NS_PER_S;
 }
 
-int apiserver_api_new(const struct apiserver_api_conf *conf, struct apiserver_api **ret, char *err,
-		      size_t err_n)
+int apiserver_api_new(const struct apiserver_api_conf *conf, struct apiserver_api **ret,
+		      struct err_text err)
 {
 	struct apiserver_api *api = xcalloc(1, sizeof(*api));
 	copy_conf(api, conf);
 	api->may = apiserver_authorize_user;
 	api->ticker = apiserver_ticker_new();
 	api->filler = apiserver_filler_new();
-	int e = apiserver_allocator_new(api->conf.service_cidrs, &api->allocator, err, err_n);
+	int e = apiserver_allocator_new(api->conf.service_cidrs, &api->allocator, err);
 	if (e == 0)
-		e = apiserver_bootstrap(api, err, err_n);
+		e = apiserver_bootstrap(api, err);
 	if (e < 0) {
 		apiserver_api_free(api);
 		return e;

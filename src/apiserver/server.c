@@ -22,6 +22,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/err_text.h"
 #include "http/tlscert.h"
 #include "net/addr.h"
 #include "net/sock.h"
@@ -116,15 +117,15 @@ static void format_reachable(const union net_addr *listen, char ip[NET_ADDR_TEXT
 		snprintf(ip, NET_ADDR_TEXT_MAX, "127.0.0.1");
 }
 
-static int set_names(struct apiserver_server *server, char *err, size_t err_n)
+static int set_names(struct apiserver_server *server, struct err_text err)
 {
 	const struct apiserver_server_conf *c = &server->conf;
 	union net_addr a;
 	char ip[NET_ADDR_TEXT_MAX];
 	size_t n = 0;
 	if (net_addr_parse(slice_of(c->listen), &a) < 0) {
-		snprintf(err, err_n, "'%s' is not an address to listen on, such as 127.0.0.1:8054",
-			 c->listen);
+		err_text_set(err, "'%s' is not an address to listen on, such as 127.0.0.1:8054",
+			     c->listen);
 		return ERR_PARSE;
 	}
 	format_reachable(&a, ip);
@@ -141,35 +142,35 @@ static void set_url(struct apiserver_server *server)
 				http_service_port(server->http));
 }
 
-static int explain_listen(const char *listen, int code, char *err, size_t err_n)
+static int explain_listen(const char *listen, int code, struct err_text err)
 {
 	if (code == -EADDRINUSE)
-		snprintf(err, err_n,
-			 "cannot listen on %s: another program listens there; stop it or choose "
-			 "another port",
-			 listen);
+		err_text_set(
+			err,
+			"cannot listen on %s: another program listens there; stop it or choose "
+			"another port",
+			listen);
 	else if (code == -EACCES)
-		snprintf(err, err_n,
-			 "cannot listen on %s: permission denied; choose a port above 1023",
-			 listen);
+		err_text_set(err,
+			     "cannot listen on %s: permission denied; choose a port above 1023",
+			     listen);
 	else if (code == -EADDRNOTAVAIL)
-		snprintf(err, err_n, "cannot listen on %s: this machine has no such address",
-			 listen);
+		err_text_set(err, "cannot listen on %s: this machine has no such address", listen);
 	else
-		snprintf(err, err_n, "cannot listen on %s: %s", listen, err_str(code));
+		err_text_set(err, "cannot listen on %s: %s", listen, err_str(code));
 	return code;
 }
 
 /* --- certificates and kubeconfigs, now and later --- */
 
-static int renew_certificates(struct apiserver_server *server, char *err, size_t err_n)
+static int renew_certificates(struct apiserver_server *server, struct err_text err)
 {
 	const struct apiserver_ca_conf c = { .dir = server->dir,
 					     .names = (const char *const *)server->name };
-	return apiserver_ca_renew(&server->ca, &c, clock_wall_ns() / NS_PER_S, err, err_n);
+	return apiserver_ca_renew(&server->ca, &c, clock_wall_ns() / NS_PER_S, err);
 }
 
-static int write_kubeconfigs(struct apiserver_server *server, char *err, size_t err_n)
+static int write_kubeconfigs(struct apiserver_server *server, struct err_text err)
 {
 	const struct apiserver_kubeconfig k[] = {
 		{ "kubeconfig", server->url, "admin",
@@ -178,7 +179,7 @@ static int write_kubeconfigs(struct apiserver_server *server, char *err, size_t 
 		  apiserver_authenticator_system_token(server->authenticator) },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(k); i++) {
-		int r = apiserver_kubeconfig_write(&server->ca, server->dir, &k[i], err, err_n);
+		int r = apiserver_kubeconfig_write(&server->ca, server->dir, &k[i], err);
 		if (r < 0)
 			return r;
 	}
@@ -188,12 +189,12 @@ static int write_kubeconfigs(struct apiserver_server *server, char *err, size_t 
 static void renew_and_report(struct apiserver_server *server)
 {
 	char err[512];
-	int r = renew_certificates(server, err, sizeof(err));
+	int r = renew_certificates(server, ERR_TEXT(err));
 	if (r > 0)
 		r = http_tls_set(server->tls, strbuf_slice(&server->ca.server_cert),
-				 strbuf_slice(&server->ca.server_key), err, sizeof(err));
+				 strbuf_slice(&server->ca.server_key), ERR_TEXT(err));
 	if (r == 0)
-		r = write_kubeconfigs(server, err, sizeof(err));
+		r = write_kubeconfigs(server, ERR_TEXT(err));
 	if (r < 0 && server->conf.trouble != NULL)
 		server->conf.trouble(server->conf.ctx, err);
 }
@@ -240,7 +241,7 @@ static void *run_renewal(void *ctx)
 	return NULL;
 }
 
-static int start_renewal(struct apiserver_server *server, char *err, size_t err_n)
+static int start_renewal(struct apiserver_server *server, struct err_text err)
 {
 	pthread_attr_t attr;
 	sigset_t all, old;
@@ -253,42 +254,41 @@ static int start_renewal(struct apiserver_server *server, char *err, size_t err_
 	pthread_attr_destroy(&attr);
 	server->renewal_runs = r == 0;
 	if (r != 0)
-		snprintf(err, err_n, "cannot start a thread: %s", err_str(-r));
+		err_text_set(err, "cannot start a thread: %s", err_str(-r));
 	return -r;
 }
 
 /* --- start and stop --- */
 
 /* After the store was opened: in any other directory no file is touched. */
-static int restrict_files(struct apiserver_server *server, char *err, size_t err_n)
+static int restrict_files(struct apiserver_server *server, struct err_text err)
 {
 	(void)err;
-	(void)err_n;
 	apiserver_file_modes_restrict(server->dir, server->conf.trouble, server->conf.ctx);
 	return 0;
 }
 
-static int open_store(struct apiserver_server *server, char *err, size_t err_n)
+static int open_store(struct apiserver_server *server, struct err_text err)
 {
 	const struct apiserver_server_conf *c = &server->conf;
 	const struct apiserver_store_conf store = { .dir = c->dir,
 						    .on_failure = c->trouble,
 						    .ctx = c->ctx };
-	return apiserver_store_open(&store, &server->store, err, err_n);
+	return apiserver_store_open(&store, &server->store, err);
 }
 
-static int open_access(struct apiserver_server *server, char *err, size_t err_n)
+static int open_access(struct apiserver_server *server, struct err_text err)
 {
-	int r = apiserver_authenticator_open(server->dir, &server->authenticator, err, err_n);
+	int r = apiserver_authenticator_open(server->dir, &server->authenticator, err);
 	server->clock_offset_s = clock_offset_s();
 	if (r == 0)
-		r = renew_certificates(server, err, err_n);
+		r = renew_certificates(server, err);
 	return r < 0 ? r
 		     : http_tls_new(strbuf_slice(&server->ca.server_cert),
-				    strbuf_slice(&server->ca.server_key), &server->tls, err, err_n);
+				    strbuf_slice(&server->ca.server_key), &server->tls, err);
 }
 
-static int open_api(struct apiserver_server *server, char *err, size_t err_n)
+static int open_api(struct apiserver_server *server, struct err_text err)
 {
 	const struct apiserver_server_conf *c = &server->conf;
 	struct apiserver_api_conf api = { .store = server->store,
@@ -308,7 +308,7 @@ static int open_api(struct apiserver_server *server, char *err, size_t err_n)
 	}
 	const struct apiserver_resource *const *rows = apiserver_resources(&n);
 	server->discovery = apiserver_discovery_new(rows, n, c->version, c->listen);
-	return apiserver_api_new(&api, &server->api, err, err_n);
+	return apiserver_api_new(&api, &server->api, err);
 }
 
 /* Limits of connections with a token, of those without, and of watches among the first, so that
@@ -323,7 +323,7 @@ static void set_limits(struct apiserver_server *server, struct http_service_conf
 					     (unsigned)APISERVER_WATCHES_MAX);
 }
 
-static int open_http(struct apiserver_server *server, char *err, size_t err_n)
+static int open_http(struct apiserver_server *server, struct err_text err)
 {
 	set_up_front(server);
 	struct http_service_conf http = { .addr = server->conf.listen,
@@ -337,15 +337,15 @@ static int open_http(struct apiserver_server *server, char *err, size_t err_n)
 	set_limits(server, &http);
 	int r = http_service_start(&http, &server->http);
 	if (r < 0)
-		return explain_listen(server->conf.listen, r, err, err_n);
+		return explain_listen(server->conf.listen, r, err);
 	set_url(server);
-	return write_kubeconfigs(server, err, err_n);
+	return write_kubeconfigs(server, err);
 }
 
 int apiserver_server_start(const struct apiserver_server_conf *conf, struct apiserver_server **ret,
-			   char *err, size_t err_n)
+			   struct err_text err)
 {
-	static int (*const steps[])(struct apiserver_server * server, char *err, size_t err_n) = {
+	static int (*const steps[])(struct apiserver_server * server, struct err_text err) = {
 		set_names, open_store, restrict_files, open_access,
 		open_api,  open_http,  start_renewal,
 	};
@@ -358,7 +358,7 @@ int apiserver_server_start(const struct apiserver_server_conf *conf, struct apis
 	pthread_mutex_init(&server->lock, NULL);
 	pthread_cond_init(&server->change, NULL);
 	for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
-		int r = steps[i](server, err, err_n);
+		int r = steps[i](server, err);
 		if (r < 0) {
 			apiserver_server_stop(server);
 			return r;

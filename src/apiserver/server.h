@@ -7,6 +7,7 @@
 
 #include "apiserver/request/api_state.h"
 #include "base/compiler.h"
+#include "base/err_text.h"
 
 struct apiserver_server;
 
@@ -27,7 +28,7 @@ struct apiserver_server_conf {
 /* The errors of apiserver_store_open; ERR_PARSE also for an invalid address; -errno (-EADDRINUSE
  * ...). `err` gets a sentence. */
 MUST_CHECK int apiserver_server_start(const struct apiserver_server_conf *conf,
-				      struct apiserver_server **ret, char *err, size_t err_n);
+				      struct apiserver_server **ret, struct err_text err);
 /* Ends watches, finishes writes, closes the store. NULL is fine. */
 void apiserver_server_stop(struct apiserver_server *server);
 

@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/err_text.h"
 
 struct fixture {
 	char dir[64];
@@ -33,9 +34,9 @@ struct fixture {
 
 static inline void fixture_open(struct fixture *f)
 {
-	assert_int_equal(apiserver_store_open(&f->store_conf, &f->s, f->err, sizeof(f->err)), 0);
+	assert_int_equal(apiserver_store_open(&f->store_conf, &f->s, ERR_TEXT(f->err)), 0);
 	f->conf.store = f->s;
-	if (apiserver_api_new(&f->conf, &f->api, f->err, sizeof(f->err)) < 0)
+	if (apiserver_api_new(&f->conf, &f->api, ERR_TEXT(f->err)) < 0)
 		fail_msg("%s", f->err);
 }
 

@@ -21,6 +21,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
+#include "base/err_text.h"
 
 /* ---- the API, without HTTP ---- */
 
@@ -37,10 +38,10 @@ static inline void places_open(struct places_api *p)
 	if (mkdtemp(p->dir) == NULL)
 		abort();
 	const struct apiserver_store_conf store = { .dir = p->dir, .compact_every_ns = UINT64_MAX };
-	if (apiserver_store_open(&store, &p->store, err, sizeof(err)) < 0)
+	if (apiserver_store_open(&store, &p->store, ERR_TEXT(err)) < 0)
 		abort();
 	const struct apiserver_api_conf conf = { .store = p->store };
-	if (apiserver_api_new(&conf, &p->api, err, sizeof(err)) < 0)
+	if (apiserver_api_new(&conf, &p->api, ERR_TEXT(err)) < 0)
 		abort();
 }
 

@@ -21,6 +21,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/text/base64.h"
+#include "base/err_text.h"
 #include "net/addr.h"
 #include "net/tls.h"
 
@@ -41,7 +42,7 @@ static void rig_init(struct rig *r)
 
 static void rig_start(struct rig *r)
 {
-	if (apiserver_server_start(&r->conf, &r->server, r->err, sizeof(r->err)) < 0)
+	if (apiserver_server_start(&r->conf, &r->server, ERR_TEXT(r->err)) < 0)
 		fail_msg("%s", r->err);
 }
 
@@ -74,8 +75,7 @@ static void dial(struct rig *r, const char *kubeconfig, struct client *c)
 	union net_addr a;
 	json_t *o;
 	const char *file = strrchr(kubeconfig, '/') + 1;
-	assert_int_equal(apiserver_atomic_file_read(r->dir, file, &text, r->err, sizeof(r->err)),
-			 0);
+	assert_int_equal(apiserver_atomic_file_read(r->dir, file, &text, ERR_TEXT(r->err)), 0);
 	assert_int_equal(api_yaml_parse_one(file, strbuf_slice(&text), &o, &serr), 0);
 	const char *server = api_get_string(o, "clusters[0].cluster.server");
 	assert_string_equal(server, apiserver_server_url(r->server));
@@ -85,14 +85,14 @@ static void dial(struct rig *r, const char *kubeconfig, struct client *c)
 					    o, "clusters[0].cluster.certificate-authority-data"))),
 		0);
 	assert_int_equal(apiserver_atomic_file_write(r->dir, "test-ca.pem", strbuf_slice(&pem),
-						     r->err, sizeof(r->err)),
+						     ERR_TEXT(r->err)),
 			 0);
 	c->token = xstrdup(api_get_string(o, "users[0].user.token"));
 	json_decref(o);
 	c->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	assert_int_equal(connect(c->fd, &a.sa, net_addr_len(&a)), 0);
-	assert_int_equal(net_tls_client_cred(&(struct net_tls_files){ .ca = ca }, &c->cred, r->err,
-					     sizeof(r->err)),
+	assert_int_equal(net_tls_client_cred(&(struct net_tls_files){ .ca = ca }, &c->cred,
+					     ERR_TEXT(r->err)),
 			 0);
 	assert_int_equal(net_tls_connect(c->cred, c->fd, "127.0.0.1", NULL, NULL, &c->tls), 0);
 	assert_int_equal(net_tls_handshake(c->tls), 0);
@@ -155,11 +155,9 @@ static void serves_and_remembers(void **state)
 	apiserver_server_stop(r.server);
 	/* The same trust and the same objects after a new start. */
 	CLEANUP(strbuf_done) struct strbuf before = STRBUF_INIT, after = STRBUF_INIT;
-	assert_int_equal(apiserver_atomic_file_read(r.dir, "ca.crt", &before, r.err, sizeof(r.err)),
-			 0);
+	assert_int_equal(apiserver_atomic_file_read(r.dir, "ca.crt", &before, ERR_TEXT(r.err)), 0);
 	rig_start(&r);
-	assert_int_equal(apiserver_atomic_file_read(r.dir, "ca.crt", &after, r.err, sizeof(r.err)),
-			 0);
+	assert_int_equal(apiserver_atomic_file_read(r.dir, "ca.crt", &after, ERR_TEXT(r.err)), 0);
 	assert_string_equal(before.s, after.s);
 	check(&r, apiserver_server_kubeconfig(r.server), get, "", "\"data\":{\"x\":\"y\"}");
 	apiserver_server_stop(r.server);
@@ -208,7 +206,7 @@ static void refusals(void **state)
 	rig_init(&r);
 	rig_start(&r);
 	/* Two on one directory. */
-	assert_int_equal(apiserver_server_start(&r.conf, &s, r.err, sizeof(r.err)), ERR_BUSY);
+	assert_int_equal(apiserver_server_start(&r.conf, &s, ERR_TEXT(r.err)), ERR_BUSY);
 	char pid[32];
 	snprintf(pid, sizeof(pid), "%d", (int)getpid());
 	assert_non_null(strstr(r.err, pid));
@@ -216,21 +214,19 @@ static void refusals(void **state)
 	rig_init(&other);
 	snprintf(addr, sizeof(addr), "127.0.0.1:%u", apiserver_server_port(r.server));
 	other.conf.listen = addr;
-	assert_int_equal(apiserver_server_start(&other.conf, &s, other.err, sizeof(other.err)),
-			 -EADDRINUSE);
+	assert_int_equal(apiserver_server_start(&other.conf, &s, ERR_TEXT(other.err)), -EADDRINUSE);
 	CLEANUP(freep)
 	char *want = xasprintf("cannot listen on %s: another program listens there; stop it or "
 			       "choose another port",
 			       addr);
 	assert_string_equal(other.err, want);
 	other.conf.listen = "192.0.2.1:0";
-	assert_int_equal(apiserver_server_start(&other.conf, &s, other.err, sizeof(other.err)),
+	assert_int_equal(apiserver_server_start(&other.conf, &s, ERR_TEXT(other.err)),
 			 -EADDRNOTAVAIL);
 	assert_string_equal(other.err,
 			    "cannot listen on 192.0.2.1:0: this machine has no such address");
 	other.conf.listen = "nowhere";
-	assert_int_equal(apiserver_server_start(&other.conf, &s, other.err, sizeof(other.err)),
-			 ERR_PARSE);
+	assert_int_equal(apiserver_server_start(&other.conf, &s, ERR_TEXT(other.err)), ERR_PARSE);
 	assert_string_equal(other.err,
 			    "'nowhere' is not an address to listen on, such as 127.0.0.1:8054");
 	apiserver_server_stop(r.server);
@@ -238,7 +234,7 @@ static void refusals(void **state)
 	/* No place for files. */
 	other.conf.listen = "127.0.0.1:0";
 	other.conf.dir = "/proc/nope";
-	assert_true(apiserver_server_start(&other.conf, &s, other.err, sizeof(other.err)) < 0);
+	assert_true(apiserver_server_start(&other.conf, &s, ERR_TEXT(other.err)) < 0);
 	assert_non_null(strstr(other.err, "/proc/nope"));
 	remove_dir(other.dir);
 }

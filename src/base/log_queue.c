@@ -107,7 +107,8 @@ void log_queue_commit(struct log_queue *log_queue, unsigned slot, size_t count)
 }
 
 /* Copies whole lines from *pos on into the batch and moves *pos past them; how many. */
-static unsigned fill_batch(struct log_queue *log_queue, const struct ring *ring, uint64_t *pos, uint64_t head)
+static unsigned fill_batch(struct log_queue *log_queue, const struct ring *ring, uint64_t *pos,
+			   uint64_t head)
 {
 	unsigned lines = 0;
 	while (*pos < head) {
@@ -119,7 +120,8 @@ static unsigned fill_batch(struct log_queue *log_queue, const struct ring *ring,
 		}
 		if (log_queue->batch_n > 0 && log_queue->batch_n + n > log_queue->chunk_bytes)
 			break;
-		memcpy(log_queue->batch + log_queue->batch_n, ring_at(ring, *pos) + HEADER_BYTES, n);
+		memcpy(log_queue->batch + log_queue->batch_n, ring_at(ring, *pos) + HEADER_BYTES,
+		       n);
 		log_queue->batch_n += n;
 		*pos += record_size(n);
 		lines++;
@@ -268,8 +270,10 @@ uint64_t log_queue_dropped(const struct log_queue *log_queue)
 void log_queue_flush(struct log_queue *log_queue)
 {
 	for (unsigned i = 0; i < log_queue->slots; i++) {
-		uint64_t goal = atomic_load_explicit(&log_queue->rings[i].head, memory_order_acquire);
-		while (atomic_load_explicit(&log_queue->rings[i].tail, memory_order_acquire) < goal) {
+		uint64_t goal =
+			atomic_load_explicit(&log_queue->rings[i].head, memory_order_acquire);
+		while (atomic_load_explicit(&log_queue->rings[i].tail, memory_order_acquire) <
+		       goal) {
 			wake_writer(log_queue);
 			nanosleep(&(struct timespec){ .tv_nsec = FIRST_NAP_NS }, NULL);
 		}

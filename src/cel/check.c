@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/err_text.h"
 #include "cel/eval.h"
 #include "cel/funcs_priv.h"
 #include "cel/node_priv.h"
@@ -37,8 +38,7 @@ struct type {
 struct check {
 	struct type slots[CEL_SLOTS_MAX];
 	struct arena *arena;
-	char *err;
-	size_t err_n;
+	struct err_text err;
 };
 
 static int check_node(struct check *check, const struct cel_node *n, struct type *ret);
@@ -49,7 +49,7 @@ static int set_error(struct check *check, const char *fmt, ...)
 {
 	va_list ap;
 	va_start(ap, fmt);
-	vsnprintf(check->err, check->err_n, fmt, ap);
+	err_text_vset(check->err, fmt, ap);
 	va_end(ap);
 	return ERR_TYPE;
 }
@@ -399,9 +399,9 @@ static int check_node(struct check *check, const struct cel_node *node, struct t
 }
 
 int cel_check(const struct cel_expr *expr, const struct cel_env *env, struct arena *arena,
-	      char *err, size_t err_n)
+	      struct err_text err)
 {
-	struct check c = { .arena = arena, .err = err, .err_n = err_n };
+	struct check c = { .arena = arena, .err = err };
 	struct type self, t = { 0 };
 	if (!read_declared(env->self, &self))
 		return set_error(&c, "rules need a field with a type");

@@ -10,10 +10,11 @@
 #include "base/err.h"
 #include "base/text/charset.h"
 #include "base/text/utf8.h"
+#include "base/err_text.h"
 
-static int set_error(char *err, size_t err_n, int code, const char *text)
+static int set_error(struct err_text err, int code, const char *text)
 {
-	snprintf(err, err_n, "%s", text);
+	err_text_set(err, "%s", text);
 	return code;
 }
 
@@ -108,7 +109,7 @@ static int lex_string(struct slice *rest, bool raw, struct arena *arena, struct 
 
 /* ---- numbers ---- */
 
-static int lex_number(struct slice *rest, struct cel_token *ret, char *err, size_t err_n)
+static int lex_number(struct slice *rest, struct cel_token *ret, struct err_text err)
 {
 	char text[64] = "", *end;
 	size_t n = 0;
@@ -127,7 +128,7 @@ static int lex_number(struct slice *rest, struct cel_token *ret, char *err, size
 	text[n] = '\0';
 	*rest = slice_from(*rest, n);
 	if (n != 0 && ascii_lower(text[n - 1]) == 'u')
-		return set_error(err, err_n, ERR_UNSUPPORTED, "unsigned numbers are not supported");
+		return set_error(err, ERR_UNSUPPORTED, "unsigned numbers are not supported");
 	errno = 0;
 	*ret = (struct cel_token){ .type = real ? CEL_T_DOUBLE : CEL_T_INT };
 	if (real)
@@ -135,11 +136,11 @@ static int lex_number(struct slice *rest, struct cel_token *ret, char *err, size
 	else
 		ret->integer = strtoll(text, &end, hex ? 16 : 10);
 	if (*end != '\0' || errno != 0)
-		return set_error(err, err_n, ERR_PARSE, "malformed number");
+		return set_error(err, ERR_PARSE, "malformed number");
 	return 0;
 }
 
-int cel_lex(struct slice *rest, struct arena *arena, struct cel_token *ret, char *err, size_t err_n)
+int cel_lex(struct slice *rest, struct arena *arena, struct cel_token *ret, struct err_text err)
 {
 	static const char *const twos[] = { "&&", "||", "==", "!=", "<=", ">=" };
 	skip_blanks(rest);
@@ -152,11 +153,11 @@ int cel_lex(struct slice *rest, struct arena *arena, struct cel_token *ret, char
 		*rest = slice_from(*rest, 1);
 	if (raw || c == '\'' || c == '"') {
 		if (lex_string(rest, raw, arena, ret) < 0)
-			return set_error(err, err_n, ERR_PARSE, "malformed text");
+			return set_error(err, ERR_PARSE, "malformed text");
 		return 0;
 	}
 	if (ascii_isdigit(c) || (c == '.' && ascii_isdigit(next)))
-		return lex_number(rest, ret, err, err_n);
+		return lex_number(rest, ret, err);
 	size_t n = 1;
 	ret->type = CEL_T_OP;
 	if (is_name_char(c)) {
@@ -171,7 +172,7 @@ int cel_lex(struct slice *rest, struct arena *arena, struct cel_token *ret, char
 	ret->text = (struct slice){ rest->p, n };
 	*rest = slice_from(*rest, n);
 	if (ret->type == CEL_T_OP && n == 1 && !charset_has("()[]{}.,:?!<>+-*/%", c))
-		return set_error(err, err_n, ERR_PARSE, "a character that has no meaning");
+		return set_error(err, ERR_PARSE, "a character that has no meaning");
 	return 0;
 }
 

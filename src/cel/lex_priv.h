@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/compiler.h"
 #include "base/slice.h"
+#include "base/err_text.h"
 
 enum cel_token_type {
 	CEL_T_END,
@@ -25,7 +26,7 @@ struct cel_token {
 };
 
 /* Reads the next token and advances *rest behind it. Unescaped strings come from the arena. */
-MUST_CHECK int cel_lex(struct slice *rest, struct arena *arena, struct cel_token *ret, char *err,
-		       size_t err_n);
+MUST_CHECK int cel_lex(struct slice *rest, struct arena *arena, struct cel_token *ret,
+		       struct err_text err);
 /* A field's name in a rule as the object has it ("x__dash__y" is "x-y"). */
 const char *cel_field_name(struct slice escaped, struct arena *arena);

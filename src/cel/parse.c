@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/err_text.h"
 #include "cel/check_priv.h"
 #include "cel/eval.h"
 #include "cel/funcs_priv.h"
@@ -21,8 +22,7 @@ struct parse {
 	struct cel_expr *expr;
 	struct slice vars[CEL_SLOTS_MAX]; /* names by slot */
 	unsigned n_vars, nodes, depth;
-	char *err;
-	size_t err_n;
+	struct err_text err;
 };
 
 static int parse_expr(struct parse *p, struct cel_node **ret);
@@ -33,14 +33,14 @@ static int set_error(struct parse *parse, int code, const char *fmt, ...)
 {
 	va_list ap;
 	va_start(ap, fmt);
-	vsnprintf(parse->err, parse->err_n, fmt, ap);
+	err_text_vset(parse->err, fmt, ap);
 	va_end(ap);
 	return code;
 }
 
 static int next_token(struct parse *parse)
 {
-	return cel_lex(&parse->rest, parse->arena, &parse->token, parse->err, parse->err_n);
+	return cel_lex(&parse->rest, parse->arena, &parse->token, parse->err);
 }
 
 static bool is_op(const struct parse *parse, const char *op)
@@ -409,9 +409,9 @@ void cel_expr_done(struct cel_expr *expr)
 }
 
 int cel_parse(struct slice text, const struct cel_env *env, struct arena *arena,
-	      struct cel_expr **ret, char *err, size_t err_n)
+	      struct cel_expr **ret, struct err_text err)
 {
-	struct parse p = { .rest = text, .arena = arena, .err = err, .err_n = err_n };
+	struct parse p = { .rest = text, .arena = arena, .err = err };
 	if (text.n > CEL_BYTES_MAX)
 		return set_error(&p, ERR_LIMIT, "the expression is too long");
 	p.expr = arena_calloc(arena, sizeof(*p.expr));
@@ -423,7 +423,7 @@ int cel_parse(struct slice text, const struct cel_env *env, struct arena *arena,
 	if (r >= 0 && p.token.type != CEL_T_END)
 		r = set_error(&p, ERR_PARSE, "something is left behind the expression's end");
 	if (r >= 0)
-		r = cel_check(p.expr, env, arena, err, err_n);
+		r = cel_check(p.expr, env, arena, err);
 	if (r < 0) {
 		cel_expr_done(p.expr);
 		return r;

@@ -8,6 +8,7 @@
 #include "base/compiler.h"
 #include "base/slice.h"
 #include "base/vec.h"
+#include "base/err_text.h"
 #include "cel/type.h"
 
 struct cel_node;
@@ -36,6 +37,6 @@ struct cel_env {
 /* The expression and its nodes are allocated from the arena, which must outlive them. ERR_PARSE,
  * ERR_UNSUPPORTED, ERR_LIMIT, ERR_TYPE; `err` gets a sentence. */
 MUST_CHECK int cel_parse(struct slice text, const struct cel_env *env, struct arena *arena,
-			 struct cel_expr **ret, char *err, size_t err_n);
+			 struct cel_expr **ret, struct err_text err);
 /* Frees what does not lie in the arena; `expr` may be NULL. */
 void cel_expr_done(struct cel_expr *expr);

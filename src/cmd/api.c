@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/metrics/metrics.h"
 #include "base/metrics/process.h"
+#include "base/err_text.h"
 #include "cmd/cmd.h"
 #include "cmd/embedded.h"
 #include "cmd/flags.h"
@@ -44,7 +45,7 @@ int cmd_api(int argc, char **argv)
 		EMBEDDED_FLAG_CIDR(&e),
 	};
 	char why[256] = "";
-	int at = flags_parse(flags, ARRAY_LEN(flags), argc, argv, why, sizeof(why));
+	int at = flags_parse(flags, ARRAY_LEN(flags), argc, argv, ERR_TEXT(why));
 	int status = EXIT_USAGE;
 	if (at == -2) {
 		printf("usage: fairlead api [FLAGS]\n\n"

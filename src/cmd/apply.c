@@ -6,6 +6,7 @@
 #include "api/meta.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/err_text.h"
 #include "cmd/apply.h"
 #include "cmd/cmd.h"
 #include "cmd/kubecli.h"
@@ -144,7 +145,7 @@ static int apply_manifests(struct apply *apply)
 {
 	struct manifests m;
 	char err[1024] = "";
-	bool ok = manifests_read(&apply->files, &m, err, sizeof(err));
+	bool ok = manifests_read(&apply->files, &m, ERR_TEXT(err));
 	if (!ok)
 		fprintf(stderr, "%s\n", err);
 	else
@@ -186,7 +187,7 @@ int cmd_apply(int argc, char **argv)
 	char why[256] = "";
 	struct flag_values args = { 0 };
 	int status = EXIT_USAGE;
-	int r = flags_parse_mixed(flags, ARRAY_LEN(flags), argc, argv, &args, why, sizeof(why));
+	int r = flags_parse_mixed(flags, ARRAY_LEN(flags), argc, argv, &args, ERR_TEXT(why));
 	if (r == -2) {
 		printf("usage: fairlead apply -f FILE [FLAGS]\n\n"
 		       "Creates and updates objects from manifests by server-side apply. "

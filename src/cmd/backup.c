@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/vec.h"
+#include "base/err_text.h"
 #include "cmd/cmd.h"
 #include "cmd/flags.h"
 
@@ -36,7 +37,7 @@ static int report_failure(const char *verb, const char *err)
 static int run_backup(const char *data, const char *file)
 {
 	char err[ERR_BYTES] = "";
-	if (apiserver_backup(data, file, err, sizeof(err)) < 0)
+	if (apiserver_backup(data, file, ERR_TEXT(err)) < 0)
 		return report_failure("backup", err);
 	printf("wrote all objects of %s to %s\n", data, file);
 	return EXIT_DONE;
@@ -45,7 +46,7 @@ static int run_backup(const char *data, const char *file)
 static int run_restore(const char *data, const char *file)
 {
 	char err[ERR_BYTES] = "";
-	if (apiserver_restore(data, file, err, sizeof(err)) < 0)
+	if (apiserver_restore(data, file, ERR_TEXT(err)) < 0)
 		return report_failure("restore", err);
 	printf("restored %s from %s%s%s\n", data, file, err[0] != '\0' ? "; " : "", err);
 	return EXIT_DONE;
@@ -67,18 +68,18 @@ static void remove_folder(const char *path)
 	rmdir(path);
 }
 
-static int write_yaml(const char *data, char *err, size_t err_n)
+static int write_yaml(const char *data, struct err_text err)
 {
 	CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
 	struct apiserver_store *s = NULL;
 	int r = apiserver_store_open(
 		&(struct apiserver_store_conf){ .dir = data, .compact_every_ns = UINT64_MAX }, &s,
-		err, err_n);
+		err);
 	if (r < 0)
 		return r;
 	r = apiserver_export(s, &out);
 	if (r < 0)
-		snprintf(err, err_n, "cannot read the objects: %s", err_str(r));
+		err_text_set(err, "cannot read the objects: %s", err_str(r));
 	else if (fwrite(out.s, 1, out.n, stdout) != out.n || fflush(stdout) != 0)
 		r = -errno;
 	apiserver_store_close(s);
@@ -86,15 +87,15 @@ static int write_yaml(const char *data, char *err, size_t err_n)
 }
 
 /* A copy is read, so that a running program is not disturbed and its lock not needed. */
-static int export_copy(const char *data, const char *dir, char *err, size_t err_n)
+static int export_copy(const char *data, const char *dir, struct err_text err)
 {
 	CLEANUP(freep) char *copy = xasprintf("%s/copy.db", dir);
 	CLEANUP(freep) char *store = xasprintf("%s/data", dir);
-	int r = apiserver_backup(data, copy, err, err_n);
+	int r = apiserver_backup(data, copy, err);
 	if (r == 0)
-		r = apiserver_restore(store, copy, err, err_n);
+		r = apiserver_restore(store, copy, err);
 	if (r == 0)
-		r = write_yaml(store, err, err_n);
+		r = write_yaml(store, err);
 	remove_folder(store);
 	return r;
 }
@@ -110,7 +111,7 @@ static int run_export(const char *data, const char *file)
 		snprintf(err, sizeof(err), "cannot create folder '%s': %s", dir, err_str(-errno));
 		return report_failure("export", err);
 	}
-	int r = export_copy(data, dir, err, sizeof(err));
+	int r = export_copy(data, dir, ERR_TEXT(err));
 	remove_folder(dir);
 	return r < 0 ? report_failure("export", err[0] != '\0' ? err : err_str(r)) : EXIT_DONE;
 }
@@ -139,7 +140,7 @@ static int run_verb(const struct verb *verb, int argc, char **argv)
 	struct flag_values args = { 0 };
 	char why[256] = "";
 	int status = EXIT_USAGE;
-	int r = flags_parse_mixed(flags, ARRAY_LEN(flags), argc, argv, &args, why, sizeof(why));
+	int r = flags_parse_mixed(flags, ARRAY_LEN(flags), argc, argv, &args, ERR_TEXT(why));
 	if (r == -2) {
 		printf("usage: fairlead %s%s%s [FLAGS]\n\n%s\n\nflags:\n", verb->name,
 		       verb->n_args != 0 ? " " : "", verb->arguments, verb->help);

@@ -5,6 +5,7 @@
 
 #include "base/compiler.h"
 #include "base/log.h"
+#include "base/err_text.h"
 #include "cmd/cmd.h"
 #include "cmd/flags.h"
 #include "confsource/confsource.h"
@@ -13,9 +14,9 @@
 #include "server/config/confload.h"
 #include "server/server.h"
 
-static int load_corefile(void *ctx, struct strbuf *out, char *why, size_t why_n)
+static int load_corefile(void *ctx, struct strbuf *out, struct err_text why)
 {
-	return confsource_load(ctx, out, why, why_n);
+	return confsource_load(ctx, out, why);
 }
 
 static int check_file(const char *path)
@@ -48,7 +49,7 @@ static int check_file(const char *path)
 int cmd_check(int argc, char **argv)
 {
 	char why[256];
-	int at = flags_parse(NULL, 0, argc, argv, why, sizeof(why));
+	int at = flags_parse(NULL, 0, argc, argv, ERR_TEXT(why));
 	if (at == -2) {
 		printf("usage: fairlead check FILE...\n\n"
 		       "Validates Corefiles as a start would, without opening a port. Exit status "

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/metrics/metrics.h"
 #include "base/metrics/process.h"
+#include "base/err_text.h"
 #include "cmd/cmd.h"
 #include "cmd/complain.h"
 #include "cmd/controllerconf.h"
@@ -29,13 +30,12 @@ enum {
 
 /* ---- running ---- */
 
-static struct kube_client *open_client(const char *file, const char *context, char *err,
-				       size_t err_n)
+static struct kube_client *open_client(const char *file, const char *context, struct err_text err)
 {
 	struct kube_config *c;
 	int r = file != NULL && strcmp(file, IN_CLUSTER) == 0
-			? kube_config_in_cluster(NULL, &c, err, err_n)
-			: kube_config_load(file, context, &c, err, err_n);
+			? kube_config_in_cluster(NULL, &c, err)
+			: kube_config_load(file, context, &c, err);
 	return r < 0 ? NULL : kube_client_new(c);
 }
 
@@ -113,7 +113,7 @@ static int start_manager(const struct controllerconf_flags *flags,
 	log_info(NULL, "controllers of %s, namespace %s", kube_client_text(client), ns);
 	if (leases != client)
 		log_info(NULL, "leases in %s", kube_client_text(leases));
-	if (manager_start(&mc, &m, err, sizeof(err)) < 0) {
+	if (manager_start(&mc, &m, ERR_TEXT(err)) < 0) {
 		cmd_complain("controller", "%s", err);
 		return EXIT_FAILED;
 	}
@@ -128,12 +128,11 @@ static int run_controllers(const struct controllerconf_flags *flags,
 			   struct controllerconf *controllerconf)
 {
 	char err[512] = "";
-	struct kube_client *client =
-		open_client(flags->kubeconfig, flags->context, err, sizeof(err));
+	struct kube_client *client = open_client(flags->kubeconfig, flags->context, ERR_TEXT(err));
 	struct kube_client *leases = client;
 	int status = EXIT_FAILED;
 	if (client != NULL && flags->lease_kubeconfig != NULL)
-		leases = open_client(flags->lease_kubeconfig, NULL, err, sizeof(err));
+		leases = open_client(flags->lease_kubeconfig, NULL, ERR_TEXT(err));
 	if (client != NULL)
 		kube_client_limit_writes(client, WRITES_PER_S, WRITES_BURST);
 	if (client != NULL && leases != NULL)
@@ -166,7 +165,7 @@ static int complain_usage(const char *why)
 
 /* The index of the first argument, or as flags_parse; -2 after the help was printed. */
 static int parse_flags(struct controllerconf_flags *controllerconf_flags, int argc, char **argv,
-		       char *why, size_t why_n)
+		       struct err_text why)
 {
 	const struct flag flags[] = {
 		FLAG_VALUE("controllers", &controllerconf_flags->controllers, "NAME,...",
@@ -256,7 +255,7 @@ static int parse_flags(struct controllerconf_flags *controllerconf_flags, int ar
 			   "text or json; default text"),
 	};
 	cmd_find_log_format(argc, argv);
-	int at = flags_parse(flags, ARRAY_LEN(flags), argc, argv, why, why_n);
+	int at = flags_parse(flags, ARRAY_LEN(flags), argc, argv, why);
 	if (at == -2)
 		print_help(flags, ARRAY_LEN(flags));
 	return at;
@@ -270,7 +269,7 @@ int cmd_controller(int argc, char **argv)
 					  .hook_registration = "fairlead" };
 	struct controllerconf c = { 0 }; /* which the flags come to point into */
 	char why[512] = "";
-	int status, at = parse_flags(&f, argc, argv, why, sizeof(why));
+	int status, at = parse_flags(&f, argc, argv, ERR_TEXT(why));
 	if (at < 0)
 		return at == -2 ? EXIT_DONE : complain_usage(why);
 	if (at < argc)
@@ -279,7 +278,7 @@ int cmd_controller(int argc, char **argv)
 		log_set_format(LOG_JSON);
 	else if (strcmp(f.log_format, "text") != 0)
 		return complain_usage("--log-format is text or json");
-	if (controllerconf_read(&f, &c, why, sizeof(why)) < 0) {
+	if (controllerconf_read(&f, &c, ERR_TEXT(why)) < 0) {
 		status = complain_usage(why);
 	} else {
 		metrics_init(0);

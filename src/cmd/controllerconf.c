@@ -10,10 +10,11 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text/duration.h"
+#include "base/err_text.h"
 
 /* Names separated by commas. */
-static int choose_controllers(const char *text, struct controllerconf *controllerconf, char *why,
-			      size_t why_n)
+static int choose_controllers(const char *text, struct controllerconf *controllerconf,
+			      struct err_text why)
 {
 	struct slice rest = slice_of(text);
 	while (rest.n != 0) {
@@ -22,30 +23,29 @@ static int choose_controllers(const char *text, struct controllerconf *controlle
 		snprintf(word, sizeof(word), "%.*s", (int)MIN(name.n, sizeof(word) - 1), name.p);
 		const struct controller *c = controller_find(word);
 		if (c == NULL) {
-			snprintf(why, why_n, "unknown controller '%s'", word);
+			err_text_set(why, "unknown controller '%s'", word);
 			return -1;
 		}
 		for (size_t i = 0; i < controllerconf->chosen.n; i++) {
 			if (controllerconf->chosen.v[i] == c) {
-				snprintf(why, why_n, "controller '%s' is named twice", word);
+				err_text_set(why, "controller '%s' is named twice", word);
 				return -1;
 			}
 		}
 		vec_push(&controllerconf->chosen, c);
 	}
 	if (controllerconf->chosen.n == 0)
-		snprintf(why, why_n, "no controllers: use --controllers NAME,...");
+		err_text_set(why, "no controllers: use --controllers NAME,...");
 	return controllerconf->chosen.n != 0 ? 0 : -1;
 }
 
-static int parse_time(const char *name, const char *text, uint64_t *ret, char *why, size_t why_n)
+static int parse_time(const char *name, const char *text, uint64_t *ret, struct err_text why)
 {
 	int64_t ns;
 	if (text == NULL)
 		return 0;
 	if (duration_parse(slice_of(text), &ns) < 0 || ns <= 0) {
-		snprintf(why, why_n, "--%s: expected a duration such as '15s', got '%s'", name,
-			 text);
+		err_text_set(why, "--%s: expected a duration such as '15s', got '%s'", name, text);
 		return -1;
 	}
 	*ret = (uint64_t)ns;
@@ -53,18 +53,18 @@ static int parse_time(const char *name, const char *text, uint64_t *ret, char *w
 }
 
 static int parse_times(const struct controllerconf_flags *flags, struct elect_times *times,
-		       char *why, size_t why_n)
+		       struct err_text why)
 {
-	if (parse_time("lease-duration", flags->duration, &times->duration_ns, why, why_n) < 0 ||
-	    parse_time("lease-renew", flags->renew, &times->renew_ns, why, why_n) < 0 ||
-	    parse_time("lease-retry", flags->retry, &times->retry_ns, why, why_n) < 0)
+	if (parse_time("lease-duration", flags->duration, &times->duration_ns, why) < 0 ||
+	    parse_time("lease-renew", flags->renew, &times->renew_ns, why) < 0 ||
+	    parse_time("lease-retry", flags->retry, &times->retry_ns, why) < 0)
 		return -1;
-	return elect_times_check(times, why, why_n);
+	return elect_times_check(times, why);
 }
 
 /* One of a few; NULL is none of them, and fine. */
-static int check_word(const char *name, const char *text, const char *const *words, char *why,
-		      size_t why_n)
+static int check_word(const char *name, const char *text, const char *const *words,
+		      struct err_text why)
 {
 	CLEANUP(strbuf_done) struct strbuf all = STRBUF_INIT;
 	for (size_t i = 0; words[i] != NULL; i++) {
@@ -72,19 +72,19 @@ static int check_word(const char *name, const char *text, const char *const *wor
 			return 0;
 		strbuf_addf(&all, "%s%s", i != 0 ? ", " : "", words[i]);
 	}
-	snprintf(why, why_n, "--%s is one of %s, not '%s'", name, all.s, text);
+	err_text_set(why, "--%s is one of %s, not '%s'", name, all.s, text);
 	return -1;
 }
 
-static int check_platform(const char *name, char *why, size_t why_n)
+static int check_platform(const char *name, struct err_text why)
 {
 	static const char *const platforms[] = { "kubernetes", "openshift", "microshift",
 						 "gardener",   "auto",	    NULL };
-	return check_word("platform", name, platforms, why, why_n);
+	return check_word("platform", name, platforms, why);
 }
 
 /* What the environment says where no flag does, by the names that OpenShift's operator has. */
-static int read_operands(struct controller_options *options, char *why, size_t why_n)
+static int read_operands(struct controller_options *options, struct err_text why)
 {
 	static const char *const when[] = { "auto", "true", "false", NULL };
 	static const char *const sources[] = { "file", "api", NULL };
@@ -99,12 +99,12 @@ static int read_operands(struct controller_options *options, char *why, size_t w
 		if (*images[i].flag == NULL)
 			*images[i].flag = getenv(images[i].name);
 	}
-	if (check_word("dns-operands", options->dns_operands, when, why, why_n) < 0)
+	if (check_word("dns-operands", options->dns_operands, when, why) < 0)
 		return -1;
-	return check_word("dns-config-source", options->dns_config_source, sources, why, why_n);
+	return check_word("dns-config-source", options->dns_config_source, sources, why);
 }
 
-static int check_gates(const char *text, char *why, size_t why_n)
+static int check_gates(const char *text, struct err_text why)
 {
 	struct slice rest = slice_of(text);
 	while (rest.n != 0) {
@@ -112,36 +112,34 @@ static int check_gates(const char *text, char *why, size_t why_n)
 		if (slice_trim(name).n != 0 &&
 		    (slice_is(slice_trim(value), "true") || slice_is(slice_trim(value), "false")))
 			continue;
-		snprintf(why, why_n,
-			 "--feature-gates: expected NAME=true or NAME=false, got '%.*s'",
-			 (int)MIN(name.n, 64u), name.p);
+		err_text_set(why, "--feature-gates: expected NAME=true or NAME=false, got '%.*s'",
+			     (int)MIN(name.n, 64u), name.p);
 		return -1;
 	}
 	return 0;
 }
 
-static int parse_seconds(const char *name, const char *text, uint64_t *ret, char *why, size_t why_n)
+static int parse_seconds(const char *name, const char *text, uint64_t *ret, struct err_text why)
 {
 	uint64_t ns = 0;
-	int r = parse_time(name, text, &ns, why, why_n);
+	int r = parse_time(name, text, &ns, why);
 	*ret = ns / NS_PER_S;
 	if (r == 0 && ns % NS_PER_S != 0) {
-		snprintf(why, why_n, "--%s: expected whole seconds", name);
+		err_text_set(why, "--%s: expected whole seconds", name);
 		return -1;
 	}
 	return r;
 }
 
 /* What callers call us by; the text is cut in place. */
-static int split_names(struct controllerconf *controllerconf, const char *text, char *why,
-		       size_t why_n)
+static int split_names(struct controllerconf *controllerconf, const char *text, struct err_text why)
 {
 	size_t n = 0;
 	controllerconf->names_text = xstrdup(text);
 	for (char *p = controllerconf->names_text; p != NULL && *p != '\0'; n++) {
 		if (n == CONTROLLERCONF_NAMES_MAX) {
-			snprintf(why, why_n, "--webhook-names has more than %d names",
-				 CONTROLLERCONF_NAMES_MAX);
+			err_text_set(why, "--webhook-names has more than %d names",
+				     CONTROLLERCONF_NAMES_MAX);
 			return -1;
 		}
 		controllerconf->names[n] = strsep(&p, ",");
@@ -150,7 +148,7 @@ static int split_names(struct controllerconf *controllerconf, const char *text, 
 }
 
 static int parse_hooks(const struct controllerconf_flags *flags,
-		       struct controllerconf *controllerconf, char *why, size_t why_n)
+		       struct controllerconf *controllerconf, struct err_text why)
 {
 	struct hookserver_conf *h = &controllerconf->hooks;
 	h->listen = flags->hook_listen;
@@ -160,76 +158,73 @@ static int parse_hooks(const struct controllerconf_flags *flags,
 	h->registration = flags->hook_registration;
 	h->certs.names = controllerconf->names;
 	if ((flags->hook_cert == NULL) != (flags->hook_key == NULL)) {
-		snprintf(why, why_n, "--webhook-cert and --webhook-key belong together");
+		err_text_set(why, "--webhook-cert and --webhook-key belong together");
 		return -1;
 	}
-	if (parse_seconds("webhook-ca-life", flags->ca_life, &h->certs.ca_s, why, why_n) < 0 ||
-	    parse_seconds("webhook-cert-life", flags->cert_life, &h->certs.cert_s, why, why_n) <
-		    0 ||
-	    parse_seconds("webhook-overlap", flags->overlap, &h->certs.overlap_s, why, why_n) < 0 ||
-	    parse_time("webhook-look", flags->look, &h->interval_ns, why, why_n) < 0)
+	if (parse_seconds("webhook-ca-life", flags->ca_life, &h->certs.ca_s, why) < 0 ||
+	    parse_seconds("webhook-cert-life", flags->cert_life, &h->certs.cert_s, why) < 0 ||
+	    parse_seconds("webhook-overlap", flags->overlap, &h->certs.overlap_s, why) < 0 ||
+	    parse_time("webhook-look", flags->look, &h->interval_ns, why) < 0)
 		return -1;
-	return flags->hook_names != NULL
-		       ? split_names(controllerconf, flags->hook_names, why, why_n)
-		       : 0;
+	return flags->hook_names != NULL ? split_names(controllerconf, flags->hook_names, why) : 0;
 }
 
 /* The cluster's DNS servers, by address. */
 static int parse_instances(struct controllerconf_flags *flags,
-			   struct controllerconf *controllerconf, char *why, size_t why_n)
+			   struct controllerconf *controllerconf, struct err_text why)
 {
 	struct slice rest = slice_of(flags->dns_instances);
 	size_t n = 0;
 	while (rest.n != 0) {
 		struct slice one = slice_trim(slice_cut(&rest, ','));
 		if (n == CONTROLLERCONF_INSTANCES_MAX) {
-			snprintf(why, why_n, "--dns-instances has more than %d addresses",
-				 CONTROLLERCONF_INSTANCES_MAX);
+			err_text_set(why, "--dns-instances has more than %d addresses",
+				     CONTROLLERCONF_INSTANCES_MAX);
 			return -1;
 		}
 		if (net_addr_parse(one, &controllerconf->instances[n]) < 0 ||
 		    net_addr_port(&controllerconf->instances[n]) == 0) {
-			snprintf(why, why_n,
-				 "--dns-instances: expected addresses with a port such as "
-				 "192.0.2.1:53, got "
-				 "'%.*s'",
-				 (int)MIN(one.n, 64u), one.p);
+			err_text_set(why,
+				     "--dns-instances: expected addresses with a port such as "
+				     "192.0.2.1:53, got "
+				     "'%.*s'",
+				     (int)MIN(one.n, 64u), one.p);
 			return -1;
 		}
 		n++;
 	}
 	flags->options.dns_instances = controllerconf->instances;
 	flags->options.n_dns_instances = n;
-	if (parse_time("dns-settle-time", flags->dns_settle, &flags->options.dns_settle_ns, why,
-		       why_n) < 0)
+	if (parse_time("dns-settle-time", flags->dns_settle, &flags->options.dns_settle_ns, why) <
+	    0)
 		return -1;
-	return parse_time("dns-reload-time", flags->dns_reload, &flags->options.dns_reload_ns, why,
-			  why_n);
+	return parse_time("dns-reload-time", flags->dns_reload, &flags->options.dns_reload_ns, why);
 }
 
-static int check_domain(const char *domain, char *why, size_t why_n)
+static int check_domain(const char *domain, struct err_text why)
 {
 	if (domain == NULL || api_is_dns_domain(domain))
 		return 0;
-	snprintf(why, why_n,
-		 "--dns-cluster-domain: expected a domain such as cluster.local, in lower case and "
-		 "without a final dot, got '%.64s'",
-		 domain);
+	err_text_set(
+		why,
+		"--dns-cluster-domain: expected a domain such as cluster.local, in lower case and "
+		"without a final dot, got '%.64s'",
+		domain);
 	return -1;
 }
 
 /* Beside a hosted control plane pods cannot be reached; addresses that were given can. */
-static int choose_ask(struct controllerconf_flags *flags, char *why, size_t why_n)
+static int choose_ask(struct controllerconf_flags *flags, struct err_text why)
 {
 	static const char *const ways[] = { "dns", "proxy", "auto", NULL };
 	bool given = flags->options.n_dns_instances != 0;
 	bool proxy = strcmp(flags->dns_ask, "proxy") == 0;
-	if (check_word("dns-ask", flags->dns_ask, ways, why, why_n) < 0)
+	if (check_word("dns-ask", flags->dns_ask, ways, why) < 0)
 		return -1;
 	if (proxy && given) {
-		snprintf(why, why_n,
-			 "--dns-ask proxy is for pods, --dns-instances for servers that can be "
-			 "reached: use one of them");
+		err_text_set(why,
+			     "--dns-ask proxy is for pods, --dns-instances for servers that can be "
+			     "reached: use one of them");
 		return -1;
 	}
 	flags->options.dns_by_proxy = proxy || (strcmp(flags->dns_ask, "auto") == 0 && !given &&
@@ -237,18 +232,18 @@ static int choose_ask(struct controllerconf_flags *flags, char *why, size_t why_
 	return 0;
 }
 
-int controllerconf_read(struct controllerconf_flags *flags, struct controllerconf *ret, char *why,
-			size_t why_n)
+int controllerconf_read(struct controllerconf_flags *flags, struct controllerconf *ret,
+			struct err_text why)
 {
-	if (parse_times(flags, &ret->times, why, why_n) < 0 ||
-	    check_platform(flags->options.platform, why, why_n) < 0 ||
-	    check_gates(flags->options.feature_gates, why, why_n) < 0 ||
-	    check_domain(flags->options.dns_cluster_domain, why, why_n) < 0 ||
-	    choose_controllers(flags->controllers, ret, why, why_n) < 0 ||
-	    parse_instances(flags, ret, why, why_n) < 0 || choose_ask(flags, why, why_n) < 0 ||
-	    read_operands(&flags->options, why, why_n) < 0)
+	if (parse_times(flags, &ret->times, why) < 0 ||
+	    check_platform(flags->options.platform, why) < 0 ||
+	    check_gates(flags->options.feature_gates, why) < 0 ||
+	    check_domain(flags->options.dns_cluster_domain, why) < 0 ||
+	    choose_controllers(flags->controllers, ret, why) < 0 ||
+	    parse_instances(flags, ret, why) < 0 || choose_ask(flags, why) < 0 ||
+	    read_operands(&flags->options, why) < 0)
 		return -1;
-	return parse_hooks(flags, ret, why, why_n);
+	return parse_hooks(flags, ret, why);
 }
 
 void controllerconf_done(struct controllerconf *controllerconf)

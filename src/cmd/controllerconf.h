@@ -6,6 +6,7 @@
 
 #include "base/compiler.h"
 #include "base/vec.h"
+#include "base/err_text.h"
 #include "controller/controller.h"
 #include "kube/leader/elect.h"
 #include "kube/webhook/hookserver.h"
@@ -38,5 +39,5 @@ struct controllerconf {
 /* Negative with a text in `why`. `ret` is zeroed before, lives as long as the flags are used, and
  * is given back in any case. */
 MUST_CHECK int controllerconf_read(struct controllerconf_flags *flags, struct controllerconf *ret,
-				   char *why, size_t why_n);
+				   struct err_text why);
 void controllerconf_done(struct controllerconf *controllerconf);

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/text/duration.h"
+#include "base/err_text.h"
 #include "cmd/cmd.h"
 #include "cmd/kubecli.h"
 #include "cmd/manifest.h"
@@ -151,7 +152,7 @@ static int delete_objects(struct del *deletion, const struct flag_values *args)
 {
 	struct manifests m = { 0 };
 	char err[1024] = "";
-	bool ok = manifests_read(&deletion->files, &m, err, sizeof(err));
+	bool ok = manifests_read(&deletion->files, &m, ERR_TEXT(err));
 	if (!ok)
 		fprintf(stderr, "%s\n", err);
 	else
@@ -164,21 +165,20 @@ static int delete_objects(struct del *deletion, const struct flag_values *args)
 	return kubecli_flush(&deletion->cli, ok ? EXIT_DONE : EXIT_FAILED);
 }
 
-static bool choose_propagation(struct del *deletion, char *why, size_t why_n)
+static bool choose_propagation(struct del *deletion, struct err_text why)
 {
 	for (size_t i = 0; i < ARRAY_LEN(cascades); i++) {
 		if (strcmp(deletion->cascade, cascades[i].word) == 0)
 			deletion->propagation = cascades[i].policy;
 	}
 	if (deletion->propagation == NULL)
-		snprintf(why, why_n,
-			 "--cascade: expected background, foreground or orphan, got '%s'",
-			 deletion->cascade);
+		err_text_set(why, "--cascade: expected background, foreground or orphan, got '%s'",
+			     deletion->cascade);
 	else if (duration_parse(slice_of(deletion->timeout), &deletion->timeout_ns) < 0 ||
 		 deletion->timeout_ns < 0)
-		snprintf(why, why_n, "--timeout: expected a duration such as '60s', got '%s'",
-			 deletion->timeout);
-	return why[0] == '\0';
+		err_text_set(why, "--timeout: expected a duration such as '60s', got '%s'",
+			     deletion->timeout);
+	return why.text[0] == '\0';
 }
 
 int cmd_delete(int argc, char **argv)
@@ -197,13 +197,13 @@ int cmd_delete(int argc, char **argv)
 	char why[256] = "";
 	struct flag_values args = { 0 };
 	int status = EXIT_USAGE;
-	int r = flags_parse_mixed(flags, ARRAY_LEN(flags), argc, argv, &args, why, sizeof(why));
+	int r = flags_parse_mixed(flags, ARRAY_LEN(flags), argc, argv, &args, ERR_TEXT(why));
 	if (r == -2) {
 		printf("usage: fairlead delete KIND NAME... | KIND/NAME... | -f FILE [FLAGS]\n\n"
 		       "Removes objects and waits until they are gone.\n\nflags:\n");
 		flags_help(flags, ARRAY_LEN(flags), stdout);
 		status = EXIT_DONE;
-	} else if (r < 0 || !choose_propagation(&d, why, sizeof(why))) {
+	} else if (r < 0 || !choose_propagation(&d, ERR_TEXT(why))) {
 		kubecli_say(&d.cli, "%s\nTry `fairlead delete --help`.", why);
 	} else if ((args.n != 0) == (d.files.n != 0)) {
 		kubecli_say(&d.cli, "nothing to delete: use KIND NAME, KIND/NAME or -f FILE");

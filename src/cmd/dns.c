@@ -6,6 +6,7 @@
 #include "base/compiler.h"
 #include "base/log.h"
 #include "base/slice.h"
+#include "base/err_text.h"
 #include "cmd/cmd.h"
 #include "cmd/complain.h"
 #include "cmd/flags.h"
@@ -35,14 +36,14 @@ static void print_plugins(void)
 		printf("%s\n", names[i]);
 }
 
-static int load_corefile(void *ctx, struct strbuf *out, char *why, size_t why_n)
+static int load_corefile(void *ctx, struct strbuf *out, struct err_text why)
 {
-	return confsource_load(ctx, out, why, why_n);
+	return confsource_load(ctx, out, why);
 }
 
-static int last_good(void *ctx, struct strbuf *out, char *why, size_t why_n)
+static int last_good(void *ctx, struct strbuf *out, struct err_text why)
 {
-	return confsource_last_good(ctx, out, why, why_n);
+	return confsource_last_good(ctx, out, why);
 }
 
 static int news_fd(void *ctx)
@@ -68,7 +69,7 @@ static int run_server(const struct dns_flags *flags, uint16_t port, uint32_t max
 					    .default_port = port,
 					    .kubeconfig = flags->kubeconfig,
 					    .state_dir = flags->state_dir };
-	if (confsource_open(&so, &src, why, sizeof(why)) < 0) {
+	if (confsource_open(&so, &src, ERR_TEXT(why)) < 0) {
 		cmd_complain(NULL, "-conf: %s", why);
 		return EXIT_USAGE;
 	}
@@ -121,7 +122,7 @@ int cmd_dns(int argc, char **argv)
 	char why[256];
 	uint64_t port, max_tls = 0;
 	cmd_find_log_format(argc, argv);
-	int at = flags_parse(flags, ARRAY_LEN(flags), argc, argv, why, sizeof(why));
+	int at = flags_parse(flags, ARRAY_LEN(flags), argc, argv, ERR_TEXT(why));
 	if (at == -2) {
 		printf("usage: fairlead dns [FLAGS]\n");
 		flags_help(flags, ARRAY_LEN(flags), stdout);

@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/vec.h"
+#include "base/err_text.h"
 #include "cmd/cmd.h"
 #include "cmd/complain.h"
 
@@ -48,7 +49,7 @@ struct apiserver_server *embedded_start(struct embedded *embedded, const char *c
 	uint64_t first_ns = clock_mono_ns();
 	int r;
 	do
-		r = apiserver_server_start(&c, &s, err, sizeof(err));
+		r = apiserver_server_start(&c, &s, ERR_TEXT(err));
 	while (r < 0 && embedded_retry(r, first_ns));
 	if (r == 0)
 		return s;

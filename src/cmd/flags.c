@@ -5,6 +5,7 @@
 
 #include "base/compiler.h"
 #include "base/vec.h"
+#include "base/err_text.h"
 
 static const struct flag *find_flag(const struct flag *flag, size_t count, const char *name,
 				    size_t len)
@@ -16,7 +17,7 @@ static const struct flag *find_flag(const struct flag *flag, size_t count, const
 	return NULL;
 }
 
-static int set_switch(const struct flag *flag, const char *text, char *why, size_t why_n)
+static int set_switch(const struct flag *flag, const char *text, struct err_text why)
 {
 	/* The words of Go's strconv.ParseBool. */
 	static const char *const words[][6] = {
@@ -33,20 +34,20 @@ static int set_switch(const struct flag *flag, const char *text, char *why, size
 			return 0;
 		}
 	}
-	snprintf(why, why_n, "flag -%s is true or false, not '%s'", flag->name, text);
+	err_text_set(why, "flag -%s is true or false, not '%s'", flag->name, text);
 	return -1;
 }
 
 /* The flag at argv[*i]; *i is left on its last word. 0, -1, -2, or 1 for `--`, which ends flags. */
 static int parse_one(const struct flag *flag, size_t count, int argc, char **argv, int *index,
-		     char *why, size_t why_n)
+		     struct err_text why)
 {
 	const char *word = argv[*index];
 	const char *name = word + (word[1] == '-' ? 2 : 1);
 	if (name[0] == '\0')
 		return 1;
 	if (name[0] == '-' || name[0] == '=') {
-		snprintf(why, why_n, "bad flag syntax: %s", word);
+		err_text_set(why, "bad flag syntax: %s", word);
 		return -1;
 	}
 	size_t len = strcspn(name, "=");
@@ -55,13 +56,13 @@ static int parse_one(const struct flag *flag, size_t count, int argc, char **arg
 	if (x == NULL && (strcmp(name, "h") == 0 || strcmp(name, "help") == 0))
 		return -2;
 	if (x == NULL) {
-		snprintf(why, why_n, "flag provided but not defined: -%.*s", (int)len, name);
+		err_text_set(why, "flag provided but not defined: -%.*s", (int)len, name);
 		return -1;
 	}
 	if (x->set != NULL)
-		return set_switch(x, text, why, why_n);
+		return set_switch(x, text, why);
 	if (text == NULL && *index + 1 >= argc) {
-		snprintf(why, why_n, "flag needs an argument: -%s", x->name);
+		err_text_set(why, "flag needs an argument: -%s", x->name);
 		return -1;
 	}
 	if (text == NULL)
@@ -78,12 +79,11 @@ static bool is_flag(const char *word)
 	return word[0] == '-' && word[1] != '\0';
 }
 
-int flags_parse(const struct flag *flag, size_t count, int argc, char **argv, char *why,
-		size_t why_n)
+int flags_parse(const struct flag *flag, size_t count, int argc, char **argv, struct err_text why)
 {
 	int i = 1;
 	for (; i < argc && is_flag(argv[i]); i++) {
-		int r = parse_one(flag, count, argc, argv, &i, why, why_n);
+		int r = parse_one(flag, count, argc, argv, &i, why);
 		if (r < 0)
 			return r;
 		if (r > 0)
@@ -93,13 +93,13 @@ int flags_parse(const struct flag *flag, size_t count, int argc, char **argv, ch
 }
 
 int flags_parse_mixed(const struct flag *flag, size_t count, int argc, char **argv,
-		      struct flag_values *ret, char *why, size_t why_n)
+		      struct flag_values *ret, struct err_text why)
 {
 	bool ended = false;
 	for (int i = 1; i < argc; i++) {
 		int r = 0;
 		if (!ended && is_flag(argv[i]))
-			r = parse_one(flag, count, argc, argv, &i, why, why_n);
+			r = parse_one(flag, count, argc, argv, &i, why);
 		else
 			vec_push(ret, argv[i]);
 		if (r < 0)

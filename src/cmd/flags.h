@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "base/compiler.h"
+#include "base/err_text.h"
 
 struct flag {
 	const char *name;
@@ -38,10 +39,10 @@ struct flag_values {
 
 /* Reads flags from argv[1] on. The index of the first argument that is no flag, or -1 with a text
  * in `why`, or -2 when help was asked for. */
-MUST_CHECK int flags_parse(const struct flag *flag, size_t count, int argc, char **argv, char *why,
-			   size_t why_n);
+MUST_CHECK int flags_parse(const struct flag *flag, size_t count, int argc, char **argv,
+			   struct err_text why);
 /* The same, but flags and arguments come in any order, as kubectl takes them: the arguments are put
  * into `ret`. 0, -1 or -2. */
 MUST_CHECK int flags_parse_mixed(const struct flag *flag, size_t count, int argc, char **argv,
-				 struct flag_values *ret, char *why, size_t why_n);
+				 struct flag_values *ret, struct err_text why);
 void flags_help(const struct flag *flag, size_t count, FILE *out);

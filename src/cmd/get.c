@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/vec.h"
+#include "base/err_text.h"
 #include "cmd/cmd.h"
 #include "cmd/kubecli.h"
 
@@ -374,7 +375,7 @@ int cmd_get(int argc, char **argv)
 	char why[256] = "";
 	struct flag_values args = { 0 };
 	int status = EXIT_USAGE;
-	int r = flags_parse_mixed(flags, ARRAY_LEN(flags), argc, argv, &args, why, sizeof(why));
+	int r = flags_parse_mixed(flags, ARRAY_LEN(flags), argc, argv, &args, ERR_TEXT(why));
 	if (r == -2) {
 		printf("usage: fairlead get KIND [NAME...] | KIND/NAME... [FLAGS]\n\n"
 		       "Shows objects of an API server, or of `fairlead up`.\n\nflags:\n");

@@ -12,6 +12,7 @@
 #include "api/meta.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/err_text.h"
 #include "cmd/cmd.h"
 #include "kube/client/config.h"
 
@@ -48,12 +49,12 @@ bool kubecli_open(struct kubecli *cli)
 		kubecli_say(cli, "-n: '%s' cannot be the name of a namespace", cli->ns);
 		return false;
 	}
-	if (kube_config_load(choose_file(cli), cli->context, &c, err, sizeof(err)) < 0) {
+	if (kube_config_load(choose_file(cli), cli->context, &c, ERR_TEXT(err)) < 0) {
 		kubecli_say(cli, "%s", err);
 		return false;
 	}
 	cli->client = kube_client_new(c);
-	cli->conn = kube_conn_new(cli->client, err, sizeof(err));
+	cli->conn = kube_conn_new(cli->client, ERR_TEXT(err));
 	if (cli->conn == NULL)
 		kubecli_say(cli, "%s", err);
 	return cli->conn != NULL;

@@ -15,13 +15,13 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/readfile.h"
+#include "base/err_text.h"
 
 enum { PIPE_WAIT_MS = 60000 };
 
 struct reader {
 	struct manifests *m;
-	char *err;
-	size_t err_n;
+	struct err_text err;
 };
 
 static bool add_object(struct reader *reader, json_t *object, const struct manifest_file *file,
@@ -39,7 +39,7 @@ static bool add_object(struct reader *reader, json_t *object, const struct manif
 		return true;
 	CLEANUP(strbuf_done) struct strbuf place = STRBUF_INIT;
 	manifest_place(&x, "", &place);
-	snprintf(reader->err, reader->err_n, "%s: object without %s", place.s, missing);
+	err_text_set(reader->err, "%s: object without %s", place.s, missing);
 	return false;
 }
 
@@ -65,7 +65,7 @@ static bool parse_file(struct reader *reader, const struct manifest_file *file)
 	struct srcerr where = { 0 };
 	bool ok = true;
 	if (api_yaml_parse(file->name, strbuf_slice(&file->text), &docs, &where) < 0) {
-		srcerr_str(&where, reader->err, reader->err_n);
+		srcerr_str(&where, reader->err.text, reader->err.size);
 		return false;
 	}
 	for (size_t i = 0; i < docs.n && ok; i++)
@@ -84,7 +84,7 @@ static bool read_file(struct reader *reader, const char *path)
 	int e = standard ? readfile_fd(STDIN_FILENO, API_YAML_BYTES_MAX, &f->text)
 			 : readfile_path(path, API_YAML_BYTES_MAX, PIPE_WAIT_MS, &f->text);
 	if (e < 0) {
-		snprintf(reader->err, reader->err_n, "cannot read '%s': %s", f->name, err_str(e));
+		err_text_set(reader->err, "cannot read '%s': %s", f->name, err_str(e));
 		return false;
 	}
 	return parse_file(reader, f);
@@ -113,9 +113,9 @@ static bool read_folder(struct reader *reader, const char *path)
 	int n = scandir(path, &names, is_manifest_entry, alphasort);
 	bool ok = n > 0;
 	if (n < 0)
-		snprintf(reader->err, reader->err_n, "cannot read '%s': %s", path, err_str(-errno));
+		err_text_set(reader->err, "cannot read '%s': %s", path, err_str(-errno));
 	else if (n == 0)
-		snprintf(reader->err, reader->err_n, "no .yaml, .yml or .json file in '%s'", path);
+		err_text_set(reader->err, "no .yaml, .yml or .json file in '%s'", path);
 	for (int i = 0; i < n; i++) {
 		CLEANUP(freep) char *file = xasprintf("%s/%s", path, names[i]->d_name);
 		ok = ok && read_file(reader, file);
@@ -125,9 +125,9 @@ static bool read_folder(struct reader *reader, const char *path)
 	return ok;
 }
 
-bool manifests_read(const struct flag_values *paths, struct manifests *ret, char *err, size_t err_n)
+bool manifests_read(const struct flag_values *paths, struct manifests *ret, struct err_text err)
 {
-	struct reader r = { .m = ret, .err = err, .err_n = err_n };
+	struct reader r = { .m = ret, .err = err };
 	*ret = (struct manifests){ 0 };
 	for (size_t i = 0; i < paths->n; i++) {
 		struct stat st;
@@ -137,7 +137,7 @@ bool manifests_read(const struct flag_values *paths, struct manifests *ret, char
 			return false;
 	}
 	if (paths->n != 0 && ret->objects.n == 0) {
-		snprintf(err, err_n, "no object in '%s'", paths->v[0]);
+		err_text_set(err, "no object in '%s'", paths->v[0]);
 		return false;
 	}
 	return true;

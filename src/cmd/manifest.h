@@ -10,6 +10,7 @@
 #include "base/srcpos.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
+#include "base/err_text.h"
 #include "cmd/flags.h"
 
 enum { MANIFEST_FILES_MAX = 10000 };
@@ -34,8 +35,8 @@ struct manifests {
 /* Reads all of them; folders mean their *.yaml, *.yml and *.json, by name, not deeper. Lists are
  * opened. False with a sentence in `err`: a file that cannot be read or parsed, an object without
  * kind or name. */
-MUST_CHECK bool manifests_read(const struct flag_values *paths, struct manifests *ret, char *err,
-			       size_t err_n);
+MUST_CHECK bool manifests_read(const struct flag_values *paths, struct manifests *ret,
+			       struct err_text err);
 void manifests_done(struct manifests *manifests);
 
 /* Where a field of the object stands ("" for the object): "file.yaml:3:7". */

@@ -11,6 +11,7 @@
 #include "base/readfile.h"
 #include "base/srcpos.h"
 #include "base/vec.h"
+#include "base/err_text.h"
 #include "cmd/cmd.h"
 #include "cmd/kubecli.h"
 #include "dns/message.h"
@@ -192,7 +193,7 @@ int cmd_status(int argc, char **argv)
 	char why[256] = "";
 	struct flag_values args = { 0 };
 	int status = EXIT_USAGE;
-	int r = flags_parse_mixed(flags, ARRAY_LEN(flags), argc, argv, &args, why, sizeof(why));
+	int r = flags_parse_mixed(flags, ARRAY_LEN(flags), argc, argv, &args, ERR_TEXT(why));
 	if (r == -2) {
 		printf("usage: fairlead status [FLAGS]\n\n"
 		       "Checks that the API and the DNS server answer, and reports problems of "

@@ -17,6 +17,7 @@
 #include "base/readfile.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
+#include "base/err_text.h"
 #include "cmd/apply.h"
 #include "cmd/cmd.h"
 #include "cmd/complain.h"
@@ -90,11 +91,11 @@ static void write_corefile(struct up *up)
 	strbuf_adds(&up->corefile, "    reload\n}\n");
 }
 
-static int load_text(void *ctx, struct strbuf *out, char *why, size_t why_n)
+static int load_text(void *ctx, struct strbuf *out, struct err_text why)
 {
 	struct up *u = ctx;
 	if (u->file != NULL)
-		return confsource_load(u->file, out, why, why_n);
+		return confsource_load(u->file, out, why);
 	if (upcontrol_text(u->control, out))
 		return 0;
 	strbuf_reset(out);
@@ -112,7 +113,7 @@ static int start_control(struct up *up)
 					.kubeconfig =
 						apiserver_server_system_kubeconfig(up->server),
 					.no_resolvers = !has_nameservers() };
-	if (upcontrol_start(&m, &up->control, err, sizeof(err)) == 0)
+	if (upcontrol_start(&m, &up->control, ERR_TEXT(err)) == 0)
 		return 0;
 	cmd_complain("up", "%s", err);
 	return -1;
@@ -254,7 +255,7 @@ int cmd_up(int argc, char **argv)
 	};
 	char why[256] = "";
 	cmd_find_log_format(argc, argv);
-	int at = flags_parse(flags, ARRAY_LEN(flags), argc, argv, why, sizeof(why));
+	int at = flags_parse(flags, ARRAY_LEN(flags), argc, argv, ERR_TEXT(why));
 	if (at == -2) {
 		printf("usage: fairlead up [FLAGS]\n\n"
 		       "Runs everything on this machine: a Kubernetes API with its data in one "

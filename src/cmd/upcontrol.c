@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/err_text.h"
 #include "controller/manager.h"
 #include "kube/client/client.h"
 #include "kube/client/config.h"
@@ -63,11 +64,11 @@ static void upcontrol_free(struct upcontrol *upcontrol)
 	free(upcontrol);
 }
 
-static int start_controllers(struct upcontrol *upcontrol, char *err, size_t err_n)
+static int start_controllers(struct upcontrol *upcontrol, struct err_text err)
 {
 	const struct controller *const list[] = { controller_find("dnsoperator") };
 	struct kube_config *config;
-	int r = kube_config_load(upcontrol->machine.kubeconfig, NULL, &config, err, err_n);
+	int r = kube_config_load(upcontrol->machine.kubeconfig, NULL, &config, err);
 	if (r < 0)
 		return r;
 	upcontrol->client = kube_client_new(config);
@@ -77,11 +78,11 @@ static int start_controllers(struct upcontrol *upcontrol, char *err, size_t err_
 						     .ns = "default",
 						     .no_election = true,
 						     .options = &upcontrol->options },
-			     &upcontrol->manager, err, err_n);
+			     &upcontrol->manager, err);
 }
 
-int upcontrol_start(const struct controller_machine *machine, struct upcontrol **ret, char *err,
-		    size_t err_n)
+int upcontrol_start(const struct controller_machine *machine, struct upcontrol **ret,
+		    struct err_text err)
 {
 	struct upcontrol *u = xcalloc(1, sizeof(*u));
 	u->machine = *machine;
@@ -89,7 +90,7 @@ int upcontrol_start(const struct controller_machine *machine, struct upcontrol *
 	u->machine.ctx = u;
 	u->options.machine = &u->machine;
 	pthread_mutex_init(&u->lock, NULL);
-	int r = start_controllers(u, err, err_n);
+	int r = start_controllers(u, err);
 	if (r < 0)
 		upcontrol_free(u);
 	else

@@ -7,6 +7,7 @@
 
 #include "base/compiler.h"
 #include "base/strbuf.h"
+#include "base/err_text.h"
 #include "controller/controller.h"
 
 struct upcontrol;
@@ -14,7 +15,7 @@ struct upcontrol;
 /* `machine` without its publish and ctx. When the Corefile changes the process gets SIGUSR1, by
  * which its DNS server reloads. */
 MUST_CHECK int upcontrol_start(const struct controller_machine *machine, struct upcontrol **ret,
-			       char *err, size_t err_n);
+			       struct err_text err);
 /* NULL is fine. */
 void upcontrol_stop(struct upcontrol *upcontrol);
 /* Replaces *out by the Corefile; false when there is none, and the server has its own. */

@@ -20,6 +20,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/readfile.h"
+#include "base/err_text.h"
 #include "confsource/confsource.h"
 #include "kube/client/client.h"
 #include "kube/client/config.h"
@@ -131,14 +132,14 @@ static bool has_copy(const struct configmap *configmap)
 	return configmap->copy != NULL && access(configmap->copy, R_OK) == 0;
 }
 
-int configmap_last_good(struct configmap *configmap, struct strbuf *out, char *why, size_t why_n)
+int configmap_last_good(struct configmap *configmap, struct strbuf *out, struct err_text why)
 {
 	strbuf_reset(out);
 	int r = configmap->copy != NULL
 			? readfile_path(configmap->copy, CONFSOURCE_MAX_BYTES, 0, out)
 			: ERR_NOTFOUND;
 	if (r < 0)
-		snprintf(why, why_n, "no last good copy of %s: %s", configmap->shown, err_str(r));
+		err_text_set(why, "no last good copy of %s: %s", configmap->shown, err_str(r));
 	return r;
 }
 
@@ -190,14 +191,14 @@ void configmap_accepted(struct configmap *configmap)
 
 /* ---- loading ---- */
 
-static int start_watch(struct configmap *configmap, char *why, size_t why_n)
+static int start_watch(struct configmap *configmap, struct err_text why)
 {
 	const char *path[] = { "data" };
 	CLEANUP(strbuf_done) struct strbuf fields = STRBUF_INIT;
 	struct kube_config *config;
 	int r = configmap->kubeconfig != NULL
-			? kube_config_load(configmap->kubeconfig, NULL, &config, why, why_n)
-			: kube_config_in_cluster(NULL, &config, why, why_n);
+			? kube_config_load(configmap->kubeconfig, NULL, &config, why)
+			: kube_config_in_cluster(NULL, &config, why);
 	if (r < 0)
 		return r;
 	configmap->client = kube_client_new(config);
@@ -218,7 +219,7 @@ static int start_watch(struct configmap *configmap, char *why, size_t why_n)
 									  .synced = on_synced,
 									  .trouble = on_trouble,
 									  .ctx = configmap });
-	r = kube_informer_start(configmap->informer, why, why_n);
+	r = kube_informer_start(configmap->informer, why);
 	if (r < 0) {
 		kube_informer_free(TAKE_PTR(configmap->informer));
 		kube_client_free(TAKE_PTR(configmap->client));
@@ -253,7 +254,7 @@ static void wait_for_text(struct configmap *configmap)
 	}
 }
 
-static int take_corefile(struct configmap *configmap, char *why, size_t why_n)
+static int take_corefile(struct configmap *configmap, struct err_text why)
 {
 	switch (configmap->state) {
 	case HERE:
@@ -261,31 +262,30 @@ static int take_corefile(struct configmap *configmap, char *why, size_t why_n)
 		strbuf_add_slice(&configmap->loaded, strbuf_slice(&configmap->text));
 		return 0;
 	case KEYLESS:
-		snprintf(why, why_n, "ConfigMap %s/%s has no key '%s'", configmap->ns,
-			 configmap->name, configmap->key);
+		err_text_set(why, "ConfigMap %s/%s has no key '%s'", configmap->ns, configmap->name,
+			     configmap->key);
 		return ERR_NOTFOUND;
 	case ABSENT:
-		snprintf(why, why_n, "ConfigMap %s/%s is not there", configmap->ns,
-			 configmap->name);
+		err_text_set(why, "ConfigMap %s/%s is not there", configmap->ns, configmap->name);
 		return ERR_NOTFOUND;
 	case UNKNOWN:
 		break;
 	}
-	snprintf(why, why_n, "cannot read ConfigMap %s/%s: %s", configmap->ns, configmap->name,
-		 configmap->trouble[0] != '\0' ? configmap->trouble : "no answer in time");
+	err_text_set(why, "cannot read ConfigMap %s/%s: %s", configmap->ns, configmap->name,
+		     configmap->trouble[0] != '\0' ? configmap->trouble : "no answer in time");
 	return ERR_TIMEOUT;
 }
 
-int configmap_load(struct configmap *configmap, struct strbuf *out, char *why, size_t why_n)
+int configmap_load(struct configmap *configmap, struct strbuf *out, struct err_text why)
 {
-	int r = configmap->informer == NULL ? start_watch(configmap, why, why_n) : 0;
+	int r = configmap->informer == NULL ? start_watch(configmap, why) : 0;
 	if (r < 0)
 		return r;
 	if (!configmap->waited)
 		wait_for_text(configmap);
 	configmap->waited = true;
 	pthread_mutex_lock(&configmap->lock);
-	r = take_corefile(configmap, why, why_n);
+	r = take_corefile(configmap, why);
 	pthread_mutex_unlock(&configmap->lock);
 	if (r == 0) {
 		strbuf_reset(out);
@@ -333,14 +333,13 @@ static bool parse_where(struct configmap *configmap, const char *where)
 	return true;
 }
 
-int configmap_new(const struct configmap_conf *conf, struct configmap **ret, char *err,
-		  size_t err_n)
+int configmap_new(const struct configmap_conf *conf, struct configmap **ret, struct err_text err)
 {
 	struct configmap *m = xcalloc(1, sizeof(*m));
 	if (!parse_where(m, conf->where)) {
 		free(m);
-		snprintf(err, err_n, "expected configmap:NAMESPACE/NAME[/KEY], got 'configmap:%s'",
-			 conf->where);
+		err_text_set(err, "expected configmap:NAMESPACE/NAME[/KEY], got 'configmap:%s'",
+			     conf->where);
 		return ERR_CONFIG;
 	}
 	m->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

@@ -11,6 +11,7 @@
 
 #include "base/compiler.h"
 #include "base/strbuf.h"
+#include "base/err_text.h"
 
 struct configmap;
 
@@ -24,18 +25,17 @@ struct configmap_conf {
 };
 
 /* Opens nothing yet. ERR_CONFIG with a sentence in `err`. */
-MUST_CHECK int configmap_new(const struct configmap_conf *conf, struct configmap **ret, char *err,
-			     size_t err_n);
+MUST_CHECK int configmap_new(const struct configmap_conf *conf, struct configmap **ret,
+			     struct err_text err);
 void configmap_free(struct configmap *configmap);	       /* NULL is fine */
 const char *configmap_name(const struct configmap *configmap); /* "configmap:NAMESPACE/NAME/KEY" */
 
 /* The Corefile as the API server has it now. The first call starts the watch and waits for the object;
  * where a copy exists, it gives up at the first failure. Errors have a sentence in `why`. */
-MUST_CHECK int configmap_load(struct configmap *configmap, struct strbuf *out, char *why,
-			      size_t why_n);
+MUST_CHECK int configmap_load(struct configmap *configmap, struct strbuf *out, struct err_text why);
 /* The copy. */
-MUST_CHECK int configmap_last_good(struct configmap *configmap, struct strbuf *out, char *why,
-				   size_t why_n);
+MUST_CHECK int configmap_last_good(struct configmap *configmap, struct strbuf *out,
+				   struct err_text why);
 /* The Corefile that was loaded last is in use: it becomes the copy. */
 void configmap_accepted(struct configmap *configmap);
 

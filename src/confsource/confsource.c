@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/readfile.h"
+#include "base/err_text.h"
 #include "confsource/configmap_priv.h"
 
 /* `-conf <(command)` is a pipe. Signals are not heeded meanwhile. */
@@ -40,8 +41,8 @@ struct confsource *confsource_new(const char *name, unsigned default_port)
 	return s;
 }
 
-int confsource_open(const struct confsource_opts *opts, struct confsource **ret, char *err,
-		    size_t err_n)
+int confsource_open(const struct confsource_opts *opts, struct confsource **ret,
+		    struct err_text err)
 {
 	static const char prefix[] = "configmap:";
 	struct configmap *map = NULL;
@@ -50,7 +51,7 @@ int confsource_open(const struct confsource_opts *opts, struct confsource **ret,
 			&(struct configmap_conf){ .where = opts->name + sizeof(prefix) - 1,
 						  .kubeconfig = opts->kubeconfig,
 						  .state_dir = opts->state_dir },
-			&map, err, err_n);
+			&map, err);
 		if (r < 0)
 			return r;
 	}
@@ -79,9 +80,9 @@ void confsource_accepted(struct confsource *confsource)
 	configmap_accepted(confsource->map);
 }
 
-int confsource_last_good(struct confsource *confsource, struct strbuf *out, char *why, size_t why_n)
+int confsource_last_good(struct confsource *confsource, struct strbuf *out, struct err_text why)
 {
-	return configmap_last_good(confsource->map, out, why, why_n);
+	return configmap_last_good(confsource->map, out, why);
 }
 
 void confsource_free(struct confsource *confsource)
@@ -110,11 +111,11 @@ const char *confsource_path(const struct confsource *confsource)
 	return confsource->is_stdin || confsource->map != NULL ? NULL : confsource->path;
 }
 
-int confsource_load(struct confsource *confsource, struct strbuf *out, char *why, size_t why_n)
+int confsource_load(struct confsource *confsource, struct strbuf *out, struct err_text why)
 {
 	int r = 0;
 	if (confsource->map != NULL)
-		return configmap_load(confsource->map, out, why, why_n);
+		return configmap_load(confsource->map, out, why);
 	strbuf_reset(out);
 	if (confsource->is_stdin && !confsource->have_stdin) {
 		r = readfile_fd(STDIN_FILENO, CONFSOURCE_MAX_BYTES, &confsource->kept);
@@ -125,7 +126,6 @@ int confsource_load(struct confsource *confsource, struct strbuf *out, char *why
 	else if (confsource->path != NULL)
 		r = readfile_path(confsource->path, CONFSOURCE_MAX_BYTES, PIPE_WAIT_MS, out);
 	if (r < 0)
-		snprintf(why, why_n, "cannot read '%s': %s", confsource_name(confsource),
-			 err_str(r));
+		err_text_set(why, "cannot read '%s': %s", confsource_name(confsource), err_str(r));
 	return r;
 }

@@ -7,6 +7,7 @@
 
 #include "base/compiler.h"
 #include "base/strbuf.h"
+#include "base/err_text.h"
 
 enum { CONFSOURCE_MAX_BYTES = 16 << 20 };
 
@@ -26,7 +27,7 @@ struct confsource_opts {
 	const char *state_dir;	/* for the last good copy; NULL: none is kept */
 };
 MUST_CHECK int confsource_open(const struct confsource_opts *opts, struct confsource **ret,
-			       char *err, size_t err_n);
+			       struct err_text err);
 /* Does it report changes and keep a copy? The functions below are only for such sources. */
 bool confsource_is_watched(const struct confsource *confsource);
 /* Readable after a change, until confsource_changed is called. */
@@ -35,8 +36,8 @@ bool confsource_changed(struct confsource *confsource);
 /* What was loaded last serves. */
 void confsource_accepted(struct confsource *confsource);
 /* As confsource_load: what served before. */
-MUST_CHECK int confsource_last_good(struct confsource *confsource, struct strbuf *out, char *why,
-				    size_t why_n);
+MUST_CHECK int confsource_last_good(struct confsource *confsource, struct strbuf *out,
+				    struct err_text why);
 
 /* What is served when there is no configuration: `.:PORT { whoami; log }`. */
 const char *confsource_default(const struct confsource *confsource);
@@ -46,5 +47,5 @@ const char *confsource_path(const struct confsource *confsource);
 const char *confsource_name(const struct confsource *confsource);
 /* The text now, replacing *out; standard input is read once and remembered. 0, or a negative code
  * with a text in `why`. */
-MUST_CHECK int confsource_load(struct confsource *confsource, struct strbuf *out, char *why,
-			       size_t why_n);
+MUST_CHECK int confsource_load(struct confsource *confsource, struct strbuf *out,
+			       struct err_text why);

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/readfile.h"
+#include "base/err_text.h"
 #include "confsource/configmap_priv.h"
 #include "testing/fake_api.h"
 
@@ -81,7 +82,7 @@ static struct configmap *open_map(struct fakeapi *f, uint64_t wait_ns)
 				    .wait_ns = wait_ns,
 				    .wait_copy_ns = wait_ns,
 				    .backoff_ns = NS_PER_MS };
-	assert_int_equal(configmap_new(&c, &m, err, sizeof(err)), 0);
+	assert_int_equal(configmap_new(&c, &m, ERR_TEXT(err)), 0);
 	assert_string_equal(configmap_name(m), "configmap:dns/main/Corefile");
 	return m;
 }
@@ -93,7 +94,7 @@ static void expect(struct configmap *m, const char *want)
 	char why[512] = "";
 	uint64_t end = clock_mono_ns() + 20 * NS_PER_S;
 	for (;;) {
-		int r = configmap_load(m, &out, why, sizeof(why));
+		int r = configmap_load(m, &out, ERR_TEXT(why));
 		const char *got = r < 0 ? why : out.s;
 		if (strstr(got, want) != NULL)
 			break;
@@ -118,7 +119,7 @@ static void expect_copy(struct configmap *m, const char *want)
 {
 	struct strbuf out = STRBUF_INIT;
 	char why[256];
-	assert_int_equal(configmap_last_good(m, &out, why, sizeof(why)), 0);
+	assert_int_equal(configmap_last_good(m, &out, ERR_TEXT(why)), 0);
 	assert_string_equal(out.s, want);
 	strbuf_done(&out);
 }
@@ -142,7 +143,7 @@ static void follows_the_object(void **unused)
 	struct configmap *m = open_map(f, 20 * NS_PER_S);
 	struct strbuf out = STRBUF_INIT;
 	char why[256];
-	assert_int_equal(configmap_load(m, &out, why, sizeof(why)), 0);
+	assert_int_equal(configmap_load(m, &out, ERR_TEXT(why)), 0);
 	assert_true(strlen(out.s) > 0);
 	expect(m, "four");
 	/* One object, by name: a Role with resourceNames allows no more. */
@@ -184,7 +185,7 @@ static void keeps_a_copy(void **unused)
 	struct fakeapi *f = fakeapi_new(NULL);
 	push(f, EVENT("ADDED", "5", "\"Corefile\":\"good\"") LISTED("5"), true);
 	struct configmap *m = open_map(f, 20 * NS_PER_S);
-	assert_int_equal(configmap_last_good(m, &out, why, sizeof(why)), -2);
+	assert_int_equal(configmap_last_good(m, &out, ERR_TEXT(why)), -2);
 	assert_non_null(strstr(why, "no last good copy of configmap:dns/main/Corefile"));
 	expect(m, "good");
 	assert_int_equal(access(copy, F_OK), -1); /* not before it serves */
@@ -201,7 +202,7 @@ static void keeps_a_copy(void **unused)
 	/* No API: with a copy nobody waits for long. */
 	uint64_t start = clock_mono_ns();
 	m = open_map(NULL, 60 * NS_PER_S);
-	assert_true(configmap_load(m, &out, why, sizeof(why)) < 0);
+	assert_true(configmap_load(m, &out, ERR_TEXT(why)) < 0);
 	assert_non_null(strstr(why, "cannot read ConfigMap dns/main: "));
 	assert_true(clock_mono_ns() - start < 20 * NS_PER_S);
 	expect_copy(m, "good");
@@ -234,7 +235,7 @@ static void refuses_names(void **unused)
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
 		struct configmap *m;
 		struct configmap_conf c = { .where = bad[i] };
-		assert_int_equal(configmap_new(&c, &m, err, sizeof(err)), ERR_CONFIG);
+		assert_int_equal(configmap_new(&c, &m, ERR_TEXT(err)), ERR_CONFIG);
 		assert_non_null(strstr(err, "expected configmap:NAMESPACE/NAME[/KEY], got "));
 	}
 	char longest[300];
@@ -244,8 +245,7 @@ static void refuses_names(void **unused)
 		struct configmap *m;
 		longest[2 + n] = '\0';
 		struct configmap_conf c = { .where = longest };
-		assert_int_equal(configmap_new(&c, &m, err, sizeof(err)),
-				 n == 253 ? 0 : ERR_CONFIG);
+		assert_int_equal(configmap_new(&c, &m, ERR_TEXT(err)), n == 253 ? 0 : ERR_CONFIG);
 		if (n == 253)
 			configmap_free(m);
 		longest[2 + n] = 'a';

@@ -18,6 +18,7 @@
 #include "api/tree.h"
 #include "base/compiler.h"
 #include "base/strbuf.h"
+#include "base/err_text.h"
 #include "kube/webhook/admission.h"
 #include "kube/informer/store.h"
 #include "net/addr.h"
@@ -98,7 +99,7 @@ struct controller {
 	 * after its connection was cancelled (-ECANCELED). */
 	int (*reconcile)(struct controller_ctx *c, const char *key);
 	/* State of its own, before anything runs and after all has ended; may be NULL. */
-	int (*start)(void **ret_state, char *err, size_t err_n);
+	int (*start)(void **ret_state, struct err_text err);
 	void (*stop)(void *state);
 	/* Lines for whoever reads /readyz, whatever it answers; may be NULL. Any thread. */
 	void (*note)(void *state, struct strbuf *out);

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/metrics/metrics.h"
 #include "base/vec.h"
+#include "base/err_text.h"
 #include "controller/controller.h"
 #include "controller/unit_priv.h"
 #include "http/server.h"
@@ -82,7 +83,7 @@ static void collect_metrics(void *ctx)
 		unit_collect(m->units[i]);
 }
 
-static int start_http(struct manager *manager, const char *listen, char *err, size_t err_n)
+static int start_http(struct manager *manager, const char *listen, struct err_text err)
 {
 	const struct http_route routes[] = {
 		{ .path = "/healthz", .handle = on_healthz, .ctx = manager },
@@ -91,7 +92,7 @@ static int start_http(struct manager *manager, const char *listen, char *err, si
 	};
 	int r = http_server_start(listen, routes, ARRAY_LEN(routes), &manager->http);
 	if (r < 0)
-		snprintf(err, err_n, "cannot listen on '%s': %s", listen, err_str(r));
+		err_text_set(err, "cannot listen on '%s': %s", listen, err_str(r));
 	return r;
 }
 
@@ -113,8 +114,8 @@ static void on_trouble(void *ctx, const char *text)
 	log_limited(&m->hook_limit, LOG_WARNING, "webhooks", "%s; will be tried again", text);
 }
 
-static int start_webhooks(struct manager *manager, const struct manager_conf *conf, char *err,
-			  size_t err_n)
+static int start_webhooks(struct manager *manager, const struct manager_conf *conf,
+			  struct err_text err)
 {
 	VEC(struct admission_hook) hooks = { 0 };
 	for (size_t i = 0; i < conf->n_controllers; i++) {
@@ -131,9 +132,9 @@ static int start_webhooks(struct manager *manager, const struct manager_conf *co
 	hc.ctx = manager;
 	int r = ERR_CONFIG;
 	if (hooks.n == 0)
-		snprintf(err, err_n, "none of these controllers has web hooks");
+		err_text_set(err, "none of these controllers has web hooks");
 	else
-		r = hookserver_start(&hc, &manager->webhooks, err, err_n);
+		r = hookserver_start(&hc, &manager->webhooks, err);
 	vec_done(&hooks);
 	return r;
 }
@@ -180,8 +181,8 @@ static int end_manager(struct manager *manager)
 	return r;
 }
 
-static int start_units(struct manager *manager, const struct manager_conf *conf, char *err,
-		       size_t err_n)
+static int start_units(struct manager *manager, const struct manager_conf *conf,
+		       struct err_text err)
 {
 	struct unit_conf uc = {
 		.client = conf->client,
@@ -195,29 +196,29 @@ static int start_units(struct manager *manager, const struct manager_conf *conf,
 		.ended = on_ended,
 		.ctx = manager,
 	};
-	int r = elect_times_check(&uc.times, err, err_n);
+	int r = elect_times_check(&uc.times, err);
 	manager->units = xcalloc(conf->n_controllers, sizeof(struct unit *));
 	for (size_t i = 0; r >= 0 && i < conf->n_controllers; i++) {
 		uc.controller = conf->controllers[i];
-		r = unit_start(&uc, &manager->units[i], err, err_n);
+		r = unit_start(&uc, &manager->units[i], err);
 		manager->n_units += r >= 0;
 	}
 	return r;
 }
 
-int manager_start(const struct manager_conf *conf, struct manager **ret, char *err, size_t err_n)
+int manager_start(const struct manager_conf *conf, struct manager **ret, struct err_text err)
 {
 	struct manager *m = xcalloc(1, sizeof(*m));
 	pthread_mutex_init(&m->lock, NULL);
 	pthread_cond_init(&m->cond, NULL);
 	m->identity = lease_make_identity();
 	m->hook_limit.interval_ns = HOOK_LOG_S * NS_PER_S;
-	int r = start_units(m, conf, err, err_n);
+	int r = start_units(m, conf, err);
 	metrics_on_collect(collect_metrics, m);
 	if (r >= 0 && conf->webhooks != NULL)
-		r = start_webhooks(m, conf, err, err_n);
+		r = start_webhooks(m, conf, err);
 	if (r >= 0 && conf->listen != NULL) /* its handlers use all of them */
-		r = start_http(m, conf->listen, err, err_n);
+		r = start_http(m, conf->listen, err);
 	if (r < 0) {
 		IGNORE(end_manager(m)); /* the first error counts */
 		return r;

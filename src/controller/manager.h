@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/compiler.h"
+#include "base/err_text.h"
 #include "kube/leader/elect.h"
 
 struct controller;
@@ -33,8 +34,8 @@ struct manager_conf {
 	const struct controller_options *options; /* for the controllers; NULL: none */
 };
 
-MUST_CHECK int manager_start(const struct manager_conf *conf, struct manager **ret, char *err,
-			     size_t err_n);
+MUST_CHECK int manager_start(const struct manager_conf *conf, struct manager **ret,
+			     struct err_text err);
 /* Waits for manager_stop, or for a controller that ends by itself, and ends all. Negative in the
  * second case. Frees. */
 int manager_run(struct manager *manager);

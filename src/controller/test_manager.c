@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/err_text.h"
 #include "controller/controller.h"
 #include "controller/manager.h"
 #include "testing/fake_http.h"
@@ -44,10 +45,9 @@ static int reconcile(struct controller_ctx *c, const char *key)
 	return r;
 }
 
-static int start(void **ret, char *err, size_t err_n)
+static int start(void **ret, struct err_text err)
 {
 	(void)err;
-	(void)err_n;
 	states++;
 	*ret = &states;
 	return 0;
@@ -123,7 +123,7 @@ static struct manager *run(struct rig *g)
 				  .listen = "127.0.0.1:0" };
 	struct manager *m;
 	char err[200] = "";
-	if (manager_start(&c, &m, err, sizeof(err)) < 0)
+	if (manager_start(&c, &m, ERR_TEXT(err)) < 0)
 		fail_msg("%s", err);
 	return m;
 }
@@ -199,7 +199,7 @@ static void optional_kind_may_be_missing(void **state)
 				  .listen = "127.0.0.1:0" };
 	struct manager *m;
 	char err[200] = "";
-	assert_int_equal(manager_start(&c, &m, err, sizeof(err)), 0);
+	assert_int_equal(manager_start(&c, &m, ERR_TEXT(err)), 0);
 	while (status != 200)
 		free(http_fake_get((uint16_t)manager_port(m), "/readyz", &status));
 	manager_stop(m);
@@ -217,11 +217,11 @@ static void bad_configuration(void **state)
 				  .times = { NS_PER_S, NS_PER_S, NS_PER_S } };
 	struct manager *m;
 	char err[200] = "";
-	assert_int_equal(manager_start(&c, &m, err, sizeof(err)), ERR_CONFIG);
+	assert_int_equal(manager_start(&c, &m, ERR_TEXT(err)), ERR_CONFIG);
 	assert_string_not_equal(err, "");
 	c.times = (struct elect_times){ 0 };
 	c.listen = "nonsense";
-	assert_int_equal(manager_start(&c, &m, err, sizeof(err)), ERR_PARSE);
+	assert_int_equal(manager_start(&c, &m, ERR_TEXT(err)), ERR_PARSE);
 	assert_non_null(strstr(err, "nonsense"));
 }
 

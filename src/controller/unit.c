@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/err_text.h"
 #include "controller/controller.h"
 #include "controller/metrics_priv.h"
 #include "controller/unit_priv.h"
@@ -134,13 +135,13 @@ static size_t count_paths(const char *const *paths)
 	return n;
 }
 
-static int start_watch(struct unit *unit, size_t index, char *err, size_t err_n)
+static int start_watch(struct unit *unit, size_t index, struct err_text err)
 {
 	struct watching *w = &unit->watching[index];
 	const struct controller_watch *cw = &unit->controller->watch[index];
 	const struct api_kind *kind = api_kind_find(cw->group, cw->kind);
 	if (kind == NULL) {
-		snprintf(err, err_n, "kind '%s' of group '%s' is not known", cw->kind, cw->group);
+		err_text_set(err, "kind '%s' of group '%s' is not known", cw->kind, cw->group);
 		return ERR_INTERNAL;
 	}
 	struct kube_informer_conf c = {
@@ -165,13 +166,13 @@ static int start_watch(struct unit *unit, size_t index, char *err, size_t err_n)
 }
 
 /* Handlers of one kind may read another's store: all are created before any is started. */
-static int start_watches(struct unit *unit, char *err, size_t err_n)
+static int start_watches(struct unit *unit, struct err_text err)
 {
 	int r = 0;
 	for (size_t i = 0; r >= 0 && i < unit->controller->n_watch; i++)
-		r = start_watch(unit, i, err, err_n);
+		r = start_watch(unit, i, err);
 	for (size_t i = 0; r >= 0 && i < unit->controller->n_watch; i++)
-		r = kube_informer_start(unit->watching[i].informer, err, err_n);
+		r = kube_informer_start(unit->watching[i].informer, err);
 	return r;
 }
 
@@ -241,7 +242,7 @@ static void *run_worker(void *arg)
 	return NULL;
 }
 
-static int start_workers(struct unit *unit, char *err, size_t err_n)
+static int start_workers(struct unit *unit, struct err_text err)
 {
 	unsigned want = unit->controller->workers != 0 ? unit->controller->workers : WORKERS;
 	for (; unit->n_workers < MIN(want, (unsigned)CONTROLLER_WORKERS_MAX); unit->n_workers++) {
@@ -250,7 +251,7 @@ static int start_workers(struct unit *unit, char *err, size_t err_n)
 		w->ctx = unit->view;
 		w->ctx.events = unit->events;
 		w->ctx.lease = unit->lease;
-		w->ctx.conn = kube_conn_new(unit->conf.client, err, err_n);
+		w->ctx.conn = kube_conn_new(unit->conf.client, err);
 		if (w->ctx.conn == NULL)
 			return ERR_CONFIG;
 		pthread_mutex_lock(&unit->lock);
@@ -258,7 +259,7 @@ static int start_workers(struct unit *unit, char *err, size_t err_n)
 		unit->running += r == 0;
 		pthread_mutex_unlock(&unit->lock);
 		if (r != 0) {
-			snprintf(err, err_n, "cannot start a thread: %s", err_str(-r));
+			err_text_set(err, "cannot start a thread: %s", err_str(-r));
 			kube_conn_free(w->ctx.conn);
 			return -r;
 		}
@@ -330,16 +331,16 @@ static bool wait_end(struct unit *unit)
 }
 
 /* Runs workers until unit_stop(); negative when they could not start or the lease was lost. */
-static int lead_until_stopped(struct unit *unit, char *err, size_t err_n)
+static int lead_until_stopped(struct unit *unit, struct err_text err)
 {
 	unit->leading = true;
 	log_info(unit->area, "leading as %s",
 		 unit->lease != NULL ? lease_identity(unit->lease) : "the only process");
 	assert(unit->n_workers == 0);
-	int r = start_workers(unit, err, err_n);
+	int r = start_workers(unit, err);
 	if (r == 0 && !wait_end(unit)) {
-		snprintf(err, err_n, "the lease '%s%s' was lost", LEASE_PREFIX,
-			 unit->controller->name);
+		err_text_set(err, "the lease '%s%s' was lost", LEASE_PREFIX,
+			     unit->controller->name);
 		r = ERR_TIMEOUT;
 	}
 	unit->leading = false;
@@ -356,7 +357,7 @@ static void on_lease_trouble(void *ctx, const char *text)
 }
 
 /* Under the lock, so that unit_stop wakes either this one or nobody. */
-static int start_lease(struct unit *unit, char *err, size_t err_n)
+static int start_lease(struct unit *unit, struct err_text err)
 {
 	CLEANUP(freep) char *name = xasprintf("%s%s", LEASE_PREFIX, unit->controller->name);
 	struct lease_conf c = { .client = unit->conf.lease_client,
@@ -367,22 +368,22 @@ static int start_lease(struct unit *unit, char *err, size_t err_n)
 				.trouble = on_lease_trouble,
 				.ctx = unit };
 	pthread_mutex_lock(&unit->lock);
-	int r = unit->stopping ? 0 : lease_start(&c, &unit->lease, err, err_n);
+	int r = unit->stopping ? 0 : lease_start(&c, &unit->lease, err);
 	pthread_mutex_unlock(&unit->lock);
 	return r;
 }
 
-static int run_unit(struct unit *unit, char *err, size_t err_n)
+static int run_unit(struct unit *unit, struct err_text err)
 {
 	if (!wait_synced(unit))
 		return 0;
 	if (!unit->conf.elect)
-		return lead_until_stopped(unit, err, err_n);
-	int r = start_lease(unit, err, err_n);
+		return lead_until_stopped(unit, err);
+	int r = start_lease(unit, err);
 	if (r < 0 || unit->lease == NULL)
 		return r;
 	log_info(unit->area, "waiting to lead");
-	r = lease_wait(unit->lease, false) ? lead_until_stopped(unit, err, err_n) : 0;
+	r = lease_wait(unit->lease, false) ? lead_until_stopped(unit, err) : 0;
 	pthread_mutex_lock(&unit->lock);
 	struct lease *l = TAKE_PTR(unit->lease);
 	pthread_mutex_unlock(&unit->lock);
@@ -394,7 +395,7 @@ static void *run_thread(void *arg)
 {
 	struct unit *u = arg;
 	char err[512] = "";
-	int r = run_unit(u, err, sizeof(err));
+	int r = run_unit(u, ERR_TEXT(err));
 	if (r < 0)
 		log_error(u->area, "%s; stopping", err[0] != '\0' ? err : err_str(r));
 	u->result = r;
@@ -422,12 +423,12 @@ static void unit_free(struct unit *unit)
 	free(unit);
 }
 
-static int prepare_unit(struct unit *unit, char *err, size_t err_n)
+static int prepare_unit(struct unit *unit, struct err_text err)
 {
 	CLEANUP(freep) char *reporter = xasprintf("fairlead.dev/%s", unit->controller->name);
 	int r = 0;
 	if (unit->controller->start != NULL)
-		r = unit->controller->start(&unit->state, err, err_n);
+		r = unit->controller->start(&unit->state, err);
 	unit->view = (struct controller_ctx){
 		.ns = unit->ns,
 		.options = unit->conf.options,
@@ -438,9 +439,9 @@ static int prepare_unit(struct unit *unit, char *err, size_t err_n)
 	};
 	if (r >= 0)
 		r = events_start(unit->conf.client, reporter, unit->conf.identity, &unit->events,
-				 err, err_n);
+				 err);
 	if (r >= 0)
-		r = start_watches(unit, err, err_n);
+		r = start_watches(unit, err);
 	return r;
 }
 
@@ -454,7 +455,7 @@ static void init_lock(struct unit *unit)
 	pthread_condattr_destroy(&ca);
 }
 
-int unit_start(const struct unit_conf *conf, struct unit **ret, char *err, size_t err_n)
+int unit_start(const struct unit_conf *conf, struct unit **ret, struct err_text err)
 {
 	struct unit *u = xcalloc(1, sizeof(*u));
 	u->conf = *conf;
@@ -466,11 +467,11 @@ int unit_start(const struct unit_conf *conf, struct unit **ret, char *err, size_
 	init_lock(u);
 	u->metrics = controller_metrics_new(conf->controller->name);
 	u->queue = workqueue_new(NULL);
-	int r = prepare_unit(u, err, err_n);
+	int r = prepare_unit(u, err);
 	if (r >= 0) {
 		r = -pthread_create(&u->thread, NULL, run_thread, u);
 		if (r < 0)
-			snprintf(err, err_n, "cannot start a thread: %s", err_str(r));
+			err_text_set(err, "cannot start a thread: %s", err_str(r));
 	}
 	if (r < 0) {
 		unit_free(u);

@@ -8,6 +8,7 @@
 
 #include "base/compiler.h"
 #include "base/strbuf.h"
+#include "base/err_text.h"
 #include "kube/leader/elect.h"
 #include "kube/informer/reflector_plan.h"
 
@@ -30,7 +31,7 @@ struct unit_conf {
 	void *ctx;
 };
 
-MUST_CHECK int unit_start(const struct unit_conf *conf, struct unit **ret, char *err, size_t err_n);
+MUST_CHECK int unit_start(const struct unit_conf *conf, struct unit **ret, struct err_text err);
 /* Begins to end; any thread. */
 void unit_stop(struct unit *unit);
 /* Waits for the end and frees; negative when the lease was lost. NULL is fine. */

@@ -20,6 +20,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/readfile.h"
+#include "base/err_text.h"
 #include "http/tlscert.h"
 #include "net/addr.h"
 #include "testing/testcert.h"
@@ -272,8 +273,7 @@ static void rig_tls(struct rig *r)
 	read_pem(r->dir, "server.pem", &cert);
 	read_pem(r->dir, "server.key", &key);
 	assert_int_equal(
-		http_tls_new(strbuf_slice(&cert), strbuf_slice(&key), &r->tls, err, sizeof(err)),
-		0);
+		http_tls_new(strbuf_slice(&cert), strbuf_slice(&key), &r->tls, ERR_TEXT(err)), 0);
 }
 
 static void rig_tls_done(struct rig *r)
@@ -306,9 +306,9 @@ static void dial(const struct rig *r, struct client *c)
 		return;
 	CLEANUP(freep) char *ca = xasprintf("%s/ca.pem", r->dir);
 	char err[256];
-	assert_int_equal(net_tls_client_cred(&(struct net_tls_files){ .ca = ca }, &c->cred, err,
-					     sizeof(err)),
-			 0);
+	assert_int_equal(
+		net_tls_client_cred(&(struct net_tls_files){ .ca = ca }, &c->cred, ERR_TEXT(err)),
+		0);
 	assert_int_equal(net_tls_connect(c->cred, c->fd, "127.0.0.1", NULL, NULL, &c->tls), 0);
 	assert_int_equal(net_tls_handshake(c->tls), 0);
 }

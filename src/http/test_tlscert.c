@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/readfile.h"
+#include "base/err_text.h"
 #include "http/server.h"
 #include "http/tlscert.h"
 #include "net/addr.h"
@@ -82,9 +83,9 @@ static int dial(const struct http_server *s, const struct pair *trust, struct cl
 	net_addr_set_port(&a, http_server_port(s));
 	c->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	assert_int_equal(connect(c->fd, &a.sa, net_addr_len(&a)), 0);
-	assert_int_equal(net_tls_client_cred(&(struct net_tls_files){ .ca = ca }, &c->cred, err,
-					     sizeof(err)),
-			 0);
+	assert_int_equal(
+		net_tls_client_cred(&(struct net_tls_files){ .ca = ca }, &c->cred, ERR_TEXT(err)),
+		0);
 	assert_int_equal(net_tls_connect(c->cred, c->fd, "127.0.0.1", NULL, NULL, &c->tls), 0);
 	return net_tls_handshake(c->tls);
 }
@@ -131,23 +132,21 @@ static void exchanged_while_open(void **state)
 	pair_init(&a);
 	pair_init(&b);
 	assert_int_equal(
-		http_tls_new(strbuf_slice(&a.cert), strbuf_slice(&a.key), &tls, err, sizeof(err)),
-		0);
+		http_tls_new(strbuf_slice(&a.cert), strbuf_slice(&a.key), &tls, ERR_TEXT(err)), 0);
 	assert_int_equal(http_server_start_tls("127.0.0.1:0", tls, routes, 1, &s), 0);
 	assert_int_equal(accepts(s, &a), 0);
 	assert_int_equal(accepts(s, &b), ERR_TLS);
 	assert_int_equal(dial(s, &a, &early), 0);
 	ask(&early);
 	assert_int_equal(
-		http_tls_set(tls, strbuf_slice(&b.cert), strbuf_slice(&b.key), err, sizeof(err)),
-		0);
+		http_tls_set(tls, strbuf_slice(&b.cert), strbuf_slice(&b.key), ERR_TEXT(err)), 0);
 	assert_int_equal(accepts(s, &a), ERR_TLS);
 	assert_int_equal(accepts(s, &b), 0);
 	ask(&early);
 	hang_up(&early);
 	/* One that is no pair leaves things as they are. */
 	assert_int_equal(
-		http_tls_set(tls, strbuf_slice(&a.cert), strbuf_slice(&b.key), err, sizeof(err)),
+		http_tls_set(tls, strbuf_slice(&a.cert), strbuf_slice(&b.key), ERR_TEXT(err)),
 		ERR_CONFIG);
 	assert_int_equal(accepts(s, &b), 0);
 	http_server_stop(s);
@@ -167,12 +166,11 @@ static void bad_texts_are_refused(void **state)
 	const struct slice bad[] = { SLICE(""), SLICE("x"), { big, sizeof(big) } };
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
 		err[0] = '\0';
-		assert_int_equal(http_tls_new(bad[i], strbuf_slice(&a.key), &tls, err, sizeof(err)),
+		assert_int_equal(http_tls_new(bad[i], strbuf_slice(&a.key), &tls, ERR_TEXT(err)),
 				 ERR_PARSE);
 		assert_string_not_equal(err, "");
-		assert_int_equal(
-			http_tls_new(strbuf_slice(&a.cert), bad[i], &tls, err, sizeof(err)),
-			ERR_PARSE);
+		assert_int_equal(http_tls_new(strbuf_slice(&a.cert), bad[i], &tls, ERR_TEXT(err)),
+				 ERR_PARSE);
 	}
 	http_tls_free(NULL);
 	pair_done(&a);

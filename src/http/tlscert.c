@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/err_text.h"
 #include "http/tlscert_priv.h"
 
 struct http_tls_pair {
@@ -29,12 +30,12 @@ static gnutls_datum_t datum_of(struct slice text)
 				 .size = (unsigned)text.n };
 }
 
-static int load_pair(struct slice cert, struct slice key, struct http_tls_pair **ret, char *err,
-		     size_t err_n)
+static int load_pair(struct slice cert, struct slice key, struct http_tls_pair **ret,
+		     struct err_text err)
 {
 	if (cert.n == 0 || key.n == 0 || cert.n > HTTP_TLS_PEM_MAX_BYTES ||
 	    key.n > HTTP_TLS_PEM_MAX_BYTES) {
-		snprintf(err, err_n, "%s", "a certificate and its key are needed, in PEM");
+		err_text_set(err, "%s", "a certificate and its key are needed, in PEM");
 		return ERR_PARSE;
 	}
 	gnutls_datum_t c = datum_of(cert), k = datum_of(key);
@@ -45,7 +46,7 @@ static int load_pair(struct slice cert, struct slice key, struct http_tls_pair *
 		r = gnutls_certificate_set_x509_key_mem2(p->cred, &c, &k, GNUTLS_X509_FMT_PEM, NULL,
 							 0);
 	if (r < 0) {
-		snprintf(err, err_n, "%s", gnutls_strerror(r));
+		err_text_set(err, "%s", gnutls_strerror(r));
 		http_tls_pair_unref(p);
 		return r == GNUTLS_E_CERTIFICATE_KEY_MISMATCH ? ERR_CONFIG : ERR_PARSE;
 	}
@@ -53,11 +54,10 @@ static int load_pair(struct slice cert, struct slice key, struct http_tls_pair *
 	return 0;
 }
 
-int http_tls_new(struct slice cert, struct slice key, struct http_tls **ret, char *err,
-		 size_t err_n)
+int http_tls_new(struct slice cert, struct slice key, struct http_tls **ret, struct err_text err)
 {
 	struct http_tls_pair *p;
-	int r = load_pair(cert, key, &p, err, err_n);
+	int r = load_pair(cert, key, &p, err);
 	if (r < 0)
 		return r;
 	struct http_tls *t = xcalloc(1, sizeof(*t));
@@ -69,10 +69,10 @@ int http_tls_new(struct slice cert, struct slice key, struct http_tls **ret, cha
 	return 0;
 }
 
-int http_tls_set(struct http_tls *tls, struct slice cert, struct slice key, char *err, size_t err_n)
+int http_tls_set(struct http_tls *tls, struct slice cert, struct slice key, struct err_text err)
 {
 	struct http_tls_pair *p, *old;
-	int r = load_pair(cert, key, &p, err, err_n);
+	int r = load_pair(cert, key, &p, err);
 	if (r < 0)
 		return r;
 	pthread_mutex_lock(&tls->lock);

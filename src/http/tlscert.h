@@ -6,6 +6,7 @@
 
 #include "base/compiler.h"
 #include "base/slice.h"
+#include "base/err_text.h"
 
 enum { HTTP_TLS_PEM_MAX_BYTES = 256 * 1024 };
 
@@ -13,10 +14,10 @@ struct http_tls;
 
 /* PEM: the chain with the server's own certificate first; its key. ERR_PARSE (ERR_CONFIG: the key
  * is not the certificate's) with a sentence in `err`. */
-MUST_CHECK int http_tls_new(struct slice cert, struct slice key, struct http_tls **ret, char *err,
-			    size_t err_n);
+MUST_CHECK int http_tls_new(struct slice cert, struct slice key, struct http_tls **ret,
+			    struct err_text err);
 /* From any thread. What was there stays when it fails. */
-MUST_CHECK int http_tls_set(struct http_tls *tls, struct slice cert, struct slice key, char *err,
-			    size_t err_n);
+MUST_CHECK int http_tls_set(struct http_tls *tls, struct slice cert, struct slice key,
+			    struct err_text err);
 /* After the servers that use it; NULL is fine. */
 void http_tls_free(struct http_tls *tls);

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/compiler.h"
+#include "base/err_text.h"
 #include "kube/client/client.h"
 #include "kube/client/config_priv.h"
 #include "testing/fake_api.h"
@@ -45,8 +46,8 @@ static UNUSED struct kube_client *client_of(const char *url, const char *user)
 		 "{current-context: a, contexts: [{name: a, context: {cluster: a, user: a}}], "
 		 "clusters: [{name: a, cluster: {server: '%s'}}], users: [{name: a, user: {%s}}]}",
 		 url, user);
-	if (kube_config_read(&(struct kube_config_file){ "/f", slice_of(text) }, 1, NULL, c, err,
-			     sizeof(err)) < 0)
+	if (kube_config_read(&(struct kube_config_file){ "/f", slice_of(text) }, 1, NULL, c,
+			     ERR_TEXT(err)) < 0)
 		fail_msg("%s", err);
 	return kube_client_new(c);
 }
@@ -56,7 +57,7 @@ static UNUSED void rig_up(struct rig *g)
 	char err[256];
 	*g = (struct rig){ .f = fakeapi_new(NULL) };
 	g->client = client_of(fakeapi_url(g->f), "");
-	g->conn = kube_conn_new(g->client, err, sizeof(err));
+	g->conn = kube_conn_new(g->client, ERR_TEXT(err));
 	if (g->conn == NULL)
 		fail_msg("%s", err);
 }

@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "base/rng.h"
+#include "base/err_text.h"
 
 enum {
 	SERIAL_BYTES = 16,
@@ -173,14 +174,14 @@ static int export_both(const struct work *work, struct strbuf *cert, struct strb
 }
 
 int net_certgen(const struct net_certgen *certgen, struct strbuf *cert, struct strbuf *key,
-		char *err, size_t err_n)
+		struct err_text err)
 {
 	CLEANUP(work_done) struct work w = { 0 };
 	int r = 0;
 	if (certgen->ca_cert != NULL)
 		r = load_ca(&w, certgen);
 	if (r < 0) {
-		snprintf(err, err_n, "the authority cannot be read: %s", gnutls_strerror(r));
+		err_text_set(err, "the authority cannot be read: %s", gnutls_strerror(r));
 		return ERR_PARSE;
 	}
 	r = make_key(&w.key);
@@ -189,7 +190,7 @@ int net_certgen(const struct net_certgen *certgen, struct strbuf *cert, struct s
 	if (r >= 0)
 		r = export_both(&w, cert, key);
 	if (r < 0) {
-		snprintf(err, err_n, "cannot make a certificate: %s", gnutls_strerror(r));
+		err_text_set(err, "cannot make a certificate: %s", gnutls_strerror(r));
 		return ERR_INTERNAL;
 	}
 	return 0;

@@ -9,6 +9,7 @@
 #include "base/compiler.h"
 #include "base/slice.h"
 #include "base/strbuf.h"
+#include "base/err_text.h"
 
 struct net_certgen {
 	const char *cn;
@@ -21,7 +22,7 @@ struct net_certgen {
 
 /* Appends the certificate and its key. ERR_PARSE, ERR_INTERNAL with a sentence in `err`. */
 MUST_CHECK int net_certgen(const struct net_certgen *certgen, struct strbuf *cert,
-			   struct strbuf *key, char *err, size_t err_n);
+			   struct strbuf *key, struct err_text err);
 
 struct net_certinfo {
 	uint64_t not_before_s, not_after_s;

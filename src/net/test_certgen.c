@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/err.h"
+#include "base/err_text.h"
 #include "net/certgen.h"
 
 #define NOW_S UINT64_C(1790000000)
@@ -26,7 +27,7 @@ static void make_ca(struct made *m, const char *cn)
 	const struct net_certgen g = {
 		.cn = cn, .not_before_s = NOW_S, .not_after_s = NOW_S + 1000, .ca = true
 	};
-	assert_int_equal(net_certgen(&g, &m->cert, &m->key, err, sizeof(err)), 0);
+	assert_int_equal(net_certgen(&g, &m->cert, &m->key, ERR_TEXT(err)), 0);
 }
 
 static void done(struct made *m)
@@ -50,7 +51,7 @@ static void chain(void **state)
 				       .names = names,
 				       .ca_cert = a.cert.s,
 				       .ca_key = a.key.s };
-	assert_int_equal(net_certgen(&g, &s.cert, &s.key, err, sizeof(err)), 0);
+	assert_int_equal(net_certgen(&g, &s.cert, &s.key, ERR_TEXT(err)), 0);
 	assert_true(net_cert_signed_by(strbuf_slice(&s.cert), strbuf_slice(&a.cert)));
 	assert_false(net_cert_signed_by(strbuf_slice(&s.cert), strbuf_slice(&b.cert)));
 	assert_false(net_cert_signed_by(strbuf_slice(&a.cert), strbuf_slice(&s.cert)));
@@ -79,7 +80,7 @@ static void what_is_none(void **state)
 	char err[200] = "";
 	(void)state;
 	const struct net_certgen g = { .cn = "x", .ca_cert = "nonsense", .ca_key = "nonsense" };
-	assert_int_equal(net_certgen(&g, &s.cert, &s.key, err, sizeof(err)), ERR_PARSE);
+	assert_int_equal(net_certgen(&g, &s.cert, &s.key, ERR_TEXT(err)), ERR_PARSE);
 	assert_non_null(strstr(err, "authority"));
 	assert_int_equal(net_certinfo(SLICE("nonsense"), &info), ERR_PARSE);
 	assert_int_equal(net_certs_count(SLICE("nonsense")), ERR_PARSE);

@@ -15,6 +15,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/err_text.h"
 #include "testing/testcert.h"
 #include "net/tls.h"
 #include "net/tls_test.h"
@@ -72,7 +73,7 @@ static struct net_tls_cred *server_cred(const char *name, enum net_tls_auth auth
 	struct net_tls_files f = {
 		.cert = path(cert), .key = path(key), .ca = path("good.pem"), .auth = auth
 	};
-	assert_int_equal(net_tls_server_cred(&f, &c, err, sizeof(err)), 0);
+	assert_int_equal(net_tls_server_cred(&f, &c, ERR_TEXT(err)), 0);
 	return c;
 }
 
@@ -87,7 +88,7 @@ static struct net_tls_cred *client_cred(const char *ca, const char *name)
 		f.cert = path(cert);
 		f.key = path(key);
 	}
-	assert_int_equal(net_tls_client_cred(&f, &c, err, sizeof(err)), 0);
+	assert_int_equal(net_tls_client_cred(&f, &c, ERR_TEXT(err)), 0);
 	return c;
 }
 
@@ -197,10 +198,10 @@ static void key_log(void **state)
 	char text[4096] = "";
 	(void)state;
 	f.keylog = path("no/such/keylog");
-	assert_int_equal(net_tls_server_cred(&f, &c, err, sizeof(err)), -ENOENT);
+	assert_int_equal(net_tls_server_cred(&f, &c, ERR_TEXT(err)), -ENOENT);
 	assert_non_null(strstr(err, "cannot write the key log '"));
 	f.keylog = path("keylog");
-	assert_int_equal(net_tls_server_cred(&f, &c, err, sizeof(err)), 0);
+	assert_int_equal(net_tls_server_cred(&f, &c, ERR_TEXT(err)), 0);
 	pair_open(&p, c, client_cred("good.pem", NULL), "dns.example", NULL);
 	shake(&p);
 	assert_int_equal(p.server_result, 0);
@@ -351,7 +352,7 @@ static void bad_files(void **state)
 					       .key = path(bad[i].key),
 					       .ca = bad[i].ca != NULL ? path(bad[i].ca) : NULL };
 		err[0] = '\0';
-		assert_int_equal(net_tls_server_cred(&files, &c, err, sizeof(err)), bad[i].code);
+		assert_int_equal(net_tls_server_cred(&files, &c, ERR_TEXT(err)), bad[i].code);
 		assert_null(c);
 		if (strstr(err, bad[i].text) == NULL)
 			fail_msg("row %zu: %s", i, err);
@@ -364,17 +365,17 @@ static void system_set_is_shared(void **state)
 	struct net_tls_cred *a = NULL, *b = NULL;
 	struct net_tls_files none = { 0 };
 	(void)state;
-	int r = net_tls_client_cred(&none, &a, err, sizeof(err));
+	int r = net_tls_client_cred(&none, &a, ERR_TEXT(err));
 	if (r == ERR_NOTFOUND) { /* a machine without ca-certificates */
 		assert_non_null(strstr(err, "ca-certificates"));
 		return;
 	}
 	assert_int_equal(r, 0);
-	assert_int_equal(net_tls_client_cred(&none, &b, err, sizeof(err)), 0);
+	assert_int_equal(net_tls_client_cred(&none, &b, ERR_TEXT(err)), 0);
 	assert_ptr_equal(a, b);
 	net_tls_cred_unref(a);
 	net_tls_cred_unref(b);
-	assert_int_equal(net_tls_client_cred(&none, &a, err, sizeof(err)), 0);
+	assert_int_equal(net_tls_client_cred(&none, &a, ERR_TEXT(err)), 0);
 	net_tls_cred_unref(a);
 }
 

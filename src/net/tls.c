@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "base/readfile.h"
 #include "base/strbuf.h"
+#include "base/err_text.h"
 #include "net/tls_test.h"
 
 enum { PEM_MAX_BYTES = 4 << 20, ALPN_MAX = 8, ERROR_TEXT_MAX = 192 };
@@ -42,18 +43,17 @@ struct net_tls {
 
 /* ---- credentials ---- */
 
-static int fail_file(char *err, size_t err_n, int code, const char *what, const char *file,
+static int fail_file(struct err_text err, int code, const char *what, const char *file,
 		     const char *why)
 {
-	snprintf(err, err_n, "cannot %s '%s': %s", what, file, why);
+	err_text_set(err, "cannot %s '%s': %s", what, file, why);
 	return code;
 }
 
-static int load_file(const char *file, const char *what, struct strbuf *out, char *err,
-		     size_t err_n)
+static int load_file(const char *file, const char *what, struct strbuf *out, struct err_text err)
 {
 	int r = readfile_path(file, PEM_MAX_BYTES, 0, out);
-	return r < 0 ? fail_file(err, err_n, r, what, file, err_str(r)) : 0;
+	return r < 0 ? fail_file(err, r, what, file, err_str(r)) : 0;
 }
 
 static gnutls_datum_t datum_of(struct strbuf *out)
@@ -69,38 +69,38 @@ static void wipe_secret(struct strbuf *out)
 	strbuf_done(out);
 }
 
-static int load_pair(struct net_tls_cred *cred, const struct net_tls_files *files, char *err,
-		     size_t err_n)
+static int load_pair(struct net_tls_cred *cred, const struct net_tls_files *files,
+		     struct err_text err)
 {
 	CLEANUP(strbuf_done) struct strbuf cert = STRBUF_INIT;
 	CLEANUP(wipe_secret) struct strbuf key = STRBUF_INIT;
-	int r = load_file(files->cert, "read certificate", &cert, err, err_n);
+	int r = load_file(files->cert, "read certificate", &cert, err);
 	if (r == 0)
-		r = load_file(files->key, "read key", &key, err, err_n);
+		r = load_file(files->key, "read key", &key, err);
 	if (r < 0)
 		return r;
 	gnutls_datum_t cd = datum_of(&cert), kd = datum_of(&key);
 	r = gnutls_certificate_set_x509_key_mem2(cred->x509, &cd, &kd, GNUTLS_X509_FMT_PEM, NULL,
 						 0);
 	if (r == GNUTLS_E_CERTIFICATE_KEY_MISMATCH)
-		return fail_file(err, err_n, ERR_PARSE, "use certificate", files->cert,
+		return fail_file(err, ERR_PARSE, "use certificate", files->cert,
 				 "its key does not belong to it");
 	if (r < 0)
-		return fail_file(err, err_n, ERR_PARSE, "use certificate and key", files->cert,
+		return fail_file(err, ERR_PARSE, "use certificate and key", files->cert,
 				 gnutls_strerror(r));
 	return 0;
 }
 
-static int load_ca(struct net_tls_cred *cred, const char *file, char *err, size_t err_n)
+static int load_ca(struct net_tls_cred *cred, const char *file, struct err_text err)
 {
 	CLEANUP(strbuf_done) struct strbuf pem = STRBUF_INIT;
-	int r = load_file(file, "read CA certificates", &pem, err, err_n);
+	int r = load_file(file, "read CA certificates", &pem, err);
 	if (r < 0)
 		return r;
 	gnutls_datum_t d = datum_of(&pem);
 	r = gnutls_certificate_set_x509_trust_mem(cred->x509, &d, GNUTLS_X509_FMT_PEM);
 	if (r <= 0)
-		return fail_file(err, err_n, ERR_PARSE, "use CA certificates", file,
+		return fail_file(err, ERR_PARSE, "use CA certificates", file,
 				 r < 0 ? gnutls_strerror(r) : "there are none in it");
 	return 0;
 }
@@ -152,34 +152,34 @@ static int verify_client(gnutls_session_t session)
 	return 0;
 }
 
-static int open_keylog(struct net_tls_cred *cred, const char *file, char *err, size_t err_n)
+static int open_keylog(struct net_tls_cred *cred, const char *file, struct err_text err)
 {
 	cred->keylog_fd = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0600);
 	return cred->keylog_fd < 0
-		       ? fail_file(err, err_n, -errno, "write the key log", file, err_str(-errno))
+		       ? fail_file(err, -errno, "write the key log", file, err_str(-errno))
 		       : 0;
 }
 
-static int system_trust(struct net_tls_cred *cred, char *err, size_t err_n)
+static int system_trust(struct net_tls_cred *cred, struct err_text err)
 {
 	int r = gnutls_certificate_set_x509_system_trust(cred->x509);
 	if (r > 0)
 		return 0;
-	snprintf(err, err_n, "the system has no CA certificates (package ca-certificates)");
+	err_text_set(err, "the system has no CA certificates (package ca-certificates)");
 	return ERR_NOTFOUND;
 }
 
-int net_tls_server_cred(const struct net_tls_files *files, struct net_tls_cred **ret, char *err,
-			size_t err_n)
+int net_tls_server_cred(const struct net_tls_files *files, struct net_tls_cred **ret,
+			struct err_text err)
 {
 	CLEANUP(cred_freep) struct net_tls_cred *c = cred_new();
-	int r = load_pair(c, files, err, err_n);
+	int r = load_pair(c, files, err);
 	if (r == 0 && files->ca != NULL)
-		r = load_ca(c, files->ca, err, err_n);
+		r = load_ca(c, files->ca, err);
 	else if (r == 0 && files->auth >= NET_TLS_VERIFY_IF_GIVEN)
-		r = system_trust(c, err, err_n);
+		r = system_trust(c, err);
 	if (r == 0 && files->keylog != NULL)
-		r = open_keylog(c, files->keylog, err, err_n);
+		r = open_keylog(c, files->keylog, err);
 	if (r < 0)
 		return r;
 	if (gnutls_session_ticket_key_generate(&c->ticket_key) < 0)
@@ -194,13 +194,13 @@ static pthread_mutex_t system_lock = PTHREAD_MUTEX_INITIALIZER; /* guards system
 static struct net_tls_cred *system_cred;
 
 /* The system's CA set takes megabytes: all who need nothing else share one. */
-static int system_client_cred(struct net_tls_cred **ret, char *err, size_t err_n)
+static int system_client_cred(struct net_tls_cred **ret, struct err_text err)
 {
 	int r = 0;
 	pthread_mutex_lock(&system_lock);
 	if (system_cred == NULL) {
 		CLEANUP(cred_freep) struct net_tls_cred *c = cred_new();
-		r = system_trust(c, err, err_n);
+		r = system_trust(c, err);
 		if (r == 0) {
 			c->shared = true;
 			atomic_store(&c->refs, 0);
@@ -213,16 +213,15 @@ static int system_client_cred(struct net_tls_cred **ret, char *err, size_t err_n
 	return r;
 }
 
-int net_tls_client_cred(const struct net_tls_files *files, struct net_tls_cred **ret, char *err,
-			size_t err_n)
+int net_tls_client_cred(const struct net_tls_files *files, struct net_tls_cred **ret,
+			struct err_text err)
 {
 	if (files->cert == NULL && files->ca == NULL)
-		return system_client_cred(ret, err, err_n);
+		return system_client_cred(ret, err);
 	CLEANUP(cred_freep) struct net_tls_cred *c = cred_new();
-	int r = files->cert != NULL ? load_pair(c, files, err, err_n) : 0;
+	int r = files->cert != NULL ? load_pair(c, files, err) : 0;
 	if (r == 0)
-		r = files->ca != NULL ? load_ca(c, files->ca, err, err_n)
-				      : system_trust(c, err, err_n);
+		r = files->ca != NULL ? load_ca(c, files->ca, err) : system_trust(c, err);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(c);

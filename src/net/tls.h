@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "base/compiler.h"
+#include "base/err_text.h"
 
 struct net_tls;
 struct net_tls_cred;
@@ -34,9 +35,9 @@ struct net_tls_files {
 /* Reads the files. ERR_PARSE or -errno; `err` gets a sentence that names the file. Counted
  * references, any thread. */
 MUST_CHECK int net_tls_server_cred(const struct net_tls_files *files, struct net_tls_cred **ret,
-				   char *err, size_t err_n);
+				   struct err_text err);
 MUST_CHECK int net_tls_client_cred(const struct net_tls_files *files, struct net_tls_cred **ret,
-				   char *err, size_t err_n);
+				   struct err_text err);
 struct net_tls_cred *net_tls_cred_ref(struct net_tls_cred *cred);
 void net_tls_cred_unref(struct net_tls_cred *cred); /* NULL is fine */
 

@@ -13,6 +13,7 @@
 #include "resolve/stream_priv.h"
 #include "resolve/test_env.h"
 #include "resolve/upstream.h"
+#include "base/err_text.h"
 
 enum { PEERS = 8, ASKED = 256 };
 
@@ -90,7 +91,7 @@ static UNUSED struct net_tls_cred *tls_client(bool trusting)
 	struct net_tls_cred *c = NULL;
 	char err[256];
 	struct net_tls_files f = { .ca = trusting ? tls_path("ca.pem") : NULL };
-	assert_int_equal(net_tls_client_cred(&f, &c, err, sizeof(err)), 0);
+	assert_int_equal(net_tls_client_cred(&f, &c, ERR_TEXT(err)), 0);
 	return c;
 }
 
@@ -103,7 +104,7 @@ static UNUSED struct tls_env *tls_env_new(struct resolve_conf c, const char *cer
 	snprintf(pem, sizeof(pem), "%s.pem", cert);
 	snprintf(key, sizeof(key), "%s.key", cert);
 	struct net_tls_files f = { .cert = tls_path(pem), .key = tls_path(key) };
-	assert_int_equal(net_tls_server_cred(&f, &t->cred, err, sizeof(err)), 0);
+	assert_int_equal(net_tls_server_cred(&f, &t->cred, ERR_TEXT(err)), 0);
 	t->alpn = alpn;
 	t->addr = (union net_addr){ .v4 = { .sin_family = AF_INET,
 					    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) } };

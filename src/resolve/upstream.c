@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/err_text.h"
 #include "dns/name.h"
 #include "resolve/types_priv.h"
 
@@ -27,8 +28,8 @@ static struct net_tls_cred *cred_of(const struct resolve_conf *conf)
 		return net_tls_cred_ref(conf->cred);
 	/* With none to be had every handshake fails, and says so. */
 	if (conf->transport != RESOLVE_PLAIN)
-		IGNORE(net_tls_client_cred(&(struct net_tls_files){ 0 }, &system, err,
-					   sizeof(err)) < 0);
+		IGNORE(net_tls_client_cred(&(struct net_tls_files){ 0 }, &system, ERR_TEXT(err)) <
+		       0);
 	return system;
 }
 

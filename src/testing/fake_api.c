@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
+#include "base/err_text.h"
 #include "net/tls.h"
 
 struct answer {
@@ -256,7 +257,7 @@ struct fakeapi *fakeapi_new(const struct fakeapi_tls *tls)
 					     .auth = tls->client_ca != NULL
 							     ? NET_TLS_REQUIRE_AND_VERIFY
 							     : NET_TLS_NOCERT },
-		    &f->cred, err, sizeof(err)) < 0) {
+		    &f->cred, ERR_TEXT(err)) < 0) {
 		fprintf(stderr, "fakeapi: %s\n", err);
 		abort();
 	}

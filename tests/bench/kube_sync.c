@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/strbuf.h"
+#include "base/err_text.h"
 #include "kube/client/config.h"
 #include "kube/informer/informer_priv.h"
 #include "kube/decode/compact.h"
@@ -99,7 +100,7 @@ static int informers(const char *kubeconfig, bool stream)
 	struct kube_string_pool *t = kube_string_pool_new();
 	struct kube_server_memory memory = { .no_stream_until_ns = stream ? 0 : UINT64_MAX };
 	char err[256], line[32];
-	if (kube_config_load(kubeconfig, NULL, &config, err, sizeof(err)) < 0) {
+	if (kube_config_load(kubeconfig, NULL, &config, ERR_TEXT(err)) < 0) {
 		fprintf(stderr, "%s\n", err);
 		return 1;
 	}
@@ -120,7 +121,7 @@ static int informers(const char *kubeconfig, bool stream)
 			.memory = &memory }),
 	};
 	for (int k = 0; k < 2; k++) {
-		if (kube_informer_start(i[k], err, sizeof(err)) < 0)
+		if (kube_informer_start(i[k], ERR_TEXT(err)) < 0)
 			return 1;
 	}
 	for (int k = 0; k < 2; k++) {
@@ -364,9 +365,9 @@ static void feed_free(void *ctx)
 	(void)ctx;
 }
 
-static int feed_open(void *ctx, struct kube_transport *ret, char *err, size_t err_n)
+static int feed_open(void *ctx, struct kube_transport *ret, struct err_text err)
 {
-	(void)err, (void)err_n;
+	(void)err;
 	*ret = (struct kube_transport){
 		.stream = feed_stream, .cancel = feed_cancel, .free = feed_free, .ctx = ctx
 	};
@@ -393,7 +394,7 @@ static int event(void)
 			.indexes = indexes,
 			.n_indexes = ARRAY_LEN(indexes) },
 		feed_open, &f);
-	if (kube_informer_start(i, err, sizeof(err)) < 0)
+	if (kube_informer_start(i, ERR_TEXT(err)) < 0)
 		return 1;
 	pthread_mutex_lock(&f.lock);
 	while (!f.fed)

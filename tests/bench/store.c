@@ -22,6 +22,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/err_text.h"
 
 enum { MAX_THREADS = 256, WATCHERS = 100, WATCH_RATE = 200, SYNCS = 200 };
 
@@ -75,7 +76,7 @@ static void open_store(struct bench *b)
 	char err[512];
 	struct apiserver_store_conf c = { .dir = b->dir, .compact_every_ns = UINT64_MAX };
 	uint64_t start = clock_mono_ns();
-	if (apiserver_store_open(&c, &b->s, err, sizeof(err)) < 0) {
+	if (apiserver_store_open(&c, &b->s, ERR_TEXT(err)) < 0) {
 		fprintf(stderr, "%s\n", err);
 		exit(1);
 	}

@@ -20,6 +20,7 @@
 #include "api/meta.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/err_text.h"
 #include "kube/client/client.h"
 #include "kube/client/config.h"
 
@@ -193,8 +194,8 @@ static int load(int argc, char **argv, struct kube_config **ret)
 	char err[512];
 	struct slice pod = SLICE("in-cluster:");
 	int r = slice_starts(slice_of(argv[1]), pod)
-			? kube_config_in_cluster(argv[1] + pod.n, ret, err, sizeof(err))
-			: kube_config_load(argv[1], NULL, ret, err, sizeof(err));
+			? kube_config_in_cluster(argv[1] + pod.n, ret, ERR_TEXT(err))
+			: kube_config_load(argv[1], NULL, ret, ERR_TEXT(err));
 	if (r < 0) {
 		fprintf(stderr, "%s\n", err);
 		return r;
@@ -217,7 +218,7 @@ int main(int argc, char **argv)
 	if (argc < 2 || load(argc, argv, &config) < 0)
 		return 1;
 	c.client = kube_client_new(config);
-	c.conn = kube_conn_new(c.client, err, sizeof(err));
+	c.conn = kube_conn_new(c.client, ERR_TEXT(err));
 	if (c.conn == NULL) {
 		fprintf(stderr, "%s\n", err);
 		return 1;

@@ -25,6 +25,7 @@
 #include "api/tree.h"
 #include "base/clock.h"
 #include "base/strbuf.h"
+#include "base/err_text.h"
 #include "kube/client/client.h"
 #include "kube/client/config.h"
 #include "kube/informer/informer.h"
@@ -285,7 +286,7 @@ static int run(struct kube_config *config, struct options *o)
 	h.ctx = &start;
 	struct kube_informer *i = kube_informer_new(&o->informer);
 	kube_informer_handle(i, &h);
-	int r = kube_informer_start(i, err, sizeof(err));
+	int r = kube_informer_start(i, ERR_TEXT(err));
 	if (r < 0)
 		fprintf(stderr, "kube-watcher: %s\n", err);
 	else
@@ -308,7 +309,7 @@ int main(int argc, char **argv)
 			return 64;
 	o.informer.kind = api_kind_find(o.group, argv[2]);
 	if (o.informer.kind == NULL ||
-	    kube_config_load(argv[1], NULL, &config, err, sizeof(err)) < 0) {
+	    kube_config_load(argv[1], NULL, &config, ERR_TEXT(err)) < 0) {
 		fprintf(stderr, "kube-watcher: %s\n",
 			o.informer.kind == NULL ? "unknown kind" : err);
 		return 1;

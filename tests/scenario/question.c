@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "base/slice.h"
+#include "base/err_text.h"
 #include "dns/request.h"
 #include "dns/types.h"
 
@@ -178,7 +179,7 @@ static int parse_word(struct question *q, char *word)
 	return ERR_PARSE;
 }
 
-int question_parse(const char *args, struct question *q, char *why, size_t why_n)
+int question_parse(const char *args, struct question *q, struct err_text why)
 {
 	*q = (struct question){ .repeat = 1 };
 	unsigned n = 0;
@@ -192,16 +193,16 @@ int question_parse(const char *args, struct question *q, char *why, size_t why_n
 		} else if (n == 2 && q->ask.raw == NULL) {
 			q->ask.type = w;
 			if (dns_type_parse(slice_of(w), true) < 0) {
-				snprintf(why, why_n, "'%s' is no type", w);
+				err_text_set(why, "'%s' is no type", w);
 				return ERR_PARSE;
 			}
 		} else if (parse_word(q, w) < 0) {
-			snprintf(why, why_n, "'%s' is not understood", w);
+			err_text_set(why, "'%s' is not understood", w);
 			return ERR_PARSE;
 		}
 	}
 	if (q->ask.raw == NULL && n < 2) {
-		snprintf(why, why_n, "expected NAME TYPE or raw=HEX");
+		err_text_set(why, "expected NAME TYPE or raw=HEX");
 		return ERR_PARSE;
 	}
 	return 0;

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/compiler.h"
+#include "base/err_text.h"
 #include "testing/fake_server.h"
 
 struct question {
@@ -19,4 +20,4 @@ struct question {
 };
 
 /* `why` gets what is wrong with it. */
-MUST_CHECK int question_parse(const char *args, struct question *q, char *why, size_t why_n);
+MUST_CHECK int question_parse(const char *args, struct question *q, struct err_text why);

@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "base/vec.h"
+#include "base/err_text.h"
 #include "dns/request.h"
 #include "dns/types.h"
 
@@ -179,14 +180,14 @@ static bool parse_line(struct slice line, struct rules *rules)
 	return ok;
 }
 
-struct rules *rules_parse(const char *script, char *why, size_t why_n)
+struct rules *rules_parse(const char *script, struct err_text why)
 {
 	struct rules *r = xcalloc(1, sizeof(*r));
 	struct slice rest = slice_of(script);
 	while (rest.n > 0) {
 		struct slice line = slice_cut(&rest, '\n');
 		if (!parse_line(line, r)) {
-			snprintf(why, why_n, "cannot read '%.*s'", (int)line.n, line.p);
+			err_text_set(why, "cannot read '%.*s'", (int)line.n, line.p);
 			rules_free(r);
 			return NULL;
 		}

@@ -8,6 +8,7 @@
 
 #include "base/compiler.h"
 #include "base/slice.h"
+#include "base/err_text.h"
 #include "dns/name.h"
 #include "dns/types.h"
 
@@ -39,7 +40,7 @@ struct rules_reply {
 struct rules;
 
 /* NULL when the script is wrong; `why` then tells where and what. */
-struct rules *rules_parse(const char *script, char *why, size_t why_n);
+struct rules *rules_parse(const char *script, struct err_text why);
 void rules_free(struct rules *r); /* NULL is fine */
 
 /* Replies of the first rule that fits; REFUSED when none does. */

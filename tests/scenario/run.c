@@ -11,6 +11,7 @@
 #include "base/strbuf.h"
 #include "base/text/duration.h"
 #include "base/vec.h"
+#include "base/err_text.h"
 #include "question.h"
 #include "script.h"
 #include "upstream.h"
@@ -88,7 +89,7 @@ static bool step_upstream(struct run *r)
 	char why[512];
 	char *script = filled(r);
 	bool ok = r->step->args[0] != '\0' &&
-		  upstreams_set(r->upstreams, r->step->args, script, why, sizeof(why));
+		  upstreams_set(r->upstreams, r->step->args, script, ERR_TEXT(why));
 	free(script);
 	return ok || wrong(r, r->step->args[0] != '\0' ? why : "expected a name", NULL, NULL);
 }
@@ -222,7 +223,7 @@ static bool step_ask(struct run *r)
 	char why[128];
 	if (!need_server(r))
 		return false;
-	if (question_parse(r->step->args, &q, why, sizeof(why)) < 0)
+	if (question_parse(r->step->args, &q, ERR_TEXT(why)) < 0)
 		return wrong(r, why, NULL, NULL);
 	char *first = NULL;
 	bool ok = true, differed = false;
@@ -247,7 +248,7 @@ static bool step_send(struct run *r)
 	char why[128];
 	if (!need_server(r))
 		return false;
-	if (question_parse(r->step->args, &q, why, sizeof(why)) < 0)
+	if (question_parse(r->step->args, &q, ERR_TEXT(why)) < 0)
 		return wrong(r, why, NULL, NULL);
 	for (unsigned i = 0; i < q.repeat; i++)
 		fake_send(r->fake, &q.ask);

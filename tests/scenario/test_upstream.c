@@ -14,6 +14,7 @@
 
 #include "base/compiler.h"
 #include "base/strbuf.h"
+#include "base/err_text.h"
 #include "dns/dump_test.h"
 #include "dns/request.h"
 #include "net/addr.h"
@@ -68,7 +69,7 @@ static struct upstreams *with(const char *script)
 {
 	char why[256];
 	struct upstreams *u = upstreams_new();
-	assert_true(upstreams_set(u, "up", script, why, sizeof(why)));
+	assert_true(upstreams_set(u, "up", script, ERR_TEXT(why)));
 	return u;
 }
 
@@ -196,7 +197,7 @@ static void test_stop_and_another_script(void **state)
 	char why[256];
 	struct upstreams *u = with("a.x. A");
 	int fd = socket_to(u, "up", SOCK_DGRAM);
-	assert_true(upstreams_set(u, "up", "a.x. A ; rcode NOTIMP", why, sizeof(why)));
+	assert_true(upstreams_set(u, "up", "a.x. A ; rcode NOTIMP", ERR_TEXT(why)));
 	ask(fd, "a.x.", false);
 	upstreams_serve(u, 0);
 	assert_string_equal(receive(fd, &text), "NOTIMP qr rd ra\nquestion a.x. IN A\n");
@@ -217,7 +218,7 @@ static void test_wrong_scripts(void **state)
 	char why[256];
 	struct upstreams *u = with("a.x. A ; answer nonsense\nb.x. A ; rcode NONE\nc.x. A ; raw 8");
 	for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
-		assert_false(upstreams_set(u, "other", wrong[i], why, sizeof(why)));
+		assert_false(upstreams_set(u, "other", wrong[i], ERR_TEXT(why)));
 		assert_non_null(strstr(why, "cannot read"));
 	}
 	int fd = socket_to(u, "up", SOCK_DGRAM);

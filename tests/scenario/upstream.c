@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/text/duration.h"
 #include "base/vec.h"
+#include "base/err_text.h"
 #include "message.h"
 #include "testing/fake_upstream.h"
 #include "rules.h"
@@ -88,10 +89,9 @@ static struct one *find(const struct upstreams *u, struct slice name)
 	return NULL;
 }
 
-bool upstreams_set(struct upstreams *u, const char *name, const char *script, char *why,
-		   size_t why_n)
+bool upstreams_set(struct upstreams *u, const char *name, const char *script, struct err_text why)
 {
-	struct rules *rules = rules_parse(script, why, why_n);
+	struct rules *rules = rules_parse(script, why);
 	struct one *o = find(u, slice_of(name));
 	if (rules == NULL)
 		return false;

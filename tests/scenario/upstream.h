@@ -9,6 +9,7 @@
 #include "base/compiler.h"
 #include "base/slice.h"
 #include "base/strbuf.h"
+#include "base/err_text.h"
 
 struct upstreams;
 
@@ -16,8 +17,8 @@ struct upstreams *upstreams_new(void);
 void upstreams_free(struct upstreams *u);
 
 /* Adds an upstream, or gives one that is there another script; false and `why` when it is wrong. */
-MUST_CHECK bool upstreams_set(struct upstreams *u, const char *name, const char *script, char *why,
-			      size_t why_n);
+MUST_CHECK bool upstreams_set(struct upstreams *u, const char *name, const char *script,
+			      struct err_text why);
 /* From now on nobody listens there. False when there is no such upstream. */
 MUST_CHECK bool upstreams_stop(struct upstreams *u, const char *name);
 /* Its address with the port, or NULL. */

@@ -16,6 +16,7 @@
 #include "api/meta.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/err_text.h"
 
 static struct fieldset *named_fields(const struct managed_write *write, const json_t *object)
 {
@@ -218,8 +219,7 @@ static void object_text(struct strbuf *out, const json_t *object)
 		    (int)group, version, slash != NULL ? slash + 1 : version, api_kind(object));
 }
 
-static int check_both(const struct managed_write *write, const json_t *config, char *err,
-		      size_t err_n)
+static int check_both(const struct managed_write *write, const json_t *config, struct err_text err)
 {
 	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT, what = STRBUF_INIT;
 	const struct {
@@ -233,37 +233,36 @@ static int check_both(const struct managed_write *write, const json_t *config, c
 			continue;
 		object_text(&what, both[i].o);
 		if (r == ERR_LIMIT)
-			snprintf(err, err_n, "%s", why.s);
+			err_text_set(err, "%s", why.s);
 		else
-			snprintf(err, err_n, "failed to create typed %s object (%s): %s",
-				 both[i].name, what.s, why.s);
+			err_text_set(err, "failed to create typed %s object (%s): %s", both[i].name,
+				     what.s, why.s);
 		return r;
 	}
 	return 0;
 }
 
 static int apply_config(struct managed_write *write, const json_t *config, bool force, json_t **ret,
-			struct api_conflicts *conflicts, char *err, size_t err_n)
+			struct api_conflicts *conflicts, struct err_text err)
 {
 	struct managed_entries l;
 	json_t *to = NULL;
 	if (json_is_array(managed_write_fields(config))) {
-		snprintf(err, err_n, "metadata.managedFields must be nil");
+		err_text_set(err, "metadata.managedFields must be nil");
 		return ERR_CONFIG;
 	}
-	int r = check_both(write, config, err, err_n);
+	int r = check_both(write, config, err);
 	if (r < 0)
 		return r;
 	r = managed_entries_read(&l, managed_write_fields(write->request->live));
 	if (r < 0) {
-		snprintf(err, err_n, "failed to decode managed fields: %s", err_str(r));
+		err_text_set(err, "failed to decode managed fields: %s", err_str(r));
 		return r;
 	}
 	before_first(write, &l);
 	r = apply_checked(write, &l, config, force, &to, conflicts);
 	if (r == 0 && l.n > API_MANAGED_ENTRIES_MAX) {
-		snprintf(err, err_n, "the object has more than %d managers",
-			 API_MANAGED_ENTRIES_MAX);
+		err_text_set(err, "the object has more than %d managers", API_MANAGED_ENTRIES_MAX);
 		r = ERR_LIMIT;
 	} else if (r == 0) {
 		*ret = managed_write_finish(to, managed_entries_write(&l));
@@ -276,11 +275,11 @@ static int apply_config(struct managed_write *write, const json_t *config, bool 
 }
 
 int api_managed_apply(const struct api_managed_write *write, const json_t *config, bool force,
-		      json_t **ret, struct api_conflicts *conflicts, char *err, size_t err_n)
+		      json_t **ret, struct api_conflicts *conflicts, struct err_text err)
 {
 	struct managed_write x;
 	managed_write_init(&x, write);
-	int r = apply_config(&x, config, force, ret, conflicts, err, err_n);
+	int r = apply_config(&x, config, force, ret, conflicts, err);
 	managed_write_done(&x);
 	return r;
 }

@@ -7,6 +7,7 @@
 #include <jansson.h>
 
 #include "base/compiler.h"
+#include "base/err_text.h"
 
 struct api_conflicts;
 struct api_managed_write;
@@ -19,4 +20,4 @@ struct api_managed_write;
  * the server's sentence. The caller has seen to it that apiVersion and kind are right. */
 MUST_CHECK int api_managed_apply(const struct api_managed_write *write, const json_t *config,
 				 bool force, json_t **ret, struct api_conflicts *conflicts,
-				 char *err, size_t err_n);
+				 struct err_text err);

@@ -9,6 +9,7 @@
 #include "api/apply/entry_priv.h"
 #include "api/apply/write_priv.h"
 #include "base/err.h"
+#include "base/err_text.h"
 
 /* Objects of CRDs lose an empty list when they are read. */
 static bool is_reset(const struct managed_write *write, const json_t *managed)
@@ -48,7 +49,7 @@ static void entries_before(const struct managed_write *write, const json_t *obje
 }
 
 int api_managed_update(const struct api_managed_write *write, const json_t *object, json_t **ret,
-		       char *err, size_t err_n)
+		       struct err_text err)
 {
 	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
 	struct managed_entries l;
@@ -67,7 +68,7 @@ int api_managed_update(const struct api_managed_write *write, const json_t *obje
 		*ret = managed_write_finish(to, json_deep_copy(managed_write_fields(write->live)));
 		r = 0;
 	} else {
-		snprintf(err, err_n, "%s", why.s);
+		err_text_set(err, "%s", why.s);
 	}
 	managed_entries_done(&l);
 	json_decref(to);

@@ -15,6 +15,7 @@
 #include "api/apply/apply.h"
 #include "api/apply/conflict.h"
 #include "base/compiler.h"
+#include "base/err_text.h"
 
 enum {
 	API_MANAGED_DEPTH_MAX = 64,
@@ -49,7 +50,7 @@ struct api_managed_write {
  * the server does: for CRDs also what is in versions that are not known. An object that had none,
  * or does not fit its schema, is left with those of `live`. ERR_LIMIT: too large an object. */
 MUST_CHECK int api_managed_update(const struct api_managed_write *write, const json_t *object,
-				  json_t **ret, char *err, size_t err_n);
+				  json_t **ret, struct err_text err);
 
 /* Last before an object is stored: where nothing changed but times of managedFields, they are as
  * they were, so that the write is none. */

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "api/apply/test_replay.h"
+#include "base/err_text.h"
 
 /* Conflicts of several managers come from the server in any order. */
 static int by_cause(const void *a, const void *b)
@@ -166,7 +167,7 @@ static int try_apply(const json_t *live, const char *manager, const json_t *conf
 				       .subresource = "",
 				       .api_version = "v1",
 				       .time = "2026-01-01T00:00:00Z" };
-	int r = api_managed_apply(&w, config, false, ret, &conflicts, err, sizeof(err));
+	int r = api_managed_apply(&w, config, false, ret, &conflicts, ERR_TEXT(err));
 	assert_int_equal(r == 0, err[0] == '\0');
 	return r;
 }
@@ -178,7 +179,7 @@ static int try_update(const json_t *o, json_t **ret)
 				       .subresource = "",
 				       .api_version = "v1",
 				       .time = "2026-01-01T00:00:00Z" };
-	int r = api_managed_update(&w, o, ret, err, sizeof(err));
+	int r = api_managed_update(&w, o, ret, ERR_TEXT(err));
 	assert_int_equal(r == 0, err[0] == '\0');
 	return r;
 }

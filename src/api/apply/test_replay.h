@@ -19,6 +19,7 @@
 #include "api/tree.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/err_text.h"
 
 static inline const char *replay_text(const json_t *v, const char *key)
 {
@@ -39,7 +40,7 @@ static inline const char **replay_texts(const json_t *list)
 
 /* The object that an update makes, before managedFields; NULL with *err. */
 static inline json_t *replay_updated(const json_t *kind, const json_t *step, const json_t *live,
-				     char *err, size_t err_n)
+				     struct err_text err)
 {
 	const char *how = replay_text(step, "do");
 	const json_t *body = json_object_get(step, "body");
@@ -48,10 +49,9 @@ static inline json_t *replay_updated(const json_t *kind, const json_t *step, con
 	if (strcmp(how, "merge") == 0)
 		out = api_merge_apply(live, body);
 	else if (strcmp(how, "json") == 0)
-		r = api_json_patch(live, body, &out, err, err_n);
+		r = api_json_patch(live, body, &out, err);
 	else if (strcmp(how, "strategic") == 0)
-		r = api_strategic_apply(json_object_get(kind, "schema"), live, body, &out, err,
-					err_n);
+		r = api_strategic_apply(json_object_get(kind, "schema"), live, body, &out, err);
 	else
 		out = json_incref(api_tree(body));
 	if (r < 0)
@@ -89,7 +89,7 @@ static inline void replay_prepare(const json_t *kind, json_t *o)
 	struct api_schema *s = NULL;
 	if (!json_is_true(json_object_get(kind, "crd")))
 		return;
-	if (api_schema_new(json_object_get(kind, "schema"), &s, err, sizeof(err)) == 0)
+	if (api_schema_new(json_object_get(kind, "schema"), &s, ERR_TEXT(err)) == 0)
 		api_schema_prepare(s, o);
 	else
 		json_object_set_new(o, "schema", json_string(err));
@@ -175,12 +175,12 @@ static inline json_t *replay_step(const json_t *kind, const json_t *step, const 
 	if (strcmp(replay_text(step, "do"), "apply") == 0) {
 		r = api_managed_apply(&w, json_object_get(step, "body"),
 				      json_is_true(json_object_get(step, "force")), &out,
-				      &conflicts, err, sizeof(err));
+				      &conflicts, ERR_TEXT(err));
 		if (r == 0)
 			replay_prepare(kind, out);
-	} else if ((o = replay_updated(kind, step, live, err, sizeof(err))) != NULL) {
+	} else if ((o = replay_updated(kind, step, live, ERR_TEXT(err))) != NULL) {
 		replay_prepare(kind, o);
-		r = api_managed_update(&w, o, &out, err, sizeof(err));
+		r = api_managed_update(&w, o, &out, ERR_TEXT(err));
 	}
 	if (r == 0) {
 		answer = json_pack("{so}", "object", replay_store(kind, step, live, out));

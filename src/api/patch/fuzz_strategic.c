@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "api/patch/strategic.h"
+#include "base/err_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -25,8 +26,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	json_t *both = json_loadb((const char *)data, n, 0, NULL);
 	json_t *copy = json_deep_copy(both);
 	if (json_is_array(both) &&
-	    api_strategic_apply(schema, json_array_get(both, 0), json_array_get(both, 1), &got, err,
-				sizeof(err)) == 0)
+	    api_strategic_apply(schema, json_array_get(both, 0), json_array_get(both, 1), &got,
+				ERR_TEXT(err)) == 0)
 		json_decref(got);
 	if (both != NULL && !json_equal(both, copy))
 		abort();

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/slice.h"
 #include "base/strbuf.h"
+#include "base/err_text.h"
 
 /* A place in the tree: a container and what stands for the member. */
 struct place {
@@ -253,7 +254,7 @@ static int run_operation(json_t **root, const json_t *op, size_t *copied)
 	return ERR_PARSE;
 }
 
-static void explain_error(int code, size_t at, const json_t *op, char *err, size_t err_n)
+static void explain_error(int code, size_t at, const json_t *op, struct err_text err)
 {
 	const char *name = api_text_or(json_object_get(op, "op"), "?");
 	const char *path = api_text_or(json_object_get(op, "path"), "?");
@@ -261,26 +262,26 @@ static void explain_error(int code, size_t at, const json_t *op, char *err, size
 			  : code == ERR_CONFIG ? "the test failed"
 			  : code == ERR_LIMIT  ? "more is copied than an object may have"
 					       : "not an operation of JSON patch";
-	snprintf(err, err_n, "operation %zu (%s %s): %s", at, name, path, why);
+	err_text_set(err, "operation %zu (%s %s): %s", at, name, path, why);
 }
 
-int api_json_patch(const json_t *target, const json_t *ops, json_t **ret, char *err, size_t err_n)
+int api_json_patch(const json_t *target, const json_t *ops, json_t **ret, struct err_text err)
 {
 	size_t i, copied = 0;
 	json_t *op;
 	if (!json_is_array(ops)) {
-		snprintf(err, err_n, "a JSON patch is a list of operations");
+		err_text_set(err, "a JSON patch is a list of operations");
 		return ERR_PARSE;
 	}
 	if (json_array_size(ops) > API_PATCH_OPS_MAX) {
-		snprintf(err, err_n, "more than %d operations", API_PATCH_OPS_MAX);
+		err_text_set(err, "more than %d operations", API_PATCH_OPS_MAX);
 		return ERR_LIMIT;
 	}
 	json_t *root = json_deep_copy(target);
 	json_array_foreach (ops, i, op) {
 		int r = run_operation(&root, op, &copied);
 		if (r < 0) {
-			explain_error(r, i, op, err, err_n);
+			explain_error(r, i, op, err);
 			json_decref(root);
 			return r;
 		}

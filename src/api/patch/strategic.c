@@ -12,6 +12,7 @@
 #include "api/patch/strategic_priv.h"
 #include "api/tree.h"
 #include "base/err.h"
+#include "base/err_text.h"
 
 static const char retain_keys[] = "$retainKeys", set_order[] = "$setElementOrder",
 		  delete_from[] = "$deleteFromPrimitiveList";
@@ -20,7 +21,7 @@ int strategic_fail(const struct strategic *strategic, int code, const char *fmt,
 {
 	va_list ap;
 	va_start(ap, fmt);
-	vsnprintf(strategic->err, strategic->err_n, fmt, ap);
+	err_text_vset(strategic->err, fmt, ap);
 	va_end(ap);
 	return code;
 }
@@ -285,9 +286,9 @@ int strategic_map(const struct strategic *strategic, json_t **original, json_t *
 }
 
 int api_strategic_apply(const json_t *schema, const json_t *target, const json_t *patch,
-			json_t **ret, char *err, size_t err_n)
+			json_t **ret, struct err_text err)
 {
-	struct strategic c = { .schema = schema, .root = true, .err = err, .err_n = err_n };
+	struct strategic c = { .schema = schema, .root = true, .err = err };
 	if (!json_is_object(patch))
 		return strategic_fail(&c, ERR_PARSE, "invalid JSON document");
 	json_t *original = json_is_object(target) ? json_deep_copy(target) : json_object();

@@ -9,6 +9,7 @@
 #include <jansson.h>
 
 #include "base/compiler.h"
+#include "base/err_text.h"
 
 /* `target` may be NULL. The result is a new tree; the others are not changed. Metadata goes by
  * api_metadata_schema(); where a schema is silent, maps are merged and lists replaced. `err` gets
@@ -18,4 +19,4 @@
  *	ERR_TYPE	directives, keys or values that do not fit (500, as the server has it)
  *	ERR_LIMIT	nested deeper than API_PATCH_DEPTH_MAX */
 MUST_CHECK int api_strategic_apply(const json_t *schema, const json_t *target, const json_t *patch,
-				   json_t **ret, char *err, size_t err_n);
+				   json_t **ret, struct err_text err);

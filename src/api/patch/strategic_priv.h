@@ -7,14 +7,14 @@
 #include <jansson.h>
 
 #include "base/compiler.h"
+#include "base/err_text.h"
 
 /* The place in the object, and the buffer for errors. */
 struct strategic {
 	const json_t *schema; /* of the map that is merged; NULL: nothing is known */
 	bool root;
 	unsigned depth;
-	char *err;
-	size_t err_n;
+	struct err_text err;
 };
 
 enum strategic_kind { STRATEGIC_PLAIN, STRATEGIC_MERGE, STRATEGIC_REPLACE };

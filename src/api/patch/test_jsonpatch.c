@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/err_text.h"
 
 static json_t *load(const char *s)
 {
@@ -77,7 +78,7 @@ static void table(void **state)
 		char err[256] = "";
 		json_t *t = load(rows[i].target), *ops = load(rows[i].ops), *got = NULL;
 		json_t *before = json_deep_copy(t);
-		int r = api_json_patch(t, ops, &got, err, sizeof(err));
+		int r = api_json_patch(t, ops, &got, ERR_TEXT(err));
 		if (r != rows[i].code)
 			fail_msg("%s: %d %s", rows[i].ops, r, err);
 		if (r == 0) {
@@ -105,9 +106,9 @@ static void limit(void **state)
 	for (int i = 0; i <= API_PATCH_OPS_MAX; i++)
 		json_array_append_new(ops,
 				      json_pack("{sssss[]}", "op", "add", "path", "/a", "value"));
-	assert_int_equal(api_json_patch(t, ops, &got, err, sizeof(err)), ERR_LIMIT);
+	assert_int_equal(api_json_patch(t, ops, &got, ERR_TEXT(err)), ERR_LIMIT);
 	json_array_remove(ops, 0);
-	assert_int_equal(api_json_patch(t, ops, &got, err, sizeof(err)), 0);
+	assert_int_equal(api_json_patch(t, ops, &got, ERR_TEXT(err)), 0);
 	json_decref(got);
 	json_decref(ops);
 	json_decref(t);
@@ -124,7 +125,7 @@ static void copies_of_all(void **state)
 		json_array_append_new(
 			ops, json_pack("{ssssss}", "op", "copy", "from", "", "path", path));
 	}
-	assert_int_equal(api_json_patch(t, ops, &got, err, sizeof(err)), ERR_LIMIT);
+	assert_int_equal(api_json_patch(t, ops, &got, ERR_TEXT(err)), ERR_LIMIT);
 	assert_non_null(strstr(err, "more is copied"));
 	json_decref(ops);
 	json_decref(t);
@@ -144,7 +145,7 @@ static void moves_of_much(void **state)
 						     i % 2 == 0 ? "/a" : "/b", "path",
 						     i % 2 == 0 ? "/b" : "/a"));
 	uint64_t start = clock_mono_ns();
-	assert_int_equal(api_json_patch(t, ops, &got, err, sizeof(err)), 0);
+	assert_int_equal(api_json_patch(t, ops, &got, ERR_TEXT(err)), 0);
 	assert_true(clock_mono_ns() - start < 5 * NS_PER_S); /* copied it took a minute */
 	assert_true(json_equal(got, t));
 	json_decref(got);

@@ -16,6 +16,7 @@
 #include "api/tree.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/err_text.h"
 
 /* What a server adds to what a patch brings. */
 static const char *const defaults[] = {
@@ -101,7 +102,7 @@ static bool same_row(const json_t *schema, const json_t *target, const json_t *r
 	const json_t *patch = json_object_get(row, "patch");
 	json_t *before = json_pack("[o,o]", json_deep_copy(target), json_deep_copy(patch));
 	const char *message = json_string_value(json_object_get(row, "message"));
-	int r = api_strategic_apply(schema, target, patch, &got, err, sizeof(err));
+	int r = api_strategic_apply(schema, target, patch, &got, ERR_TEXT(err));
 	bool ok = r == expected(row) && json_equal(json_array_get(before, 0), target) &&
 		  json_equal(json_array_get(before, 1), patch);
 	if (r == 0) {
@@ -155,16 +156,14 @@ static void limits(void **state)
 	(void)state;
 	for (int i = 0; i <= API_PATCH_DEPTH_MAX; i++)
 		patch = json_pack("{so}", "a", patch);
-	assert_int_equal(api_strategic_apply(schema, patch, patch, &got, err, sizeof(err)), 0);
+	assert_int_equal(api_strategic_apply(schema, patch, patch, &got, ERR_TEXT(err)), 0);
 	json_decref(got);
 	patch = json_pack("{so}", "a", patch);
-	assert_int_equal(api_strategic_apply(schema, patch, patch, &got, err, sizeof(err)),
-			 ERR_LIMIT);
+	assert_int_equal(api_strategic_apply(schema, patch, patch, &got, ERR_TEXT(err)), ERR_LIMIT);
 	assert_string_equal(err, "the patch is nested deeper than 128");
 	json_decref(patch);
 	patch = json_array();
-	assert_int_equal(api_strategic_apply(schema, NULL, patch, &got, err, sizeof(err)),
-			 ERR_PARSE);
+	assert_int_equal(api_strategic_apply(schema, NULL, patch, &got, ERR_TEXT(err)), ERR_PARSE);
 	json_decref(patch);
 	json_decref(schema);
 }
@@ -179,7 +178,7 @@ static void without_schema(void **state)
 	json_t *want =
 		json_loads("{\"a\":{\"c\":[1]},\"metadata\":{\"finalizers\":[\"x\"]}}", 0, NULL);
 	(void)state;
-	assert_int_equal(api_strategic_apply(NULL, NULL, patch, &got, err, sizeof(err)), 0);
+	assert_int_equal(api_strategic_apply(NULL, NULL, patch, &got, ERR_TEXT(err)), 0);
 	assert_true(json_equal(got, want));
 	json_decref(got);
 	json_decref(want);

@@ -15,13 +15,13 @@
 #include "api/tree.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/err_text.h"
 
 struct compile {
 	struct api_schema *schema;
 	struct strbuf path;	/* "properties[spec].items" */
 	unsigned depth, nested; /* nested: in how many alternatives */
-	char *err;
-	size_t err_n;
+	struct err_text err;
 };
 
 static int read_node(struct compile *c, const json_t *o, struct schema_node **ret);
@@ -35,8 +35,8 @@ static int set_error(struct compile *compile, int code, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	snprintf(compile->err, compile->err_n, "%s%s%s", compile->path.s,
-		 compile->path.n != 0 ? ": " : "", text);
+	err_text_set(compile->err, "%s%s%s", compile->path.s, compile->path.n != 0 ? ": " : "",
+		     text);
 	return code;
 }
 
@@ -422,16 +422,16 @@ static bool mark_rules(struct schema_node *node)
 	return node->any_rules;
 }
 
-static int read_all_rules(struct api_schema *schema, char *err, size_t err_n)
+static int read_all_rules(struct api_schema *schema, struct err_text err)
 {
 	schema_rule_types_init(schema);
 	for (size_t i = 0; i < schema->nodes.n; i++) {
 		struct schema_node *n = schema->nodes.v[i];
 		char text[448];
-		int r = schema_rules_read(schema, n, n->rules_source, text, sizeof(text));
+		int r = schema_rules_read(schema, n, n->rules_source, ERR_TEXT(text));
 		if (r < 0) {
-			snprintf(err, err_n, "%s%sx-kubernetes-validations%s", n->rules_place,
-				 n->rules_place[0] != '\0' ? "." : "", text);
+			err_text_set(err, "%s%sx-kubernetes-validations%s", n->rules_place,
+				     n->rules_place[0] != '\0' ? "." : "", text);
 			return r;
 		}
 	}
@@ -455,32 +455,31 @@ void api_schema_free(struct api_schema *schema)
 	free(schema);
 }
 
-int api_schema_new(const json_t *openapi, struct api_schema **ret, char *err, size_t err_n)
+int api_schema_new(const json_t *openapi, struct api_schema **ret, struct err_text err)
 {
 	CLEANUP(api_schema_freep) struct api_schema *s = xcalloc(1, sizeof(*s));
-	struct compile c = { .schema = s, .path = STRBUF_INIT, .err = err, .err_n = err_n };
+	struct compile c = { .schema = s, .path = STRBUF_INIT, .err = err };
 	arena_init(&s->arena);
 	s->source = json_deep_copy(openapi);
 	int r = read_node(&c, s->source, &s->root);
 	strbuf_done(&c.path);
 	if (r >= 0)
-		r = read_all_rules(s, err, err_n);
+		r = read_all_rules(s, err);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(s);
 	return 0;
 }
 
-int api_schema_of_crd(const json_t *crd, const char *version, struct api_schema **ret, char *err,
-		      size_t err_n)
+int api_schema_of_crd(const json_t *crd, const char *version, struct api_schema **ret,
+		      struct err_text err)
 {
 	const json_t *list = api_get(crd, "spec.versions");
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *v = json_array_get(list, i);
 		if (strcmp(api_get_string(v, "name"), version) == 0)
-			return api_schema_new(api_get(v, "schema.openAPIV3Schema"), ret, err,
-					      err_n);
+			return api_schema_new(api_get(v, "schema.openAPIV3Schema"), ret, err);
 	}
-	snprintf(err, err_n, "the CRD has no version '%s'", version);
+	err_text_set(err, "the CRD has no version '%s'", version);
 	return ERR_NOTFOUND;
 }

@@ -6,6 +6,7 @@
 #include <jansson.h>
 
 #include "base/compiler.h"
+#include "base/err_text.h"
 
 enum {
 	API_SCHEMA_DEPTH_MAX = 64,
@@ -16,11 +17,10 @@ struct api_schema;
 
 /* From an `openAPIV3Schema`. ERR_UNSUPPORTED, ERR_PARSE, ERR_LIMIT; `err` gets a sentence with the
  * place. */
-MUST_CHECK int api_schema_new(const json_t *openapi, struct api_schema **ret, char *err,
-			      size_t err_n);
+MUST_CHECK int api_schema_new(const json_t *openapi, struct api_schema **ret, struct err_text err);
 /* From a CustomResourceDefinition; ERR_NOTFOUND when it does not have the version. */
 MUST_CHECK int api_schema_of_crd(const json_t *crd, const char *version, struct api_schema **ret,
-				 char *err, size_t err_n);
+				 struct err_text err);
 void api_schema_free(struct api_schema *schema);
 static inline void api_schema_freep(struct api_schema **schema)
 {

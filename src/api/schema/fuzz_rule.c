@@ -6,6 +6,7 @@
 
 #include "api/schema/schema.h"
 #include "base/mem.h"
+#include "base/err_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -26,7 +27,7 @@ static void use(const json_t *schema, const json_t *o)
 	struct api_schema *s = NULL;
 	struct api_errors errs = { 0 };
 	char err[256];
-	if (api_schema_new(schema, &s, err, sizeof(err)) < 0)
+	if (api_schema_new(schema, &s, ERR_TEXT(err)) < 0)
 		return;
 	json_t *copy = json_deep_copy(o);
 	api_schema_prepare(s, copy);

@@ -7,6 +7,7 @@
 #include "api/schema/schema.h"
 #include "api/yaml/yaml.h"
 #include "base/mem.h"
+#include "base/err_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -36,8 +37,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	if (n > 64 << 10 ||
 	    api_yaml_parse("f", (struct slice){ (const char *)data, n }, &d, &err) < 0)
 		return 0;
-	if (d.n != 0 && (api_schema_of_crd(d.v[0], "v1", &s, text, sizeof(text)) == 0 ||
-			 api_schema_new(d.v[0], &s, text, sizeof(text)) == 0)) {
+	if (d.n != 0 && (api_schema_of_crd(d.v[0], "v1", &s, ERR_TEXT(text)) == 0 ||
+			 api_schema_new(d.v[0], &s, ERR_TEXT(text)) == 0)) {
 		for (size_t i = 1; i < d.n; i++)
 			use(s, d.v[i], i > 1 ? d.v[i - 1] : NULL);
 		api_schema_free(s);

@@ -12,6 +12,7 @@
 #include "api/tree.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/err_text.h"
 #include "cel/cel.h"
 
 /* Of all rules for one object; for one rule, CEL_COST_MAX. */
@@ -85,7 +86,7 @@ static int read_reason(const json_t *object, enum api_fielderr_type *ret)
 	return ERR_PARSE;
 }
 
-static int check_keys(const json_t *object, char *err, size_t err_n)
+static int check_keys(const json_t *object, struct err_text err)
 {
 	static const char known[] =
 		" rule message messageExpression reason fieldPath optionalOldSelf ";
@@ -95,7 +96,7 @@ static int check_keys(const json_t *object, char *err, size_t err_n)
 		char word[64];
 		snprintf(word, sizeof(word), " %s ", key);
 		if (strstr(known, word) == NULL) {
-			snprintf(err, err_n, "'%s' is not supported", key);
+			err_text_set(err, "'%s' is not supported", key);
 			return ERR_UNSUPPORTED;
 		}
 	}
@@ -103,14 +104,14 @@ static int check_keys(const json_t *object, char *err, size_t err_n)
 }
 
 static int read_rule(struct api_schema *schema, const struct schema_node *node,
-		     const json_t *object, struct schema_rule *ret, char *err, size_t err_n)
+		     const json_t *object, struct schema_rule *ret, struct err_text err)
 {
 	struct cel_env env = {
 		.self = node->rule_type,
 		.resource = node == schema->root || node->embedded,
 		.optional_old = json_is_true(json_object_get(object, "optionalOldSelf")),
 	};
-	int r = check_keys(object, err, err_n);
+	int r = check_keys(object, err);
 	if (r < 0)
 		return r;
 	const char *text = trimmed_text(object, "rule", &schema->arena);
@@ -120,30 +121,30 @@ static int read_rule(struct api_schema *schema, const struct schema_node *node,
 	if (read_reason(object, &ret->type) < 0 ||
 	    read_field(api_get_string(object, "fieldPath"), node, &schema->arena, &ret->field) <
 		    0) {
-		snprintf(err, err_n, "malformed reason or fieldPath");
+		err_text_set(err, "malformed reason or fieldPath");
 		return ERR_PARSE;
 	}
-	if ((r = cel_parse(slice_of(text), &env, &schema->arena, &ret->rule, err, err_n)) < 0)
+	if ((r = cel_parse(slice_of(text), &env, &schema->arena, &ret->rule, err)) < 0)
 		return r;
 	const char *expr = api_get_string(object, "messageExpression");
 	env.text = true;
-	return expr[0] == '\0' ? 0
-			       : cel_parse(slice_of(expr), &env, &schema->arena, &ret->message_expr,
-					   err, err_n);
+	return expr[0] == '\0'
+		       ? 0
+		       : cel_parse(slice_of(expr), &env, &schema->arena, &ret->message_expr, err);
 }
 
 int schema_rules_read(struct api_schema *schema, struct schema_node *node, const json_t *list,
-		      char *err, size_t err_n)
+		      struct err_text err)
 {
 	char text[384];
 	node->rules =
 		arena_calloc(&schema->arena, (json_array_size(list) + 1) * sizeof(*node->rules));
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *o = json_array_get(list, i);
-		int r = read_rule(schema, node, o, &node->rules[i], text, sizeof(text));
+		int r = read_rule(schema, node, o, &node->rules[i], ERR_TEXT(text));
 		node->n_rules++; /* what was read of it must be freed */
 		if (r < 0) {
-			snprintf(err, err_n, "[%zu]: %s", i, text);
+			err_text_set(err, "[%zu]: %s", i, text);
 			return r;
 		}
 	}

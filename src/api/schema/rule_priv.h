@@ -7,6 +7,7 @@
 
 #include "api/fielderr.h"
 #include "base/compiler.h"
+#include "base/err_text.h"
 
 struct api_schema;
 struct schema_node;
@@ -16,5 +17,5 @@ void schema_validate_rules(const struct api_schema *schema, const json_t *object
 			   struct api_errors *errs);
 /* Compiles the rules of a node, after all nodes were read. */
 MUST_CHECK int schema_rules_read(struct api_schema *schema, struct schema_node *node,
-				 const json_t *list, char *err, size_t err_n);
+				 const json_t *list, struct err_text err);
 void schema_rules_done(struct schema_node *node);

@@ -11,6 +11,7 @@
 #include "cel/cel.h"
 #include "api/schema/test_schema.h"
 #include "base/err.h"
+#include "base/err_text.h"
 
 static void recorded_answers(void **state)
 {
@@ -27,11 +28,11 @@ static void recorded_answers(void **state)
 	"\"o\":{\"type\":\"object\",\"properties\":{\"x\":{\"type\":\"string\"}}}}}"
 
 /* Compiles a schema with this rule. */
-static int with_rule(const char *rule, struct api_schema **ret, char *err, size_t err_n)
+static int with_rule(const char *rule, struct api_schema **ret, struct err_text err)
 {
 	json_t *schema = json_loads(RULE_SCHEMA, 0, NULL);
 	json_object_set_new(schema, "x-kubernetes-validations", json_pack("[{ss}]", "rule", rule));
-	int r = api_schema_new(schema, ret, err, err_n);
+	int r = api_schema_new(schema, ret, err);
 	json_decref(schema);
 	return r;
 }
@@ -108,7 +109,7 @@ static void refused(void **state)
 		char err[512] = "";
 		struct api_schema *s = NULL;
 		strbuf_addf(&want, "x-kubernetes-validations[0]: %s", rows[i].err);
-		if (with_rule(rows[i].rule, &s, err, sizeof(err)) != rows[i].code ||
+		if (with_rule(rows[i].rule, &s, ERR_TEXT(err)) != rows[i].code ||
 		    strcmp(err, want.s) != 0)
 			fail_msg("%s\n got %s", rows[i].rule, err);
 	}
@@ -143,7 +144,7 @@ static void refused_around(void **state)
 		char err[512] = "";
 		struct api_schema *s = NULL;
 		json_t *v = json_loads(rows[i].schema, 0, NULL);
-		assert_true(api_schema_new(v, &s, err, sizeof(err)) < 0);
+		assert_true(api_schema_new(v, &s, ERR_TEXT(err)) < 0);
 		assert_string_equal(err, rows[i].err);
 		json_decref(v);
 	}
@@ -163,7 +164,7 @@ static void expect_code(const struct strbuf *rule, int code)
 {
 	char err[512] = "";
 	struct api_schema *s = NULL;
-	int r = with_rule(rule->s, &s, err, sizeof(err));
+	int r = with_rule(rule->s, &s, ERR_TEXT(err));
 	if (r != code)
 		fail_msg("%d %s: %.60s...", r, err, rule->s);
 	api_schema_free(s);
@@ -209,7 +210,7 @@ static void limit_of_cost(void **state)
 	json_t *list = json_array(), *o = json_pack("{so}", "l", list);
 	(void)state;
 	assert_int_equal(with_rule("self.l.all(x, self.l.all(y, self.l.all(z, x + y != z)))", &s,
-				   err, sizeof(err)),
+				   ERR_TEXT(err)),
 			 0);
 	for (int i = 0; i < 3; i++)
 		json_array_append_new(list, json_string("ab"));
@@ -241,7 +242,7 @@ static void limit_of_all_rules(void **state)
 		json_array_append_new(rules, json_pack("{ss}", "rule",
 						       "self.l.all(x, self.l.exists(y, x != y))"));
 	json_object_set_new(schema, "x-kubernetes-validations", rules);
-	assert_int_equal(api_schema_new(schema, &s, err, sizeof(err)), 0);
+	assert_int_equal(api_schema_new(schema, &s, ERR_TEXT(err)), 0);
 	for (int i = 0; i < 400; i++)
 		json_array_append_new(list, json_string(i < 399 ? "ab" : "c"));
 	api_schema_validate(s, o, NULL, &errs);

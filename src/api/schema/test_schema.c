@@ -17,6 +17,7 @@
 #include "api/tree.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/err_text.h"
 
 static void recorded_answers(void **state)
 {
@@ -70,20 +71,20 @@ static void refused(void **state)
 		char err[512] = "";
 		struct api_schema *s = NULL;
 		json_t *v = json_of(rows[i].schema);
-		assert_int_equal(api_schema_new(v, &s, err, sizeof(err)), rows[i].code);
+		assert_int_equal(api_schema_new(v, &s, ERR_TEXT(err)), rows[i].code);
 		assert_string_equal(err, rows[i].err);
 		json_decref(v);
 	}
 	char err[512];
 	struct api_schema *s = NULL;
 	json_t *v = json_of("{\"pattern\":\"(\"}");
-	assert_true(api_schema_new(v, &s, err, sizeof(err)) < 0);
+	assert_true(api_schema_new(v, &s, ERR_TEXT(err)) < 0);
 	assert_non_null(strstr(err, "'pattern': "));
 	json_decref(v);
 	v = json_of("{\"spec\":{\"versions\":[{\"name\":\"v1\"}]}}");
-	assert_int_equal(api_schema_of_crd(v, "v2", &s, err, sizeof(err)), ERR_NOTFOUND);
+	assert_int_equal(api_schema_of_crd(v, "v2", &s, ERR_TEXT(err)), ERR_NOTFOUND);
 	assert_string_equal(err, "the CRD has no version 'v2'");
-	assert_int_equal(api_schema_of_crd(v, "v1", &s, err, sizeof(err)), ERR_PARSE);
+	assert_int_equal(api_schema_of_crd(v, "v1", &s, ERR_TEXT(err)), ERR_PARSE);
 	json_decref(v);
 }
 
@@ -122,8 +123,7 @@ static void limits(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		char err[512];
 		struct api_schema *s = NULL;
-		assert_int_equal(api_schema_new(rows[i].schema, &s, err, sizeof(err)),
-				 rows[i].code);
+		assert_int_equal(api_schema_new(rows[i].schema, &s, ERR_TEXT(err)), rows[i].code);
 		api_schema_free(s);
 		json_decref(rows[i].schema);
 	}
@@ -138,7 +138,7 @@ static void many_errors(void **state)
 	json_t *v = json_of("{\"type\":\"array\",\"items\":{\"type\":\"string\"}}");
 	json_t *list = json_array();
 	(void)state;
-	assert_int_equal(api_schema_new(v, &s, err, sizeof(err)), 0);
+	assert_int_equal(api_schema_new(v, &s, ERR_TEXT(err)), 0);
 	for (int i = 0; i < 2 * API_ERRORS_MAX; i++)
 		json_array_append_new(list, json_integer(i));
 	api_schema_validate(s, list, NULL, &errs);

@@ -13,6 +13,7 @@
 #include "api/tree.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/err_text.h"
 
 struct test_table {
 	json_t *file;
@@ -33,7 +34,7 @@ static inline void test_table_load(struct test_table *t, const char *path)
 	json_object_foreach (json_object_get(t->file, "schemas"), kind, schema) {
 		char err[512] = "";
 		struct api_schema *s = NULL;
-		if (api_schema_new(schema, &s, err, sizeof(err)) < 0)
+		if (api_schema_new(schema, &s, ERR_TEXT(err)) < 0)
 			fail_msg("%s: %s", kind, err);
 		map_set(&t->schemas, slice_of(kind), s);
 	}

@@ -12,15 +12,16 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/readfile.h"
+#include "base/err_text.h"
 
-static int fail_with(const char *verb, const char *path, int code, char *err, size_t err_n)
+static int fail_with(const char *verb, const char *path, int code, struct err_text err)
 {
-	snprintf(err, err_n, "cannot %s '%s': %s", verb, path, err_str(code));
+	err_text_set(err, "cannot %s '%s': %s", verb, path, err_str(code));
 	return code;
 }
 
-int apiserver_atomic_file_read(const char *dir, const char *name, struct strbuf *out, char *err,
-			       size_t err_n)
+int apiserver_atomic_file_read(const char *dir, const char *name, struct strbuf *out,
+			       struct err_text err)
 {
 	CLEANUP(freep) char *path = xasprintf("%s/%s", dir, name);
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -29,7 +30,7 @@ int apiserver_atomic_file_read(const char *dir, const char *name, struct strbuf 
 	int r = fd < 0 ? -errno : readfile_fd(fd, APISERVER_ATOMIC_FILE_MAX_BYTES, out);
 	if (fd >= 0)
 		close(fd);
-	return r < 0 ? fail_with("read", path, r, err, err_n) : 0;
+	return r < 0 ? fail_with("read", path, r, err) : 0;
 }
 
 static int write_all(int fd, struct slice text)
@@ -52,8 +53,8 @@ static int sync_dir(const char *dir)
 	return r;
 }
 
-int apiserver_atomic_file_write(const char *dir, const char *name, struct slice text, char *err,
-				size_t err_n)
+int apiserver_atomic_file_write(const char *dir, const char *name, struct slice text,
+				struct err_text err)
 {
 	CLEANUP(freep) char *path = xasprintf("%s/%s", dir, name);
 	CLEANUP(freep) char *temp = xasprintf("%s/.%s.new", dir, name);
@@ -69,5 +70,5 @@ int apiserver_atomic_file_write(const char *dir, const char *name, struct slice 
 		r = sync_dir(dir);
 	if (r < 0)
 		unlink(temp);
-	return r < 0 ? fail_with("write", path, r, err, err_n) : 0;
+	return r < 0 ? fail_with("write", path, r, err) : 0;
 }

@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/err_text.h"
 
 enum { TOKEN_BYTES = 32, TOKEN_TEXT = 2 * TOKEN_BYTES };
 enum { IDENTITIES = 2 };
@@ -50,11 +51,11 @@ static bool is_token(struct slice text)
 }
 
 /* A damaged token is replaced: clients must read the kubeconfig again. */
-static int load_token(const char *dir, const char *file, char out[TOKEN_TEXT + 1], char *err,
-		      size_t err_n)
+static int load_token(const char *dir, const char *file, char out[TOKEN_TEXT + 1],
+		      struct err_text err)
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-	int r = apiserver_atomic_file_read(dir, file, &text, err, err_n);
+	int r = apiserver_atomic_file_read(dir, file, &text, err);
 	if (r < 0 && r != ERR_NOTFOUND)
 		return r;
 	struct slice s = slice_trim(strbuf_slice(&text));
@@ -65,16 +66,15 @@ static int load_token(const char *dir, const char *file, char out[TOKEN_TEXT + 1
 		return 0;
 	}
 	make_token(out);
-	return apiserver_atomic_file_write(dir, file, (struct slice){ out, TOKEN_TEXT }, err,
-					   err_n);
+	return apiserver_atomic_file_write(dir, file, (struct slice){ out, TOKEN_TEXT }, err);
 }
 
-int apiserver_authenticator_open(const char *dir, struct apiserver_authenticator **ret, char *err,
-				 size_t err_n)
+int apiserver_authenticator_open(const char *dir, struct apiserver_authenticator **ret,
+				 struct err_text err)
 {
 	struct apiserver_authenticator *a = xcalloc(1, sizeof(*a));
 	for (size_t i = 0; i < IDENTITIES; i++) {
-		int r = load_token(dir, known[i].file, a->token[i], err, err_n);
+		int r = load_token(dir, known[i].file, a->token[i], err);
 		if (r < 0) {
 			apiserver_authenticator_free(a);
 			return r;

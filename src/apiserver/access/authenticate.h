@@ -7,12 +7,13 @@
 
 #include "apiserver/request/call.h"
 #include "base/compiler.h"
+#include "base/err_text.h"
 
 struct apiserver_authenticator;
 
 /* Reads or creates the tokens. -errno, ERR_LIMIT with a message in `err`. */
 MUST_CHECK int apiserver_authenticator_open(const char *dir, struct apiserver_authenticator **ret,
-					    char *err, size_t err_n);
+					    struct err_text err);
 /* Wipes the tokens; NULL is fine. */
 void apiserver_authenticator_free(struct apiserver_authenticator *authenticator);
 const char *apiserver_authenticator_user_token(const struct apiserver_authenticator *authenticator);

@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/text/base64.h"
+#include "base/err_text.h"
 #include "net/certgen.h"
 
 enum {
@@ -60,12 +61,12 @@ void apiserver_ca_done(struct apiserver_ca *ca)
 /* --- files: certificate and key are in one file, so that they always match --- */
 
 static int load_pem(const char *dir, const char *name, struct strbuf *cert, struct strbuf *key,
-		    char *err, size_t err_n)
+		    struct err_text err)
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 	if (cert->n > 0)
 		return 0;
-	int r = apiserver_atomic_file_read(dir, name, &text, err, err_n);
+	int r = apiserver_atomic_file_read(dir, name, &text, err);
 	if (r < 0)
 		return r == ERR_NOTFOUND ? 0 : r;
 	/* The key is the last PEM block. */
@@ -80,24 +81,24 @@ static int load_pem(const char *dir, const char *name, struct strbuf *cert, stru
 	return 0;
 }
 
-static int load_all(struct apiserver_ca *ca, const char *dir, char *err, size_t err_n)
+static int load_all(struct apiserver_ca *ca, const char *dir, struct err_text err)
 {
-	int r = load_pem(dir, "ca.pem", &ca->ca_cert, &ca->ca_key, err, err_n);
+	int r = load_pem(dir, "ca.pem", &ca->ca_cert, &ca->ca_key, err);
 	if (r == 0)
-		r = load_pem(dir, "old-ca.pem", &ca->old_ca_cert, NULL, err, err_n);
+		r = load_pem(dir, "old-ca.pem", &ca->old_ca_cert, NULL, err);
 	if (r == 0)
-		r = load_pem(dir, "server.pem", &ca->server_cert, &ca->server_key, err, err_n);
+		r = load_pem(dir, "server.pem", &ca->server_cert, &ca->server_key, err);
 	return r;
 }
 
 static int write_pem(const char *dir, const char *name, const struct strbuf *cert,
-		     const struct strbuf *key, char *err, size_t err_n)
+		     const struct strbuf *key, struct err_text err)
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 	strbuf_add_slice(&text, strbuf_slice(cert));
 	if (key != NULL)
 		strbuf_add_slice(&text, strbuf_slice(key));
-	int r = apiserver_atomic_file_write(dir, name, strbuf_slice(&text), err, err_n);
+	int r = apiserver_atomic_file_write(dir, name, strbuf_slice(&text), err);
 	wipe_text(&text);
 	return r;
 }
@@ -138,8 +139,7 @@ static uint64_t not_after_of(uint64_t now_s, uint64_t days)
 	return MAX(now_s, (uint64_t)RELEASED_S) + days * DAY_S;
 }
 
-static int make_ca(struct apiserver_ca *ca, const char *dir, uint64_t now_s, char *err,
-		   size_t err_n)
+static int make_ca(struct apiserver_ca *ca, const char *dir, uint64_t now_s, struct err_text err)
 {
 	CLEANUP(freep) char *cn = xasprintf("fairlead %llu", (unsigned long long)now_s);
 	struct net_certgen g = { .cn = cn,
@@ -153,16 +153,16 @@ static int make_ca(struct apiserver_ca *ca, const char *dir, uint64_t now_s, cha
 		strbuf_add_slice(&ca->old_ca_cert, strbuf_slice(&ca->ca_cert));
 	wipe_text(&ca->ca_cert);
 	wipe_text(&ca->ca_key);
-	int r = net_certgen(&g, &ca->ca_cert, &ca->ca_key, err, err_n);
+	int r = net_certgen(&g, &ca->ca_cert, &ca->ca_key, err);
 	if (r == 0)
-		r = write_pem(dir, "old-ca.pem", &ca->old_ca_cert, NULL, err, err_n);
+		r = write_pem(dir, "old-ca.pem", &ca->old_ca_cert, NULL, err);
 	if (r == 0)
-		r = write_pem(dir, "ca.pem", &ca->ca_cert, &ca->ca_key, err, err_n);
-	return r == 0 ? write_pem(dir, "ca.crt", &ca->ca_cert, &ca->old_ca_cert, err, err_n) : r;
+		r = write_pem(dir, "ca.pem", &ca->ca_cert, &ca->ca_key, err);
+	return r == 0 ? write_pem(dir, "ca.crt", &ca->ca_cert, &ca->old_ca_cert, err) : r;
 }
 
 static int make_cert(struct apiserver_ca *ca, const char *dir, const char *const *names,
-		     uint64_t now_s, char *err, size_t err_n)
+		     uint64_t now_s, struct err_text err)
 {
 	struct net_certgen g = { .cn = "fairlead",
 				 .names = names,
@@ -172,13 +172,12 @@ static int make_cert(struct apiserver_ca *ca, const char *dir, const char *const
 				 .not_after_s = not_after_of(now_s, CERT_DAYS) };
 	wipe_text(&ca->server_cert);
 	wipe_text(&ca->server_key);
-	int r = net_certgen(&g, &ca->server_cert, &ca->server_key, err, err_n);
-	return r == 0 ? write_pem(dir, "server.pem", &ca->server_cert, &ca->server_key, err, err_n)
-		      : r;
+	int r = net_certgen(&g, &ca->server_cert, &ca->server_key, err);
+	return r == 0 ? write_pem(dir, "server.pem", &ca->server_cert, &ca->server_key, err) : r;
 }
 
 int apiserver_ca_renew(struct apiserver_ca *ca, const struct apiserver_ca_conf *conf,
-		       uint64_t now_s, char *err, size_t err_n)
+		       uint64_t now_s, struct err_text err)
 {
 	const char *names[ARRAY_LEN(own_names) + NAMES_MAX + 1] = { NULL };
 	size_t n = 0;
@@ -186,23 +185,23 @@ int apiserver_ca_renew(struct apiserver_ca *ca, const struct apiserver_ca_conf *
 		names[n++] = own_names[i];
 	for (size_t i = 0; i < NAMES_MAX && conf->names != NULL && conf->names[i] != NULL; i++)
 		names[n++] = conf->names[i];
-	int r = load_all(ca, conf->dir, err, err_n);
+	int r = load_all(ca, conf->dir, err);
 	bool changed = false;
 	/* A clock before EARLIEST_S is wrong: validity is not checked against it. */
 	uint64_t judged_s = MAX(now_s, (uint64_t)EARLIEST_S);
 	if (r == 0 && (ca->ca_key.n == 0 ||
 		       !is_valid_for(&ca->ca_cert, judged_s, CA_OVERLAP_DAYS * (uint64_t)DAY_S))) {
-		r = make_ca(ca, conf->dir, now_s, err, err_n);
+		r = make_ca(ca, conf->dir, now_s, err);
 		changed = true;
 	}
 	if (r == 0 && !is_cert_usable(ca, names, judged_s)) {
-		r = make_cert(ca, conf->dir, names, now_s, err, err_n);
+		r = make_cert(ca, conf->dir, names, now_s, err);
 		changed = true;
 		/* The CA's key does not match its certificate: both are replaced. */
 		if (r == ERR_PARSE || (r == 0 && !is_cert_usable(ca, names, judged_s))) {
-			r = make_ca(ca, conf->dir, now_s, err, err_n);
+			r = make_ca(ca, conf->dir, now_s, err);
 			if (r == 0)
-				r = make_cert(ca, conf->dir, names, now_s, err, err_n);
+				r = make_cert(ca, conf->dir, names, now_s, err);
 		}
 	}
 	return r < 0 ? r : changed;

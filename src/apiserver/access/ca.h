@@ -13,6 +13,7 @@
 
 #include "base/compiler.h"
 #include "base/strbuf.h"
+#include "base/err_text.h"
 
 struct apiserver_ca {
 	struct strbuf ca_cert, ca_key, old_ca_cert, server_cert, server_key; /* PEM */
@@ -29,6 +30,6 @@ void apiserver_ca_done(struct apiserver_ca *ca); /* wipes */
 /* Loads the files if that was not done yet, and renews what is due at `now_s`: 1 when something has
  * changed, 0 when not. Damaged files are replaced. Negative with a message in `err`. */
 MUST_CHECK int apiserver_ca_renew(struct apiserver_ca *ca, const struct apiserver_ca_conf *conf,
-				  uint64_t now_s, char *err, size_t err_n);
+				  uint64_t now_s, struct err_text err);
 /* Appends the CA certificates to trust, as PEM. */
 void apiserver_ca_bundle(const struct apiserver_ca *ca, struct strbuf *out);

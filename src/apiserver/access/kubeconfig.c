@@ -5,6 +5,7 @@
 
 #include "apiserver/access/atomic_file.h"
 #include "base/text/base64.h"
+#include "base/err_text.h"
 
 static void wipe_text(struct strbuf *text)
 {
@@ -13,8 +14,7 @@ static void wipe_text(struct strbuf *text)
 }
 
 int apiserver_kubeconfig_write(const struct apiserver_ca *ca, const char *dir,
-			       const struct apiserver_kubeconfig *kubeconfig, char *err,
-			       size_t err_n)
+			       const struct apiserver_kubeconfig *kubeconfig, struct err_text err)
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 	CLEANUP(strbuf_done) struct strbuf pem = STRBUF_INIT;
@@ -31,10 +31,9 @@ int apiserver_kubeconfig_write(const struct apiserver_ca *ca, const char *dir,
 		    "    user: %s\n"
 		    "users:\n- name: %s\n  user:\n    token: %s\n",
 		    kubeconfig->user, kubeconfig->user, kubeconfig->token);
-	int r = apiserver_atomic_file_read(dir, kubeconfig->file, &present, err, err_n);
+	int r = apiserver_atomic_file_read(dir, kubeconfig->file, &present, err);
 	if (r < 0 || !slice_eq(strbuf_slice(&present), strbuf_slice(&text)))
-		r = apiserver_atomic_file_write(dir, kubeconfig->file, strbuf_slice(&text), err,
-						err_n);
+		r = apiserver_atomic_file_write(dir, kubeconfig->file, strbuf_slice(&text), err);
 	wipe_text(&text);
 	wipe_text(&present);
 	return r;

@@ -5,6 +5,7 @@
 
 #include "apiserver/access/ca.h"
 #include "base/compiler.h"
+#include "base/err_text.h"
 
 struct apiserver_kubeconfig {
 	const char *file; /* its name in the data directory */
@@ -13,5 +14,5 @@ struct apiserver_kubeconfig {
 
 /* Writes the file unless it has this content already. -errno with a message in `err`. */
 MUST_CHECK int apiserver_kubeconfig_write(const struct apiserver_ca *ca, const char *dir,
-					  const struct apiserver_kubeconfig *kubeconfig, char *err,
-					  size_t err_n);
+					  const struct apiserver_kubeconfig *kubeconfig,
+					  struct err_text err);

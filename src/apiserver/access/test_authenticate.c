@@ -15,6 +15,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/err_text.h"
 
 static const char *const files[] = { "admin.token", "system.token" };
 
@@ -40,7 +41,7 @@ static void tokens_last(void **state)
 	struct stat st;
 	(void)state;
 	dir_init(dir);
-	assert_int_equal(apiserver_authenticator_open(dir, &a, err, sizeof(err)), 0);
+	assert_int_equal(apiserver_authenticator_open(dir, &a, ERR_TEXT(err)), 0);
 	assert_int_equal(strlen(apiserver_authenticator_user_token(a)), 64);
 	assert_string_not_equal(apiserver_authenticator_user_token(a),
 				apiserver_authenticator_system_token(a));
@@ -49,7 +50,7 @@ static void tokens_last(void **state)
 		assert_int_equal(stat(path, &st), 0);
 		assert_int_equal(st.st_mode & 0777, 0600);
 	}
-	assert_int_equal(apiserver_authenticator_open(dir, &b, err, sizeof(err)), 0);
+	assert_int_equal(apiserver_authenticator_open(dir, &b, ERR_TEXT(err)), 0);
 	assert_string_equal(apiserver_authenticator_user_token(a),
 			    apiserver_authenticator_user_token(b));
 	assert_string_equal(apiserver_authenticator_system_token(a),
@@ -58,7 +59,7 @@ static void tokens_last(void **state)
 	/* One that is cut off is no token any more. */
 	CLEANUP(freep) char *path = xasprintf("%s/%s", dir, files[0]);
 	assert_int_equal(truncate(path, 10), 0);
-	assert_int_equal(apiserver_authenticator_open(dir, &b, err, sizeof(err)), 0);
+	assert_int_equal(apiserver_authenticator_open(dir, &b, ERR_TEXT(err)), 0);
 	assert_int_equal(strlen(apiserver_authenticator_user_token(b)), 64);
 	assert_string_not_equal(apiserver_authenticator_user_token(a),
 				apiserver_authenticator_user_token(b));
@@ -66,7 +67,7 @@ static void tokens_last(void **state)
 	apiserver_authenticator_free(b);
 	apiserver_authenticator_free(NULL);
 	dir_done(dir);
-	assert_true(apiserver_authenticator_open("/nonexistent", &a, err, sizeof(err)) < 0);
+	assert_true(apiserver_authenticator_open("/nonexistent", &a, ERR_TEXT(err)) < 0);
 	assert_string_equal(err,
 			    "cannot write '/nonexistent/admin.token': No such file or directory");
 }
@@ -77,7 +78,7 @@ static void who_is_who(void **state)
 	char dir[64], err[256];
 	(void)state;
 	dir_init(dir);
-	assert_int_equal(apiserver_authenticator_open(dir, &a, err, sizeof(err)), 0);
+	assert_int_equal(apiserver_authenticator_open(dir, &a, ERR_TEXT(err)), 0);
 	const char *user = apiserver_authenticator_user_token(a),
 		   *own = apiserver_authenticator_system_token(a);
 	const struct {

@@ -21,6 +21,7 @@
 #include "base/text/base64.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/err_text.h"
 #include "http/tlscert.h"
 #include "net/certgen.h"
 
@@ -63,7 +64,7 @@ static void rig_done(struct rig *r)
 
 static int renew(struct rig *r, uint64_t now_s)
 {
-	int n = apiserver_ca_renew(&r->t, &r->c, now_s, r->err, sizeof(r->err));
+	int n = apiserver_ca_renew(&r->t, &r->c, now_s, ERR_TEXT(r->err));
 	if (n < 0)
 		fail_msg("%s", r->err);
 	return n;
@@ -81,9 +82,8 @@ static void check_usable(struct rig *r)
 {
 	struct http_tls *tls;
 	struct slice cert = strbuf_slice(&r->t.server_cert);
-	assert_int_equal(
-		http_tls_new(cert, strbuf_slice(&r->t.server_key), &tls, r->err, sizeof(r->err)),
-		0);
+	assert_int_equal(http_tls_new(cert, strbuf_slice(&r->t.server_key), &tls, ERR_TEXT(r->err)),
+			 0);
 	http_tls_free(tls);
 	assert_true(net_cert_signed_by(cert, strbuf_slice(&r->t.ca_cert)));
 	assert_true(net_cert_has_name(cert, "127.0.0.1"));
@@ -192,10 +192,10 @@ static void damaged_files_are_made_anew(void **state)
 	CLEANUP(strbuf_done) struct strbuf mixed = STRBUF_INIT;
 	strbuf_add_slice(&mixed, strbuf_slice(&r.t.ca_cert));
 	strbuf_add_slice(&mixed, strbuf_slice(&r.t.server_key));
-	assert_int_equal(apiserver_atomic_file_write(r.dir, "ca.pem", strbuf_slice(&mixed), r.err,
-						     sizeof(r.err)),
-			 0);
-	IGNORE(apiserver_atomic_file_write(r.dir, "server.pem", SLICE("x"), r.err, sizeof(r.err)));
+	assert_int_equal(
+		apiserver_atomic_file_write(r.dir, "ca.pem", strbuf_slice(&mixed), ERR_TEXT(r.err)),
+		0);
+	IGNORE(apiserver_atomic_file_write(r.dir, "server.pem", SLICE("x"), ERR_TEXT(r.err)));
 	assert_int_equal(reopen(&r, NOW), 1);
 	check_usable(&r);
 	rig_done(&r);
@@ -217,9 +217,9 @@ static void kubeconfigs(void **state)
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 	CLEANUP(strbuf_done) struct strbuf pem = STRBUF_INIT;
 	CLEANUP(freep) char *path = xasprintf("%s/kubeconfig", r.dir);
-	assert_int_equal(apiserver_kubeconfig_write(&r.t, r.dir, &k, r.err, sizeof(r.err)), 0);
-	assert_int_equal(
-		apiserver_atomic_file_read(r.dir, "kubeconfig", &text, r.err, sizeof(r.err)), 0);
+	assert_int_equal(apiserver_kubeconfig_write(&r.t, r.dir, &k, ERR_TEXT(r.err)), 0);
+	assert_int_equal(apiserver_atomic_file_read(r.dir, "kubeconfig", &text, ERR_TEXT(r.err)),
+			 0);
 	assert_int_equal(api_yaml_parse_one("kubeconfig", strbuf_slice(&text), &o, &serr), 0);
 	assert_string_equal(api_get_string(o, "clusters[0].cluster.server"), k.server);
 	assert_string_equal(api_get_string(o, "users[0].user.token"), "abc");
@@ -231,11 +231,11 @@ static void kubeconfigs(void **state)
 	json_decref(o);
 	/* The same again is not written again. */
 	assert_int_equal(stat(path, &before), 0);
-	assert_int_equal(apiserver_kubeconfig_write(&r.t, r.dir, &k, r.err, sizeof(r.err)), 0);
+	assert_int_equal(apiserver_kubeconfig_write(&r.t, r.dir, &k, ERR_TEXT(r.err)), 0);
 	assert_int_equal(stat(path, &after), 0);
 	assert_int_equal(before.st_ino, after.st_ino);
 	k.token = "abd";
-	assert_int_equal(apiserver_kubeconfig_write(&r.t, r.dir, &k, r.err, sizeof(r.err)), 0);
+	assert_int_equal(apiserver_kubeconfig_write(&r.t, r.dir, &k, ERR_TEXT(r.err)), 0);
 	assert_int_equal(stat(path, &after), 0);
 	assert_int_not_equal(before.st_ino, after.st_ino);
 	rig_done(&r);
@@ -248,7 +248,7 @@ static void no_rights(void **state)
 	(void)state;
 	apiserver_ca_init(&t);
 	struct apiserver_ca_conf c = { .dir = "/nonexistent/x" };
-	assert_true(apiserver_ca_renew(&t, &c, NOW, err, sizeof(err)) < 0);
+	assert_true(apiserver_ca_renew(&t, &c, NOW, ERR_TEXT(err)) < 0);
 	assert_non_null(strstr(err, "cannot write '/nonexistent/x/"));
 	apiserver_ca_done(&t);
 }

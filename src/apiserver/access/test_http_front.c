@@ -16,6 +16,7 @@
 
 #include "apiserver/request/answer.h"
 #include "base/mem.h"
+#include "base/err_text.h"
 #include "net/addr.h"
 
 /* --- the stand-in: says what it was asked; its stream is three lines, one per wake --- */
@@ -123,8 +124,8 @@ static int start(void **state)
 	(void)state;
 	snprintf(rig.dir, sizeof(rig.dir), "/tmp/test_front.XXXXXX");
 	assert_non_null(mkdtemp(rig.dir));
-	assert_int_equal(
-		apiserver_authenticator_open(rig.dir, &rig.authenticator, err, sizeof(err)), 0);
+	assert_int_equal(apiserver_authenticator_open(rig.dir, &rig.authenticator, ERR_TEXT(err)),
+			 0);
 	rig.discovery = apiserver_discovery_new(rows, n, "0.1.0", "127.0.0.1:1");
 	rig.front = (struct apiserver_http_front){ .authenticator = rig.authenticator,
 						   .discovery = rig.discovery,

@@ -5,6 +5,7 @@
 #include "apiserver/codec/strict.h"
 #include "api/yaml/yaml.h"
 #include "apiserver/codec/strict_convert.h"
+#include "base/err_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -29,8 +30,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		const struct apiserver_resource *r =
 			apiserver_resource_find(kinds[i][0], "v1", kinds[i][1]);
 		/* either is fine */
-		IGNORE(apiserver_strict_decode(r, body, o, lines, err, sizeof(err)));
-		IGNORE(apiserver_strict_convert(r, o, err, sizeof(err)));
+		IGNORE(apiserver_strict_decode(r, body, o, lines, ERR_TEXT(err)));
+		IGNORE(apiserver_strict_convert(r, o, ERR_TEXT(err)));
 		json_decref(lines);
 	}
 	json_decref(o);

@@ -16,13 +16,13 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/strbuf.h"
+#include "base/err_text.h"
 
 enum wire { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 };
 
 struct reader {
 	size_t values;
-	char *err;
-	size_t err_n;
+	struct err_text err;
 };
 
 /* One field of a message. */
@@ -39,7 +39,7 @@ static int fail_with(struct reader *reader, int code, const char *fmt, ...)
 {
 	va_list ap;
 	va_start(ap, fmt);
-	vsnprintf(reader->err, reader->err_n, fmt, ap);
+	err_text_vset(reader->err, fmt, ap);
 	va_end(ap);
 	return code;
 }
@@ -411,9 +411,9 @@ static int decode_object(struct reader *reader, const json_t *head, struct slice
 	return 0;
 }
 
-int apiserver_protobuf_decode(struct slice body, json_t **ret, char *err, size_t err_n)
+int apiserver_protobuf_decode(struct slice body, json_t **ret, struct err_text err)
 {
-	struct reader r = { .err = err, .err_n = err_n };
+	struct reader r = { .err = err };
 	struct envelope e = { 0 };
 	json_t *head = NULL;
 	int code = read_envelope(&r, body, &e);

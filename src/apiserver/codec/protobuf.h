@@ -7,6 +7,7 @@
 
 #include "base/compiler.h"
 #include "base/slice.h"
+#include "base/err_text.h"
 
 enum {
 	/* Values in one object: two bytes of a body may stand for an empty object, which takes a
@@ -16,4 +17,4 @@ enum {
 
 /* Decodes a body ("k8s\0" and an envelope) of a built-in kind or DeleteOptions into a new tree.
  * ERR_PARSE, ERR_LIMIT, ERR_UNSUPPORTED with a message in `err`. */
-MUST_CHECK int apiserver_protobuf_decode(struct slice body, json_t **ret, char *err, size_t err_n);
+MUST_CHECK int apiserver_protobuf_decode(struct slice body, json_t **ret, struct err_text err);

@@ -14,6 +14,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/vec.h"
+#include "base/err_text.h"
 
 /* ---- schemas ---- */
 
@@ -220,9 +221,9 @@ static bool is_json(struct slice text)
 }
 
 int apiserver_strict_decode(const struct apiserver_resource *resource, struct slice body,
-			    const json_t *object, json_t *warnings, char *err, size_t err_n)
+			    const json_t *object, json_t *warnings, struct err_text err)
 {
-	int code = apiserver_strict_type_check(resource, object, err, err_n);
+	int code = apiserver_strict_type_check(resource, object, err);
 	struct slice text = slice_trim(body);
 	if (code < 0)
 		return code;

@@ -9,6 +9,7 @@
 #include "apiserver/kind/resource.h"
 #include "base/compiler.h"
 #include "base/slice.h"
+#include "base/err_text.h"
 
 enum { APISERVER_STRICT_LINES_MAX = 100 };
 
@@ -17,5 +18,4 @@ enum { APISERVER_STRICT_LINES_MAX = 100 };
  * for the first value of a wrong type: of the whole object for built-in kinds, else of its
  * metadata. */
 MUST_CHECK int apiserver_strict_decode(const struct apiserver_resource *resource, struct slice body,
-				       const json_t *object, json_t *warnings, char *err,
-				       size_t err_n);
+				       const json_t *object, json_t *warnings, struct err_text err);

@@ -12,10 +12,10 @@
 #include "apiserver/codec/strict_value.h"
 #include "base/err.h"
 #include "base/strbuf.h"
+#include "base/err_text.h"
 
 struct message {
-	char *err;
-	size_t err_n;
+	struct err_text err;
 };
 
 static int check_value(const struct message *message, const json_t *schema, const json_t *value);
@@ -34,13 +34,13 @@ static const char *go_kind_of(const json_t *value)
 
 static int fail_with(const struct message *message, const char *before, const char *word)
 {
-	snprintf(message->err, message->err_n, "%s%s", before, word);
+	err_text_set(message->err, "%s%s", before, word);
 	return ERR_TYPE;
 }
 
 static int fail_convert(const struct message *message, const json_t *value, const char *type)
 {
-	snprintf(message->err, message->err_n, "cannot convert %s to %s", go_kind_of(value), type);
+	err_text_set(message->err, "cannot convert %s to %s", go_kind_of(value), type);
 	return ERR_TYPE;
 }
 
@@ -53,8 +53,8 @@ static int fail_unmarshal(const struct message *message, const json_t *value, co
 	char number[64] = "";
 	if (json_is_real(value))
 		snprintf(number, sizeof(number), " %g", json_real_value(value));
-	snprintf(message->err, message->err_n,
-		 "json: cannot unmarshal %s%s into Go value of type %s", word, number, type);
+	err_text_set(message->err, "json: cannot unmarshal %s%s into Go value of type %s", word,
+		     number, type);
 	return ERR_TYPE;
 }
 
@@ -68,13 +68,11 @@ static int check_special(const struct message *message, const json_t *value, con
 			       ? 0
 			       : fail_unmarshal(message, value, "int32");
 	if (strcmp(type, "resource.Quantity") == 0)
-		return apiserver_strict_value_bad_quantity(value, message->err, message->err_n)
-			       ? ERR_TYPE
-			       : 0;
+		return apiserver_strict_value_bad_quantity(value, message->err) ? ERR_TYPE : 0;
 	if (strcmp(type, "[]uint8") == 0) {
 		if (!json_is_string(value))
 			return fail_with(message, "cannot restore slice from ", go_kind_of(value));
-		return apiserver_strict_value_bad_base64(s, err, sizeof(err))
+		return apiserver_strict_value_bad_base64(s, ERR_TEXT(err))
 			       ? fail_with(message, "error decoding from json: ", err)
 			       : 0;
 	}
@@ -83,8 +81,7 @@ static int check_special(const struct message *message, const json_t *value, con
 		return 1;
 	if (!json_is_string(value))
 		return fail_unmarshal(message, value, "string");
-	return apiserver_strict_value_bad_time(s, micro, message->err, message->err_n) ? ERR_TYPE
-										       : 0;
+	return apiserver_strict_value_bad_time(s, micro, message->err) ? ERR_TYPE : 0;
 }
 
 static int check_object(const struct message *message, const json_t *schema, const json_t *value)
@@ -167,9 +164,9 @@ static int check_value(const struct message *message, const json_t *schema, cons
 }
 
 int apiserver_strict_convert(const struct apiserver_resource *resource, const json_t *object,
-			     char *err, size_t err_n)
+			     struct err_text err)
 {
-	const struct message message = { err, err_n };
+	const struct message message = { err };
 	return check_value(&message, resource->openapi, object);
 }
 

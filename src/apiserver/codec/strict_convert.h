@@ -8,9 +8,10 @@
 
 #include "apiserver/kind/resource.h"
 #include "base/compiler.h"
+#include "base/err_text.h"
 
 /* ERR_TYPE with the server's message for the first value of a wrong type. */
 MUST_CHECK int apiserver_strict_convert(const struct apiserver_resource *resource,
-					const json_t *object, char *err, size_t err_n);
+					const json_t *object, struct err_text err);
 /* Truncates integers of 32-bit fields as the server's conversion to Go types does. */
 void apiserver_strict_narrow(const struct apiserver_resource *resource, json_t *object);

@@ -12,12 +12,12 @@
 #include "apiserver/codec/strict_value.h"
 #include "base/err.h"
 #include "base/strbuf.h"
+#include "base/err_text.h"
 
 struct walk {
 	const char *owner;  /* the innermost struct: "ServicePort"; "" at the very top */
 	struct strbuf path; /* of fields, without places in lists: "spec.ports.port" */
-	char *err;
-	size_t err_n;
+	struct err_text err;
 };
 
 static int check_value(struct walk *walk, const json_t *schema, const json_t *value);
@@ -52,9 +52,9 @@ static int fail_value(struct walk *walk, const json_t *value, const char *number
 		snprintf(place, sizeof(place), "Go struct field %s.%s", walk->owner, walk->path.s);
 	else
 		snprintf(place, sizeof(place), "Go value");
-	snprintf(walk->err, walk->err_n, "json: cannot unmarshal %s%s%s into %s of type %s",
-		 apiserver_json_error_type(value), number[0] != '\0' ? " " : "", number, place,
-		 type);
+	err_text_set(walk->err, "json: cannot unmarshal %s%s%s into %s of type %s",
+		     apiserver_json_error_type(value), number[0] != '\0' ? " " : "", number, place,
+		     type);
 	return ERR_TYPE;
 }
 
@@ -86,15 +86,12 @@ static int check_special(struct walk *walk, const json_t *value, const char *typ
 	if (strcmp(type, "intstr.IntOrString") == 0)
 		return json_is_string(value) ? 0 : check_integer(walk, value, "int32");
 	if (strcmp(type, "resource.Quantity") == 0)
-		return apiserver_strict_value_bad_quantity(value, walk->err, walk->err_n) ? ERR_TYPE
-											  : 0;
+		return apiserver_strict_value_bad_quantity(value, walk->err) ? ERR_TYPE : 0;
 	if (!json_is_string(value))
 		return fail_value(walk, value, "", strcmp(type, "[]uint8") == 0 ? type : "string");
-	bool bad =
-		strcmp(type, "[]uint8") == 0
-			? apiserver_strict_value_bad_base64(api_text(value), walk->err, walk->err_n)
-			: apiserver_strict_value_bad_time(api_text(value), micro, walk->err,
-							  walk->err_n);
+	bool bad = strcmp(type, "[]uint8") == 0
+			   ? apiserver_strict_value_bad_base64(api_text(value), walk->err)
+			   : apiserver_strict_value_bad_time(api_text(value), micro, walk->err);
 	return bad ? ERR_TYPE : 0;
 }
 
@@ -186,9 +183,9 @@ static int check_value(struct walk *walk, const json_t *schema, const json_t *va
 }
 
 int apiserver_strict_type_check(const struct apiserver_resource *resource, const json_t *object,
-				char *err, size_t err_n)
+				struct err_text err)
 {
-	struct walk w = { .owner = "", .path = STRBUF_INIT, .err = err, .err_n = err_n };
+	struct walk w = { .owner = "", .path = STRBUF_INIT, .err = err };
 	const json_t *meta = json_object_get(object, "metadata");
 	int code = 0;
 	if (resource->built_in)

@@ -7,8 +7,9 @@
 
 #include "apiserver/kind/resource.h"
 #include "base/compiler.h"
+#include "base/err_text.h"
 
 /* ERR_TYPE with the message of Go's decoder for the first value of a wrong type: of the whole
  * object for built-in kinds, else of its metadata. */
 MUST_CHECK int apiserver_strict_type_check(const struct apiserver_resource *resource,
-					   const json_t *object, char *err, size_t err_n);
+					   const json_t *object, struct err_text err);

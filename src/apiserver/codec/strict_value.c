@@ -8,6 +8,7 @@
 #include "base/text/base64.h"
 #include "base/mem.h"
 #include "base/slice.h"
+#include "base/err_text.h"
 
 /* A piece of a time layout: digits, or a fixed character. */
 struct piece {
@@ -95,18 +96,18 @@ static struct failure read_time(const char *text, bool micro)
 	return (struct failure){ 0 };
 }
 
-bool apiserver_strict_value_bad_time(const char *text, bool micro, char *err, size_t err_n)
+bool apiserver_strict_value_bad_time(const char *text, bool micro, struct err_text err)
 {
 	static const char *const layouts[] = { "2006-01-02T15:04:05Z07:00",
 					       "2006-01-02T15:04:05.000000Z07:00" };
 	struct failure f = read_time(text, micro);
 	if (f.rest != NULL)
-		snprintf(err, err_n, "parsing time \"%s\" as \"%s\": cannot parse \"%s\" as \"%s\"",
-			 text, layouts[micro], f.rest, f.layout);
+		err_text_set(err, "parsing time \"%s\" as \"%s\": cannot parse \"%s\" as \"%s\"",
+			     text, layouts[micro], f.rest, f.layout);
 	else if (f.range != NULL)
-		snprintf(err, err_n, "parsing time \"%s\": %s out of range", text, f.range);
+		err_text_set(err, "parsing time \"%s\": %s out of range", text, f.range);
 	else if (f.extra != NULL)
-		snprintf(err, err_n, "parsing time \"%s\": extra text: \"%s\"", text, f.extra);
+		err_text_set(err, "parsing time \"%s\": extra text: \"%s\"", text, f.extra);
 	return f.rest != NULL || f.range != NULL || f.extra != NULL;
 }
 
@@ -144,11 +145,11 @@ static ptrdiff_t find_bad_base64(const char *text)
 	}
 }
 
-bool apiserver_strict_value_bad_base64(const char *text, char *err, size_t err_n)
+bool apiserver_strict_value_bad_base64(const char *text, struct err_text err)
 {
 	ptrdiff_t at = find_bad_base64(text);
 	if (at >= 0)
-		snprintf(err, err_n, "illegal base64 data at input byte %td", at);
+		err_text_set(err, "illegal base64 data at input byte %td", at);
 	return at >= 0;
 }
 
@@ -205,13 +206,13 @@ static const char *quantity_error(struct slice text)
 	return whole + part == 0 && text.n != 0 ? "unable to parse numeric part of quantity" : NULL;
 }
 
-bool apiserver_strict_value_bad_quantity(const json_t *value, char *err, size_t err_n)
+bool apiserver_strict_value_bad_quantity(const json_t *value, struct err_text err)
 {
 	CLEANUP(freep)
 	char *text = json_is_string(value) ? NULL : json_dumps(value, JSON_ENCODE_ANY);
 	const char *wrong = quantity_error(json_is_string(value) ? slice_trim(api_text_slice(value))
 								 : slice_of(text));
 	if (wrong != NULL)
-		snprintf(err, err_n, "%s", wrong);
+		err_text_set(err, "%s", wrong);
 	return wrong != NULL;
 }

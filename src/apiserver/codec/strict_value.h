@@ -6,9 +6,10 @@
 #include <stddef.h>
 
 #include <jansson.h>
+#include "base/err_text.h"
 
 /* `micro`: a MicroTime, which needs six digits after the point. */
-bool apiserver_strict_value_bad_time(const char *text, bool micro, char *err, size_t err_n);
-bool apiserver_strict_value_bad_base64(const char *text, char *err, size_t err_n);
+bool apiserver_strict_value_bad_time(const char *text, bool micro, struct err_text err);
+bool apiserver_strict_value_bad_base64(const char *text, struct err_text err);
 /* A value that is no string is read as its JSON text. */
-bool apiserver_strict_value_bad_quantity(const json_t *value, char *err, size_t err_n);
+bool apiserver_strict_value_bad_quantity(const json_t *value, struct err_text err);

@@ -17,6 +17,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "base/err_text.h"
 
 /* A JSON text may hold what is empty; kubectl's do. */
 static json_t *shaped(const json_t *o)
@@ -42,7 +43,7 @@ static void recorded_bodies(void **state)
 		json_t *got = NULL;
 		json_t *want = shaped(json_object_get(row, "json"));
 		assert_int_equal(base64_decode(&body, slice_of(api_get_string(row, "body"))), 0);
-		int code = apiserver_protobuf_decode(strbuf_slice(&body), &got, err, sizeof(err));
+		int code = apiserver_protobuf_decode(strbuf_slice(&body), &got, ERR_TEXT(err));
 		if (code < 0 || !json_equal(got, want)) {
 			CLEANUP(freep) char *a = json_dumps(want, JSON_SORT_KEYS);
 			CLEANUP(freep) char *b = json_dumps(got, JSON_SORT_KEYS);
@@ -95,7 +96,7 @@ static int decode(const char *version, const char *kind, const struct strbuf *ra
 {
 	CLEANUP(strbuf_done) struct strbuf b = STRBUF_INIT;
 	envelope(&b, version, kind, raw);
-	return apiserver_protobuf_decode(strbuf_slice(&b), ret, err, 256);
+	return apiserver_protobuf_decode(strbuf_slice(&b), ret, (struct err_text){ err, 256 });
 }
 
 static void delete_options(void **state)
@@ -124,8 +125,8 @@ static void refused(void **state)
 	char err[256];
 	json_t *o = NULL;
 	(void)state;
-	assert_int_equal(apiserver_protobuf_decode(SLICE("{}"), &o, err, sizeof(err)), ERR_PARSE);
-	assert_int_equal(apiserver_protobuf_decode(SLICE(""), &o, err, sizeof(err)), ERR_PARSE);
+	assert_int_equal(apiserver_protobuf_decode(SLICE("{}"), &o, ERR_TEXT(err)), ERR_PARSE);
+	assert_int_equal(apiserver_protobuf_decode(SLICE(""), &o, ERR_TEXT(err)), ERR_PARSE);
 	assert_int_equal(decode("apps/v1", "Deployment", &none, &o, err), ERR_UNSUPPORTED);
 	assert_string_equal(err,
 			    "no protobuf bodies of kind \"Deployment\" in version \"apps/v1\"");

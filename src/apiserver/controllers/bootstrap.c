@@ -18,6 +18,7 @@
 #include "apiserver/request/object.h"
 #include "apiserver/verb/write.h"
 #include "base/clock.h"
+#include "base/err_text.h"
 
 static const char manager[] = "fairlead";
 
@@ -254,7 +255,7 @@ static int put_definitions(struct boot *boot)
 	return e;
 }
 
-int apiserver_bootstrap(struct apiserver_api *api, char *err, size_t err_n)
+int apiserver_bootstrap(struct apiserver_api *api, struct err_text err)
 {
 	static int (*const steps[])(struct boot * boot) = {
 		load_addresses, ensure_namespaces, ensure_service,
@@ -271,7 +272,7 @@ int apiserver_bootstrap(struct apiserver_api *api, char *err, size_t err_n)
 			e = 0;
 	}
 	if (e < 0)
-		snprintf(err, err_n, "%s", boot.status.message.s);
+		err_text_set(err, "%s", boot.status.message.s);
 	apiserver_status_done(&boot.status);
 	return e;
 }

@@ -7,8 +7,9 @@
 
 #include "apiserver/request/request.h"
 #include "base/compiler.h"
+#include "base/err_text.h"
 
-MUST_CHECK int apiserver_bootstrap(struct apiserver_api *api, char *err, size_t err_n);
+MUST_CHECK int apiserver_bootstrap(struct apiserver_api *api, struct err_text err);
 
 /* Whether the key is that of the API's own Service or its endpoints: they are created again when
  * they are deleted, since clients in Pods, and DNS, need them. */

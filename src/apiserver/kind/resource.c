@@ -15,6 +15,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/vec.h"
+#include "base/err_text.h"
 
 static struct {
 	pthread_once_t once;
@@ -191,7 +192,7 @@ static const struct api_schema *compile_schema(const struct apiserver_resource *
 	char err[512];
 	struct api_schema *s;
 	json_t *schema = resource->built_in ? strip_schema(source) : json_incref(api_tree(source));
-	if (api_schema_new(schema, &s, err, sizeof(err)) < 0)
+	if (api_schema_new(schema, &s, ERR_TEXT(err)) < 0)
 		fail_start(resource->kind->kind, err);
 	json_decref(schema);
 	return s;

@@ -20,6 +20,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
+#include "base/err_text.h"
 
 enum { DRAWN_PORT = 32000 };
 
@@ -439,7 +440,7 @@ static bool same_strict(const struct apiserver_resource *r, const char *body, co
 	CLEANUP(strbuf_done) struct strbuf got = STRBUF_INIT;
 	json_t *o = json_loads(body, 0, NULL), *lines = json_array();
 	char err[1024] = "";
-	int code = apiserver_strict_decode(r, slice_of(body), o, lines, err, sizeof(err));
+	int code = apiserver_strict_decode(r, slice_of(body), o, lines, ERR_TEXT(err));
 	if (code < 0 || json_array_size(lines) != 0)
 		sentence(&got, r, err, code < 0 ? NULL : lines);
 	bool same = strcmp(got.s, want) == 0;
@@ -483,7 +484,7 @@ static void assert_one_unknown(struct slice text)
 	json_t *o = json_pack("{ss,ss,s{ss},si}", "apiVersion", "v1", "kind", "ConfigMap",
 			      "metadata", "name", "x", "other", 1);
 	char err[256];
-	assert_int_equal(apiserver_strict_decode(r, text, o, lines, err, sizeof(err)), 0);
+	assert_int_equal(apiserver_strict_decode(r, text, o, lines, ERR_TEXT(err)), 0);
 	assert_int_equal(json_array_size(lines), 1);
 	assert_string_equal(json_string_value(json_array_get(lines, 0)), "unknown field \"other\"");
 	json_decref(lines);
@@ -518,7 +519,7 @@ static void strict_limit(void **state)
 		json_object_set_new(o, key, json_true());
 	}
 	CLEANUP(freep) char *body = json_dumps(o, 0);
-	assert_int_equal(apiserver_strict_decode(r, slice_of(body), o, lines, err, sizeof(err)), 0);
+	assert_int_equal(apiserver_strict_decode(r, slice_of(body), o, lines, ERR_TEXT(err)), 0);
 	assert_int_equal(json_array_size(lines), 100);
 	json_decref(lines);
 	json_decref(o);

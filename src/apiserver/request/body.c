@@ -15,6 +15,7 @@
 #include "apiserver/kind/go_normalize.h"
 #include "apiserver/request/object.h"
 #include "base/mem.h"
+#include "base/err_text.h"
 
 enum { SUMMARY_BYTES = 30 };
 
@@ -200,7 +201,7 @@ int apiserver_body_check_fields(const struct apiserver_resource *resource, struc
 	json_t *found = json_array(), *line;
 	char err[512] = "";
 	size_t i;
-	int ret = apiserver_strict_decode(resource, text, object, found, err, sizeof(err));
+	int ret = apiserver_strict_decode(resource, text, object, found, ERR_TEXT(err));
 	if (ret < 0)
 		strbuf_adds(ret_why, err);
 	if (ret == 0 && strictness == APISERVER_STRICT && json_array_size(found) != 0) {
@@ -246,7 +247,7 @@ static int parse_body(const struct apiserver_call *call, json_t **ret, struct st
 	if (has_content_type(call, "application/yaml"))
 		return parse_yaml(call->body, ret, why);
 	if (has_content_type(call, "application/vnd.kubernetes.protobuf")) {
-		int e = apiserver_protobuf_decode(call->body, ret, err, sizeof(err));
+		int e = apiserver_protobuf_decode(call->body, ret, ERR_TEXT(err));
 		if (e < 0)
 			strbuf_adds(why, err);
 		return e;

@@ -10,7 +10,6 @@
 #include "apiserver/request/options.h"
 #include "base/compiler.h"
 
-
 /* The object of a POST or PUT, with apiVersion and kind, as a new tree. By `strictness`, unknown
  * and duplicate fields are an error, or lines in `warnings`, or ignored. */
 MUST_CHECK int apiserver_body_object(const struct apiserver_call *call,

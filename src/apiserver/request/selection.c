@@ -8,6 +8,7 @@
 #include "api/tree.h"
 #include "apiserver/store/key.h"
 #include "base/text/charset.h"
+#include "base/err_text.h"
 #include "apiserver/request/selector_error.h"
 
 enum { NAME_MAX_BYTES = 253 };
@@ -103,8 +104,7 @@ static int parse_fields(const struct apiserver_resource *resource, const char *t
 			struct apiserver_selection *ret, struct apiserver_status *status)
 {
 	char err[256];
-	if (api_field_selector_parse(slice_of(text), &ret->arena, &ret->field, err, sizeof(err)) <
-	    0)
+	if (api_field_selector_parse(slice_of(text), &ret->arena, &ret->field, ERR_TEXT(err)) < 0)
 		return refuse_field_selector(text, status);
 	for (size_t i = 0; i < ret->field.n; i++) {
 		struct api_selector_term *t = &ret->field.term[i];
@@ -128,8 +128,7 @@ int apiserver_selection_parse(const struct apiserver_resource *resource, const c
 	arena_init(&ret->arena);
 	if (apiserver_selector_error(label, &why))
 		return apiserver_status_bad_request(status, "%s", why.s);
-	if (api_label_selector_parse(slice_of(label), &ret->arena, &ret->label, err, sizeof(err)) <
-	    0)
+	if (api_label_selector_parse(slice_of(label), &ret->arena, &ret->label, ERR_TEXT(err)) < 0)
 		return apiserver_status_bad_request(status, "unable to parse requirement: %s", err);
 	int e = parse_fields(resource, field, ret, status);
 	ret->all = ret->label.n == 0 && ret->field.n == 0;

@@ -23,6 +23,7 @@
 #include "apiserver/store/store_priv.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/err_text.h"
 
 /* ---- backup ---- */
 
@@ -74,8 +75,8 @@ static int make_empty_file(const char *file)
 	return 0;
 }
 
-static int copy_database(struct store_db *from, const char *file, const char *then, char *err,
-			 size_t err_n)
+static int copy_database(struct store_db *from, const char *file, const char *then,
+			 struct err_text err)
 {
 	struct store_db to = { 0 };
 	int r = make_empty_file(file);
@@ -88,14 +89,14 @@ static int copy_database(struct store_db *from, const char *file, const char *th
 	if (r == 0 && then != NULL)
 		r = store_db_exec(&to, then);
 	if (r < 0)
-		snprintf(err, err_n, "cannot write '%s': %s", file, err_str(r));
+		err_text_set(err, "cannot write '%s': %s", file, err_str(r));
 	else
-		r = store_schema_check(&to, file, err, err_n);
+		r = store_schema_check(&to, file, err);
 	store_db_close(&to);
 	if (r == 0) {
 		r = sync_file(file);
 		if (r < 0)
-			snprintf(err, err_n, "cannot write '%s': %s", file, err_str(r));
+			err_text_set(err, "cannot write '%s': %s", file, err_str(r));
 	}
 	if (r < 0)
 		unlink(file);
@@ -120,47 +121,47 @@ static int rename_partial(const char *partial, const char *file)
 	return r;
 }
 
-static int write_backup(struct store_db *from, const char *file, char *err, size_t err_n)
+static int write_backup(struct store_db *from, const char *file, struct err_text err)
 {
 	if (access(file, F_OK) == 0) {
-		snprintf(err, err_n, "'%s' exists already", file);
+		err_text_set(err, "'%s' exists already", file);
 		return -EEXIST;
 	}
 	CLEANUP(freep) char *partial = xasprintf("%s.%d.partial", file, (int)getpid());
-	int r = copy_database(from, partial, NULL, err, err_n);
+	int r = copy_database(from, partial, NULL, err);
 	if (r < 0)
 		return r;
 	r = rename_partial(partial, file);
 	if (r == 0)
 		r = sync_dir_of(file);
 	if (r < 0)
-		snprintf(err, err_n, "cannot write '%s': %s", file, err_str(r));
+		err_text_set(err, "cannot write '%s': %s", file, err_str(r));
 	return r;
 }
 
-int apiserver_store_backup(struct apiserver_store *store, const char *file, char *err, size_t err_n)
+int apiserver_store_backup(struct apiserver_store *store, const char *file, struct err_text err)
 {
 	struct store_db *db;
 	int r = store_pool_lend(store, &db);
 	if (r < 0)
-		return store_schema_error(r, store->file, err_str(r), err, err_n);
-	r = write_backup(db, file, err, err_n);
+		return store_schema_error(r, store->file, err_str(r), err);
+	r = write_backup(db, file, err);
 	store_pool_return(store, db);
 	return r;
 }
 
-int apiserver_backup(const char *dir, const char *file, char *err, size_t err_n)
+int apiserver_backup(const char *dir, const char *file, struct err_text err)
 {
 	CLEANUP(freep) char *from = xasprintf("%s/store.db", dir);
 	struct store_db db;
 	int r = store_db_open(from, STORE_DB_BARE, &db);
 	if (r < 0)
-		return store_schema_error(r, from, err_str(r), err, err_n);
-	r = store_schema_identify(&db, from, err, err_n);
+		return store_schema_error(r, from, err_str(r), err);
+	r = store_schema_identify(&db, from, err);
 	if (r == 1)
-		r = store_schema_error(ERR_PARSE, from, "it is empty", err, err_n);
+		r = store_schema_error(ERR_PARSE, from, "it is empty", err);
 	if (r == 0)
-		r = write_backup(&db, file, err, err_n);
+		r = write_backup(&db, file, err);
 	store_db_close(&db);
 	return r;
 }
@@ -184,7 +185,7 @@ static uint64_t highest_revision(const struct replacement *files, uint64_t backu
 	int r = access(files->file, F_OK) == 0 ? store_db_open(files->file, STORE_DB_BARE, &db)
 					       : ERR_NOTFOUND;
 	if (r == 0) {
-		r = store_schema_identify(&db, files->file, ignored, sizeof(ignored));
+		r = store_schema_identify(&db, files->file, ERR_TEXT(ignored));
 		r = r == 0 ? store_db_revisions(&db, &revision, &compacted) : ERR_NOTFOUND;
 		/* A sound database absorbs its log; otherwise both files are kept unchanged. */
 		store_db_keep_log(&db, r < 0);
@@ -230,7 +231,7 @@ static int swap_files(struct replacement *files)
 	return r == 0 ? store_dir_sync(files->dir) : r;
 }
 
-static int put_in_place(struct replacement *files, struct store_db *from, char *err, size_t err_n)
+static int put_in_place(struct replacement *files, struct store_db *from, struct err_text err)
 {
 	uint64_t backup = 0, compacted = 0, bound = 0;
 	int r = store_db_revisions(from, &backup, &compacted);
@@ -242,27 +243,27 @@ static int put_in_place(struct replacement *files, struct store_db *from, char *
 		xasprintf("BEGIN; UPDATE sqlite_sequence SET seq = %" PRIu64 " WHERE name = 'row';"
 			  "UPDATE meta SET value = %" PRIu64 " WHERE name = 'compacted'; COMMIT",
 			  next, next);
-	r = copy_database(from, files->new_file, sql, err, err_n);
+	r = copy_database(from, files->new_file, sql, err);
 	/* Raise the bound first: it may be too high, but never too low. */
 	if (r == 0 && (store_bound_read(files->dir, &bound) < 0 || bound < next))
 		r = store_bound_reserve(files->dir, next, &bound);
 	return r == 0 ? swap_files(files) : r;
 }
 
-static int restore_into(const char *dir, struct store_db *from, char *err, size_t err_n)
+static int restore_into(const char *dir, struct store_db *from, struct err_text err)
 {
 	int lock = -1;
-	int r = store_dir_lock(dir, &lock, err, err_n);
+	int r = store_dir_lock(dir, &lock, err);
 	if (r < 0)
 		return r;
 	struct replacement p = { .dir = dir, .file = xasprintf("%s/store.db", dir) };
 	p.new_file = xasprintf("%s.new", p.file);
-	err[0] = '\0';
-	r = put_in_place(&p, from, err, err_n);
-	if (r < 0 && err[0] == '\0')
-		snprintf(err, err_n, "cannot restore into '%s': %s", dir, err_str(r));
+	err.text[0] = '\0';
+	r = put_in_place(&p, from, err);
+	if (r < 0 && err.text[0] == '\0')
+		err_text_set(err, "cannot restore into '%s': %s", dir, err_str(r));
 	if (r == 0 && p.had_file)
-		snprintf(err, err_n, "the previous database is kept as '%s'", p.kept_file);
+		err_text_set(err, "the previous database is kept as '%s'", p.kept_file);
 	close(lock);
 	free(p.kept_file);
 	free(p.new_file);
@@ -270,23 +271,23 @@ static int restore_into(const char *dir, struct store_db *from, char *err, size_
 	return r;
 }
 
-int apiserver_restore(const char *dir, const char *file, char *err, size_t err_n)
+int apiserver_restore(const char *dir, const char *file, struct err_text err)
 {
 	struct store_db from;
 	int r = store_db_open(file, STORE_DB_FOREIGN, &from);
 	if (r < 0) {
-		snprintf(err, err_n, "cannot open '%s': %s", file, err_str(r));
+		err_text_set(err, "cannot open '%s': %s", file, err_str(r));
 		return r;
 	}
-	r = store_schema_identify(&from, file, err, err_n);
+	r = store_schema_identify(&from, file, err);
 	if (r == 0)
-		r = store_schema_check(&from, file, err, err_n);
+		r = store_schema_check(&from, file, err);
 	if (r == 1 || r == ERR_PARSE) {
-		snprintf(err, err_n, "'%s' is not a complete backup: choose another one", file);
+		err_text_set(err, "'%s' is not a complete backup: choose another one", file);
 		r = ERR_PARSE;
 	}
 	if (r == 0)
-		r = restore_into(dir, &from, err, err_n);
+		r = restore_into(dir, &from, err);
 	store_db_close(&from);
 	return r;
 }

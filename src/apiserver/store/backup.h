@@ -5,16 +5,17 @@
 
 #include "apiserver/store/store.h"
 #include "base/compiler.h"
+#include "base/err_text.h"
 
 /* Writes the copy into a new file. -EEXIST: the file exists already. */
-MUST_CHECK int apiserver_store_backup(struct apiserver_store *store, const char *file, char *err,
-				      size_t err_n);
+MUST_CHECK int apiserver_store_backup(struct apiserver_store *store, const char *file,
+				      struct err_text err);
 /* The same for a data directory that another process may use. */
-MUST_CHECK int apiserver_backup(const char *dir, const char *file, char *err, size_t err_n);
+MUST_CHECK int apiserver_backup(const char *dir, const char *file, struct err_text err);
 
 /* Replaces the database of a directory that no process uses; the old file is kept beside it.
  * Revisions continue after the highest one ever assigned in the directory, and watches from before
  * get ERR_GONE, so that no client mistakes old objects for new ones. ERR_BUSY: the directory is in
  * use. ERR_PARSE: the file is not a complete backup. On success `err` names the file that keeps the
  * old database, or is "". */
-MUST_CHECK int apiserver_restore(const char *dir, const char *file, char *err, size_t err_n);
+MUST_CHECK int apiserver_restore(const char *dir, const char *file, struct err_text err);

@@ -19,6 +19,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/slice.h"
+#include "base/err_text.h"
 
 int store_dir_sync(const char *dir)
 {
@@ -55,14 +56,14 @@ static int make_dir(const char *dir)
 	return make_one_dir(path);
 }
 
-static int report_holder(int fd, const char *dir, char *err, size_t err_n)
+static int report_holder(int fd, const char *dir, struct err_text err)
 {
 	char pid[24];
 	ssize_t n = pread(fd, pid, sizeof(pid) - 1, 0);
 	pid[n > 0 ? n : 0] = '\0';
 	pid[strcspn(pid, "\n")] = '\0';
-	snprintf(err, err_n, "data directory '%s' is in use by process %s", dir,
-		 pid[0] != '\0' ? pid : "(unknown)");
+	err_text_set(err, "data directory '%s' is in use by process %s", dir,
+		     pid[0] != '\0' ? pid : "(unknown)");
 	return ERR_BUSY;
 }
 
@@ -75,7 +76,7 @@ static int write_pid(int fd)
 	return 0;
 }
 
-static int lock_dir(const char *dir, int *ret, char *err, size_t err_n)
+static int lock_dir(const char *dir, int *ret, struct err_text err)
 {
 	CLEANUP(freep) char *path = xasprintf("%s/store.lock", dir);
 	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -84,8 +85,7 @@ static int lock_dir(const char *dir, int *ret, char *err, size_t err_n)
 	struct flock f = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 	int r = 0;
 	if (fcntl(fd, F_OFD_SETLK, &f) < 0)
-		r = errno == EAGAIN || errno == EACCES ? report_holder(fd, dir, err, err_n)
-						       : -errno;
+		r = errno == EAGAIN || errno == EACCES ? report_holder(fd, dir, err) : -errno;
 	if (r == 0) {
 		r = write_pid(fd);
 		/* Without the pid the lock works too, and a store must open on a full disk. */
@@ -100,13 +100,13 @@ static int lock_dir(const char *dir, int *ret, char *err, size_t err_n)
 	return 0;
 }
 
-int store_dir_lock(const char *dir, int *ret, char *err, size_t err_n)
+int store_dir_lock(const char *dir, int *ret, struct err_text err)
 {
 	int r = make_dir(dir);
 	if (r == 0)
-		r = lock_dir(dir, ret, err, err_n);
+		r = lock_dir(dir, ret, err);
 	if (r < 0 && r != ERR_BUSY)
-		snprintf(err, err_n, "cannot use data directory '%s': %s", dir, err_str(r));
+		err_text_set(err, "cannot use data directory '%s': %s", dir, err_str(r));
 	return r;
 }
 

@@ -5,10 +5,11 @@
 #include <stdint.h>
 
 #include "base/compiler.h"
+#include "base/err_text.h"
 
 /* Creates the directory if it is missing and locks it; *ret is the lock's descriptor, which the
  * caller closes. ERR_BUSY: another process has the lock. */
-MUST_CHECK int store_dir_lock(const char *dir, int *ret, char *err, size_t err_n);
+MUST_CHECK int store_dir_lock(const char *dir, int *ret, struct err_text err);
 /* Makes the directory's entries durable. */
 MUST_CHECK int store_dir_sync(const char *dir);
 

@@ -14,6 +14,7 @@
 #include "apiserver/store/db_priv.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/err_text.h"
 
 /* Revisions start at 2: an empty store is at revision 1, because 0 means "any" to clients. */
 static const char schema[] =
@@ -46,20 +47,21 @@ static const char upgrade[] = "BEGIN IMMEDIATE;"
 _Static_assert(STORE_APPLICATION_ID == 1179406916, "as in the schema");
 _Static_assert(STORE_SCHEMA_VERSION == 2, "as in the schema");
 
-int store_schema_error(int error, const char *file, const char *why, char *err, size_t err_n)
+int store_schema_error(int error, const char *file, const char *why, struct err_text err)
 {
 	/* SQLite's message may have several lines; the last one has the reason. */
 	const char *last = strrchr(why, '\n');
 	if (error == ERR_PARSE)
-		snprintf(err, err_n,
-			 "'%s' is damaged (%s): put a backup in its place with `fairlead restore`",
-			 file, last != NULL ? last + 1 : why);
+		err_text_set(
+			err,
+			"'%s' is damaged (%s): put a backup in its place with `fairlead restore`",
+			file, last != NULL ? last + 1 : why);
 	else
-		snprintf(err, err_n, "cannot open '%s': %s", file, err_str(error));
+		err_text_set(err, "cannot open '%s': %s", file, err_str(error));
 	return error;
 }
 
-int store_schema_identify(struct store_db *db, const char *file, char *err, size_t err_n)
+int store_schema_identify(struct store_db *db, const char *file, struct err_text err)
 {
 	int64_t id = 0, version = 0, tables = 0;
 	int r = store_db_query_number(db, "PRAGMA application_id", &id);
@@ -68,22 +70,21 @@ int store_schema_identify(struct store_db *db, const char *file, char *err, size
 	if (r == 0)
 		r = store_db_query_number(db, "SELECT count(*) FROM sqlite_master", &tables);
 	if (r < 0)
-		return store_schema_error(r, file, sqlite3_errmsg(db->db), err, err_n);
+		return store_schema_error(r, file, sqlite3_errmsg(db->db), err);
 	if (id == 0 && version == 0 && tables == 0)
 		return 1;
 	if (id != STORE_APPLICATION_ID || version == 0)
-		return store_schema_error(ERR_PARSE, file, "it is not a database of Fairlead", err,
-					  err_n);
+		return store_schema_error(ERR_PARSE, file, "it is not a database of Fairlead", err);
 	if (version > STORE_SCHEMA_VERSION) {
-		snprintf(err, err_n,
-			 "'%s' was written by a newer version (schema %lld, this one knows %d)",
-			 file, (long long)version, STORE_SCHEMA_VERSION);
+		err_text_set(err,
+			     "'%s' was written by a newer version (schema %lld, this one knows %d)",
+			     file, (long long)version, STORE_SCHEMA_VERSION);
 		return ERR_UNSUPPORTED;
 	}
 	return 0;
 }
 
-int store_schema_check(struct store_db *db, const char *file, char *err, size_t err_n)
+int store_schema_check(struct store_db *db, const char *file, struct err_text err)
 {
 	sqlite3_stmt *st = NULL;
 	int rc = sqlite3_prepare_v2(db->db, "PRAGMA quick_check(1)", -1, &st, NULL), r = 0;
@@ -95,8 +96,7 @@ int store_schema_check(struct store_db *db, const char *file, char *err, size_t 
 	else if (text == NULL || strcmp(text, "ok") != 0)
 		r = ERR_PARSE;
 	if (r < 0)
-		store_schema_error(r, file, text != NULL ? text : sqlite3_errmsg(db->db), err,
-				   err_n);
+		store_schema_error(r, file, text != NULL ? text : sqlite3_errmsg(db->db), err);
 	sqlite3_finalize(st);
 	return r;
 }
@@ -125,27 +125,25 @@ static int upgrade_schema(struct store_db *db)
 	return r == ERR_SPACE ? 0 : r;
 }
 
-static int prepare_file(struct store_db *db, const char *dir, const char *file, char *err,
-			size_t err_n)
+static int prepare_file(struct store_db *db, const char *dir, const char *file, struct err_text err)
 {
 	bool check = was_not_closed(file);
 	uint64_t high;
-	int fresh = store_schema_identify(db, file, err, err_n);
+	int fresh = store_schema_identify(db, file, err);
 	if (fresh < 0)
 		return fresh;
 	/* SQLite would accept an emptied file, and all objects would be lost without an error. */
 	if (fresh == 1 && store_bound_read(dir, &high) != ERR_NOTFOUND)
-		return store_schema_error(ERR_PARSE, file, "it was in use and is empty now", err,
-					  err_n);
+		return store_schema_error(ERR_PARSE, file, "it was in use and is empty now", err);
 	if (fresh == 0 && check) {
-		int r = store_schema_check(db, file, err, err_n);
+		int r = store_schema_check(db, file, err);
 		if (r < 0)
 			return r;
 	}
 	int r = store_db_configure(db, STORE_DB_WRITER);
 	if (r == 0)
 		r = fresh == 1 ? store_db_exec(db, schema) : upgrade_schema(db);
-	return r < 0 ? store_schema_error(r, file, sqlite3_errmsg(db->db), err, err_n) : 0;
+	return r < 0 ? store_schema_error(r, file, sqlite3_errmsg(db->db), err) : 0;
 }
 
 /* SQLite itself would create it readable for all; it copies the mode to its log. */
@@ -158,8 +156,7 @@ static int create_file(const char *file)
 	return 0;
 }
 
-int store_schema_open(const char *dir, const char *file, struct store_db *ret, char *err,
-		      size_t err_n)
+int store_schema_open(const char *dir, const char *file, struct store_db *ret, struct err_text err)
 {
 	int r = create_file(file);
 	if (r == 0)
@@ -167,8 +164,8 @@ int store_schema_open(const char *dir, const char *file, struct store_db *ret, c
 	if (r == 0)
 		r = store_db_open(file, STORE_DB_BARE, ret);
 	if (r < 0)
-		return store_schema_error(r, file, err_str(r), err, err_n);
-	r = prepare_file(ret, dir, file, err, err_n);
+		return store_schema_error(r, file, err_str(r), err);
+	r = prepare_file(ret, dir, file, err);
 	if (r < 0)
 		store_db_close(ret);
 	return r;

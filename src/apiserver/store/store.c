@@ -16,6 +16,7 @@
 #include "apiserver/store/writer_priv.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/err_text.h"
 
 /* Passes the revisions in the database on to the parts that continue from them. */
 static int read_revisions(struct apiserver_store *store)
@@ -33,11 +34,11 @@ static int read_revisions(struct apiserver_store *store)
 	return 0;
 }
 
-static int start_store(struct apiserver_store *store, char *err, size_t err_n)
+static int start_store(struct apiserver_store *store, struct err_text err)
 {
-	int r = store_dir_lock(store->dir, &store->lock_fd, err, err_n);
+	int r = store_dir_lock(store->dir, &store->lock_fd, err);
 	if (r == 0)
-		r = store_schema_open(store->dir, store->file, &store->writer.db, err, err_n);
+		r = store_schema_open(store->dir, store->file, &store->writer.db, err);
 	if (r < 0)
 		return r;
 	r = read_revisions(store);
@@ -46,11 +47,11 @@ static int start_store(struct apiserver_store *store, char *err, size_t err_n)
 		r = store_writer_start(store);
 	if (r == 0)
 		r = store_compact_start(store);
-	return r < 0 ? store_schema_error(r, store->file, err_str(r), err, err_n) : 0;
+	return r < 0 ? store_schema_error(r, store->file, err_str(r), err) : 0;
 }
 
 int apiserver_store_open(const struct apiserver_store_conf *conf, struct apiserver_store **ret,
-			 char *err, size_t err_n)
+			 struct err_text err)
 {
 	struct apiserver_store *s = xcalloc(1, sizeof(*s));
 	s->conf = *conf;
@@ -59,7 +60,7 @@ int apiserver_store_open(const struct apiserver_store_conf *conf, struct apiserv
 	s->lock_fd = -1;
 	pthread_mutex_init(&s->pool.lock, NULL);
 	pthread_mutex_init(&s->damage.lock, NULL);
-	int r = start_store(s, err, err_n);
+	int r = start_store(s, err);
 	if (r < 0) {
 		apiserver_store_close(s);
 		return r;

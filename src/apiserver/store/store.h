@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 #include "base/compiler.h"
+#include "base/err_text.h"
 
 enum {
 	APISERVER_KEY_MAX_BYTES = 1024,
@@ -44,7 +45,7 @@ struct apiserver_store_conf {
 /* ERR_BUSY: another process uses the directory, `err` names its pid. ERR_UNSUPPORTED: written by a
  * newer version. ERR_PARSE: damaged. -errno. `err` gets one sentence that says what to do. */
 MUST_CHECK int apiserver_store_open(const struct apiserver_store_conf *conf,
-				    struct apiserver_store **ret, char *err, size_t err_n);
+				    struct apiserver_store **ret, struct err_text err);
 /* Finishes queued writes first. All watches must be freed before. `store` may be NULL. */
 void apiserver_store_close(struct apiserver_store *store);
 

@@ -14,6 +14,7 @@
 #include "apiserver/store/test_store.h"
 #include "apiserver/store/watch.h"
 #include "apiserver/store/writer.h"
+#include "base/err_text.h"
 
 static const char *path(struct fixture *f, const char *name)
 {
@@ -32,13 +33,13 @@ static void close_it(struct fixture *f)
 
 static void backup(struct fixture *f, const char *file)
 {
-	if (apiserver_store_backup(f->s, file, f->err, sizeof(f->err)) < 0)
+	if (apiserver_store_backup(f->s, file, ERR_TEXT(f->err)) < 0)
 		fail_msg("%s", f->err);
 }
 
 static void restore(struct fixture *f, const char *file)
 {
-	if (apiserver_restore(f->dir, file, f->err, sizeof(f->err)) < 0)
+	if (apiserver_restore(f->dir, file, ERR_TEXT(f->err)) < 0)
 		fail_msg("%s", f->err);
 }
 
@@ -47,15 +48,14 @@ static void there_and_back(void **state)
 	struct fixture *f = *state;
 	uint64_t a = put(f->s, "a", 0, "then"), b = put(f->s, "b", 0, "then");
 	backup(f, path(f, "backup"));
-	assert_int_equal(apiserver_store_backup(f->s, path(f, "backup"), f->err, sizeof(f->err)),
+	assert_int_equal(apiserver_store_backup(f->s, path(f, "backup"), ERR_TEXT(f->err)),
 			 -EEXIST);
 	assert_non_null(strstr(f->err, "exists already"));
 	struct stat st;
 	assert_int_equal(stat(path(f, "backup"), &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0600);
 	uint64_t a2 = put(f->s, "a", a, "later"), c = put(f->s, "c", 0, "later");
-	assert_int_equal(apiserver_restore(f->dir, path(f, "backup"), f->err, sizeof(f->err)),
-			 ERR_BUSY);
+	assert_int_equal(apiserver_restore(f->dir, path(f, "backup"), ERR_TEXT(f->err)), ERR_BUSY);
 	assert_non_null(strstr(f->err, "in use by process"));
 	close_it(f);
 	restore(f, path(f, "backup"));
@@ -144,14 +144,12 @@ static void not_a_backup(void **state)
 	close(fd);
 	static const char *const names[] = { "backup", "empty", "store.lock" };
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-		assert_int_equal(
-			apiserver_restore(f->dir, path(f, names[i]), f->err, sizeof(f->err)),
-			ERR_PARSE);
+		assert_int_equal(apiserver_restore(f->dir, path(f, names[i]), ERR_TEXT(f->err)),
+				 ERR_PARSE);
 		assert_non_null(strstr(f->err, "is not a complete backup"));
 	}
-	assert_int_equal(apiserver_restore(f->dir, path(f, "none"), f->err, sizeof(f->err)),
-			 -ENOENT);
-	assert_int_equal(apiserver_backup(path(f, "none"), path(f, "x"), f->err, sizeof(f->err)),
+	assert_int_equal(apiserver_restore(f->dir, path(f, "none"), ERR_TEXT(f->err)), -ENOENT);
+	assert_int_equal(apiserver_backup(path(f, "none"), path(f, "x"), ERR_TEXT(f->err)),
 			 -ENOENT);
 	fixture_open(f);
 }
@@ -232,8 +230,7 @@ static void killed(void **state)
 		close_it(f);
 		pid_t child = fork();
 		if (child == 0) {
-			IGNORE(apiserver_restore(f->dir, path(f, "backup"), f->err,
-						 sizeof(f->err)));
+			IGNORE(apiserver_restore(f->dir, path(f, "backup"), ERR_TEXT(f->err)));
 			_exit(0);
 		}
 		/* The last one is not killed. */
@@ -264,7 +261,7 @@ int main(int argc, char **argv)
 {
 	char err[256];
 	if (argc == 3)
-		return apiserver_backup(argv[1], argv[2], err, sizeof(err)) == 0 ? 0 : 1;
+		return apiserver_backup(argv[1], argv[2], ERR_TEXT(err)) == 0 ? 0 : 1;
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = { T(there_and_back), T(new_directory), T(damaged),
 					    T(not_a_backup),   T(in_use),	 T(killed) };

@@ -14,6 +14,7 @@
 #include "apiserver/store/test_store.h"
 #include "apiserver/store/watch.h"
 #include "apiserver/store/writer.h"
+#include "base/err_text.h"
 
 enum { BYTES = 8 << 10 };
 static char text[BYTES];
@@ -211,7 +212,7 @@ static void read_only(void **state)
 	f->s = NULL;
 	assert_int_equal(mount(f->dir, f->dir, NULL, MS_BIND, NULL), 0);
 	assert_int_equal(mount(NULL, f->dir, NULL, MS_BIND | MS_REMOUNT | MS_RDONLY, NULL), 0);
-	assert_int_equal(apiserver_store_open(&f->conf, &f->s, f->err, sizeof(f->err)), -EROFS);
+	assert_int_equal(apiserver_store_open(&f->conf, &f->s, ERR_TEXT(f->err)), -EROFS);
 	assert_non_null(strstr(f->err, "Read-only file system"));
 	assert_int_equal(umount(f->dir), 0);
 }

@@ -12,6 +12,7 @@
 #include "apiserver/store/watch.h"
 #include "apiserver/store/writer.h"
 #include "base/clock.h"
+#include "base/err_text.h"
 
 enum { THREADS = 4, KEYS = 5 };
 
@@ -87,7 +88,7 @@ static void child_main(struct fixture *f)
 	f->conf.keep_ns = 1;
 	f->conf.keep_revisions = 50;
 	f->conf.compact_every_ns = 5 * NS_PER_MS;
-	if (apiserver_store_open(&f->conf, &f->s, f->err, sizeof(f->err)) < 0)
+	if (apiserver_store_open(&f->conf, &f->s, ERR_TEXT(f->err)) < 0)
 		_exit(2);
 	for (int i = 0; i < THREADS; i++) {
 		l[i] = (struct load){ f->s, i, 0 };

@@ -9,12 +9,13 @@
 #include "apiserver/store/store.h"
 #include "apiserver/store/test_store.h"
 #include "apiserver/store/writer.h"
+#include "base/err_text.h"
 
 static int open_at(struct fixture *f, const char *dir)
 {
 	struct apiserver_store_conf c = { .dir = dir };
 	struct apiserver_store *s = NULL;
-	int r = apiserver_store_open(&c, &s, f->err, sizeof(f->err));
+	int r = apiserver_store_open(&c, &s, ERR_TEXT(f->err));
 	apiserver_store_close(s);
 	return r;
 }

@@ -17,6 +17,7 @@
 #include "apiserver/store/writer.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/err_text.h"
 
 struct fixture {
 	char dir[64];
@@ -27,7 +28,7 @@ struct fixture {
 
 static inline void fixture_open(struct fixture *f)
 {
-	int r = apiserver_store_open(&f->conf, &f->s, f->err, sizeof(f->err));
+	int r = apiserver_store_open(&f->conf, &f->s, ERR_TEXT(f->err));
 	if (r < 0)
 		fail_msg("open: %d %s", r, f->err);
 }

@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/err_text.h"
 #include "net/addr.h"
 
 enum { BAND_MIN = 16, BAND_MAX = 256, BAND_SHARE = 16 };
@@ -86,21 +87,20 @@ static void set_taken(struct range *range, uint32_t index, bool taken)
 
 /* ---- new and free ---- */
 
-static int add_range(struct apiserver_allocator *allocator, const char *text, char *err,
-		     size_t err_n)
+static int add_range(struct apiserver_allocator *allocator, const char *text, struct err_text err)
 {
 	struct range *range = &allocator->range[allocator->n];
 	if (allocator->n == APISERVER_CIDRS_MAX) {
-		snprintf(err, err_n, "more than %d service networks", APISERVER_CIDRS_MAX);
+		err_text_set(err, "more than %d service networks", APISERVER_CIDRS_MAX);
 		return ERR_LIMIT;
 	}
 	if (net_cidr_parse(slice_of(text), &range->cidr) < 0) {
-		snprintf(err, err_n, "'%s' is not a network", text);
+		err_text_set(err, "'%s' is not a network", text);
 		return ERR_PARSE;
 	}
 	unsigned host_bits = (unsigned)(bytes_of(range) * 8 - range->cidr.bits);
 	if (host_bits < 2) {
-		snprintf(err, err_n, "'%s' is too small for Services", text);
+		err_text_set(err, "'%s' is too small for Services", text);
 		return ERR_PARSE;
 	}
 	uint32_t size = host_bits >= 20 ? APISERVER_ADDRESSES_MAX : 1U << host_bits;
@@ -115,8 +115,8 @@ static int add_range(struct apiserver_allocator *allocator, const char *text, ch
 	return 0;
 }
 
-int apiserver_allocator_new(const char *const *cidrs, struct apiserver_allocator **ret, char *err,
-			    size_t err_n)
+int apiserver_allocator_new(const char *const *cidrs, struct apiserver_allocator **ret,
+			    struct err_text err)
 {
 	struct apiserver_allocator *allocator = xcalloc(1, sizeof(*allocator));
 	int e = 0;
@@ -125,7 +125,7 @@ int apiserver_allocator_new(const char *const *cidrs, struct apiserver_allocator
 	allocator->ports = (struct range){ .end = PORTS, .band = PORT_BAND };
 	allocator->ports.taken = xcalloc(PORTS / 8 + 1, 1);
 	for (size_t i = 0; e == 0 && cidrs[i] != NULL; i++)
-		e = add_range(allocator, cidrs[i], err, err_n);
+		e = add_range(allocator, cidrs[i], err);
 	if (e < 0) {
 		apiserver_allocator_free(allocator);
 		return e;

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "base/compiler.h"
+#include "base/err_text.h"
 
 struct apiserver_allocator;
 
@@ -19,7 +20,7 @@ enum {
 
 /* `cidrs`: NULL-terminated. ERR_PARSE, ERR_LIMIT with a message in `err`. */
 MUST_CHECK int apiserver_allocator_new(const char *const *cidrs, struct apiserver_allocator **ret,
-				       char *err, size_t err_n);
+				       struct err_text err);
 void apiserver_allocator_free(struct apiserver_allocator *allocator);
 
 /* Callbacks of struct apiserver_env, which has their contracts; `ctx` is the allocator. */

@@ -10,6 +10,7 @@
 #include "apiserver/kind/go_normalize.h"
 #include "apiserver/request/object.h"
 #include "base/clock.h"
+#include "base/err_text.h"
 
 enum { RESET_MAX = 16, VERSIONS_MAX = 8 };
 
@@ -154,7 +155,7 @@ int apiserver_field_managers_update(const struct apiserver_writing *writing, uns
 	struct managing managing;
 	char err[1024] = "";
 	begin_write(&managing, writing, unset, old);
-	int e = api_managed_update(&managing.write, object, ret, err, sizeof(err));
+	int e = api_managed_update(&managing.write, object, ret, ERR_TEXT(err));
 	end_write(&managing);
 	return e < 0 ? refuse_error(writing, e, err) : 0;
 }
@@ -167,8 +168,7 @@ int apiserver_field_managers_apply(const struct apiserver_writing *writing, cons
 	char err[1024] = "";
 	begin_write(&managing, writing, apiserver_field_managers_unset(writing->resource, config),
 		    old);
-	int e = api_managed_apply(&managing.write, config, force, ret, &conflicts, err,
-				  sizeof(err));
+	int e = api_managed_apply(&managing.write, config, force, ret, &conflicts, ERR_TEXT(err));
 	if (e == ERR_CONFLICT)
 		e = apiserver_status_apply_conflict(writing->status, &conflicts);
 	else if (e == ERR_CONFIG)

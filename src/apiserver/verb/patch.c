@@ -22,6 +22,7 @@
 #include "apiserver/verb/write.h"
 #include "apiserver/codec/json_error.h"
 #include "base/mem.h"
+#include "base/err_text.h"
 
 enum { PATCH_TRIES = 20 };
 
@@ -67,7 +68,7 @@ static int make_strategic(struct patching *patching, const json_t *old, json_t *
 	json_t *nothing = json_object();
 	int e = api_strategic_apply(patching->writing.resource->openapi, old,
 				    json_is_null(patching->patch) ? nothing : patching->patch, ret,
-				    err, sizeof(err));
+				    ERR_TEXT(err));
 	json_decref(nothing);
 	if (e == ERR_TYPE)
 		return apiserver_status_refuse(patching->req->status, 500, "", "%s", err);
@@ -120,7 +121,7 @@ static int make_json_patched(struct patching *patching, const json_t *old, json_
 			"Request entity too large: The allowed maximum operations "
 			"in a JSON patch is %d, got %zu",
 			API_PATCH_OPS_MAX, json_array_size(patching->patch));
-	int e = api_json_patch(old, patching->patch, &o, err, sizeof(err));
+	int e = api_json_patch(old, patching->patch, &o, ERR_TEXT(err));
 	if (e < 0)
 		return apiserver_status_refuse_generic(
 			patching->req->status, 422, "Invalid",
@@ -154,7 +155,7 @@ static int check_types(struct patching *patching, const json_t *object)
 {
 	CLEANUP(strbuf_done) struct strbuf shown = STRBUF_INIT;
 	char err[512];
-	if (apiserver_strict_convert(patching->writing.resource, object, err, sizeof(err)) == 0)
+	if (apiserver_strict_convert(patching->writing.resource, object, ERR_TEXT(err)) == 0)
 		return 0;
 	api_fielderr_go(&shown, patching->patch);
 	return refuse_result(patching, shown.s, err);
@@ -207,7 +208,7 @@ static int decode_applied(struct patching *patching, json_t *object)
 	char err[512];
 	if (!r->built_in)
 		return 0;
-	if (apiserver_strict_convert(r, object, err, sizeof(err)) == 0) {
+	if (apiserver_strict_convert(r, object, ERR_TEXT(err)) == 0) {
 		apiserver_strict_narrow(r, object);
 		return 0;
 	}

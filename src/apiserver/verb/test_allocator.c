@@ -9,13 +9,14 @@
 #include <cmocka.h>
 
 #include "base/err.h"
+#include "base/err_text.h"
 
 static struct apiserver_allocator *make(const char *a, const char *b)
 {
 	const char *cidrs[] = { a, b, NULL };
 	struct apiserver_allocator *ret = NULL;
 	char err[128];
-	assert_int_equal(apiserver_allocator_new(cidrs, &ret, err, sizeof(err)), 0);
+	assert_int_equal(apiserver_allocator_new(cidrs, &ret, ERR_TEXT(err)), 0);
 	return ret;
 }
 
@@ -76,13 +77,13 @@ static void refused(void **state)
 		const char *cidrs[] = { rows[i], NULL };
 		struct apiserver_allocator *a;
 		char err[128] = "";
-		assert_int_equal(apiserver_allocator_new(cidrs, &a, err, sizeof(err)), ERR_PARSE);
+		assert_int_equal(apiserver_allocator_new(cidrs, &a, ERR_TEXT(err)), ERR_PARSE);
 		assert_non_null(strstr(err, rows[i]));
 	}
 	const char *three[] = { "10.0.0.0/16", "10.1.0.0/16", "10.2.0.0/16", NULL };
 	struct apiserver_allocator *a;
 	char err[128];
-	assert_int_equal(apiserver_allocator_new(three, &a, err, sizeof(err)), ERR_LIMIT);
+	assert_int_equal(apiserver_allocator_new(three, &a, ERR_TEXT(err)), ERR_LIMIT);
 }
 
 static void node_ports(void **state)

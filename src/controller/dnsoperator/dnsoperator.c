@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/err_text.h"
 #include "controller/dnsoperator/admission.h"
 #include "controller/dnsoperator/ignored_dns.h"
 #include "controller/dnsoperator/operands/apply.h"
@@ -20,10 +21,9 @@
 #include "controller/dnsoperator/status/gauges.h"
 #include "controller/dnsoperator/watches.h"
 
-static int start_operator(void **ret, char *err, size_t err_n)
+static int start_operator(void **ret, struct err_text err)
 {
 	(void)err;
-	(void)err_n;
 	struct dnsoperator_state *state = xcalloc(1, sizeof(*state));
 	atomic_init(&state->platform, -1);
 	state->poller = dnsoperator_poller_new();

@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/err_text.h"
 #include "dns/test_names.h"
 #include "dns/zone/zonefile.h"
 
@@ -53,7 +54,7 @@ static int include(void *ctx, const char *path, struct strbuf *out)
 	return 0;
 }
 
-static int read_with(struct reading *r, struct slice text, char *err, size_t err_n)
+static int read_with(struct reading *r, struct slice text, struct err_text err)
 {
 	uint8_t origin[DNS_NAME_MAX];
 	struct srcerr e = { 0 };
@@ -64,9 +65,9 @@ static int read_with(struct reading *r, struct slice text, char *err, size_t err
 				  .include = r->included != NULL ? include : NULL,
 				  .ctx = r };
 	int code = dns_zonefile_read(&f, text, &e);
-	err[0] = '\0';
+	err.text[0] = '\0';
 	if (e.text[0] != '\0')
-		srcerr_str(&e, err, err_n);
+		srcerr_str(&e, err.text, err.size);
 	return code;
 }
 
@@ -179,7 +180,7 @@ static void reads_files(void **state)
 	char err[1024];
 	for (size_t i = 0; i < ARRAY_LEN(good); i++) {
 		struct reading r = { .out = STRBUF_INIT, .included = good[i][INCLUDED] };
-		int code = read_with(&r, slice_of(good[i][TEXT]), err, sizeof(err));
+		int code = read_with(&r, slice_of(good[i][TEXT]), ERR_TEXT(err));
 		if (code != 0 || !slice_is(strbuf_slice(&r.out), good[i][WANT]))
 			fail_msg("%s\n%s\n%s", good[i][TEXT], err, r.out.s);
 		strbuf_done(&r.out);
@@ -192,7 +193,7 @@ static void places_errors(void **state)
 	char err[1024];
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
 		struct reading r = { .out = STRBUF_INIT, .included = bad[i][INCLUDED] };
-		int code = read_with(&r, slice_of(bad[i][TEXT]), err, sizeof(err));
+		int code = read_with(&r, slice_of(bad[i][TEXT]), ERR_TEXT(err));
 		if (code >= 0 || !slice_is(slice_of(err), bad[i][WANT]))
 			fail_msg("%s\n%d: %s\nwanted %s", bad[i][TEXT], code, err, bad[i][WANT]);
 		strbuf_done(&r.out);
@@ -204,8 +205,8 @@ static void stops_when_told(void **state)
 	(void)state;
 	char err[1024];
 	struct reading r = { .out = STRBUF_INIT };
-	int code = read_with(&r, SLICE("a 60 A 10.0.0.1\nstop. 60 A 10.0.0.1\nbad\n"), err,
-			     sizeof(err));
+	int code =
+		read_with(&r, SLICE("a 60 A 10.0.0.1\nstop. 60 A 10.0.0.1\nbad\n"), ERR_TEXT(err));
 	assert_int_equal(code, ERR_BUSY);
 	assert_string_equal(err, "");
 	assert_int_equal(r.n, 1);
@@ -223,14 +224,14 @@ static void limits(void **state)
 	while (text.n < DNS_ZONEFILE_RECORD_MAX - 9)
 		strbuf_addc(&text, ' ');
 	strbuf_adds(&text, "10.0.0.1\nb 60 A 10.0.0.1\n");
-	assert_int_equal(read_with(&r, strbuf_slice(&text), err, sizeof(err)), 0);
+	assert_int_equal(read_with(&r, strbuf_slice(&text), ERR_TEXT(err)), 0);
 	assert_int_equal(r.n, 2);
 	strbuf_reset(&text);
 	strbuf_adds(&text, "b 60 A 10.0.0.1\na 60 A (");
 	while (text.n < DNS_ZONEFILE_RECORD_MAX + 16)
 		strbuf_addc(&text, '\n');
 	strbuf_adds(&text, "10.0.0.1)\n");
-	assert_true(read_with(&r, strbuf_slice(&text), err, sizeof(err)) < 0);
+	assert_true(read_with(&r, strbuf_slice(&text), ERR_TEXT(err)) < 0);
 	assert_non_null(strstr(err, "record longer than 65536 bytes"));
 	/* Comments are not records. */
 	strbuf_reset(&text);
@@ -238,17 +239,17 @@ static void limits(void **state)
 	while (text.n < 2 * DNS_ZONEFILE_RECORD_MAX)
 		strbuf_addc(&text, 'x');
 	strbuf_adds(&text, "\na 60 A 10.0.0.1\n");
-	assert_int_equal(read_with(&r, strbuf_slice(&text), err, sizeof(err)), 0);
+	assert_int_equal(read_with(&r, strbuf_slice(&text), ERR_TEXT(err)), 0);
 	/* Files that include others without end. */
 	strbuf_reset(&text);
 	for (int i = 0; i <= DNS_ZONEFILE_INCLUDES_MAX; i++)
 		strbuf_adds(&text, "$INCLUDE x\n");
-	assert_true(read_with(&r, strbuf_slice(&text), err, sizeof(err)) < 0);
+	assert_true(read_with(&r, strbuf_slice(&text), ERR_TEXT(err)) < 0);
 	assert_string_equal(err, "dir/db:10001:10: more than 10000 files included");
 	/* The largest range. */
 	r.n = 0;
-	assert_int_equal(
-		read_with(&r, SLICE("$GENERATE 0-65535 h$ A 10.0.0.1\n"), err, sizeof(err)), 0);
+	assert_int_equal(read_with(&r, SLICE("$GENERATE 0-65535 h$ A 10.0.0.1\n"), ERR_TEXT(err)),
+			 0);
 	assert_int_equal(r.n, DNS_ZONEFILE_GENERATE_MAX);
 	strbuf_done(&text);
 	strbuf_done(&r.out);
@@ -262,7 +263,7 @@ static void finds_an_error_far_down(void **state)
 	struct reading r = { .out = STRBUF_INIT };
 	for (int i = 1; i <= 100000; i++)
 		strbuf_addf(&text, "host%d 60 IN A 10.0.0.%s\n", i, i == 90000 ? "256" : "1");
-	assert_int_equal(read_with(&r, strbuf_slice(&text), err, sizeof(err)), ERR_PARSE);
+	assert_int_equal(read_with(&r, strbuf_slice(&text), ERR_TEXT(err)), ERR_PARSE);
 	assert_string_equal(err, "dir/db:90000:19: bad IPv4 address");
 	assert_int_equal(r.n, 89999);
 	strbuf_done(&text);
@@ -296,7 +297,7 @@ static void reads_the_longest_names(void **state)
 			else
 				strbuf_addc(&text, *p);
 		}
-		int code = read_with(&r, strbuf_slice(&text), err, sizeof(err));
+		int code = read_with(&r, strbuf_slice(&text), ERR_TEXT(err));
 		bool fits = !add || longest_name_octets(i % LONGEST_NAMES) == 253;
 		if ((code == 0) != fits || r.n != fits)
 			fail_msg("%s%d: %s", text.s, code, err);
@@ -319,7 +320,7 @@ static void completes_up_to_255_octets(void **state)
 		strbuf_addf(&text, "x 60 CNAME %s.%s.%s.%.*s\n", label, label, label, 50 - spare,
 			    label);
 		/* 192 + 51 + 13 octets are one too many. */
-		assert_int_equal(read_with(&r, strbuf_slice(&text), err, sizeof(err)),
+		assert_int_equal(read_with(&r, strbuf_slice(&text), ERR_TEXT(err)),
 				 spare == 0 ? ERR_PARSE : 0);
 		strbuf_done(&r.out);
 	}

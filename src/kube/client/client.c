@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/err_text.h"
 #include "kube/client/client_priv.h"
 #include "kube/client/credential_priv.h"
 #include "kube/client/status_priv.h"
@@ -151,8 +152,7 @@ static int try_once(struct kube_conn *conn, struct kube_exchange *exchange, bool
 {
 	CLEANUP(kube_secret_wipe) struct strbuf token = STRBUF_INIT;
 	const struct kube_token_ask ask = { fresh, *asked_ns, &conn->cancelled };
-	int r = kube_config_token(conn->client->config, &ask, &token, exchange->error,
-				  sizeof(exchange->error));
+	int r = kube_config_token(conn->client->config, &ask, &token, ERR_TEXT(exchange->error));
 	if (r < 0)
 		return r;
 	*asked_ns = clock_mono_ns();

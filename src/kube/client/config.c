@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/err_text.h"
 #include "kube/client/config_priv.h"
 #include "kube/client/credential_priv.h"
 #include "kube/client/kubeconfig_priv.h"
@@ -111,21 +112,21 @@ static void texts_done(struct texts *texts)
 }
 
 /* 0 also when it is not there and need not be. */
-static int texts_add(struct texts *texts, const char *path, bool must, char *err, size_t err_n)
+static int texts_add(struct texts *texts, const char *path, bool must, struct err_text err)
 {
 	struct kube_secret text = { 0 };
 	for (size_t i = 0; i < texts->n; i++)
 		if (strcmp(texts->path[i], path) == 0)
 			return 0;
 	if (texts->n == ARRAY_LEN(texts->path)) {
-		snprintf(err, err_n, "more than %zu kubeconfig files", ARRAY_LEN(texts->path));
+		err_text_set(err, "more than %zu kubeconfig files", ARRAY_LEN(texts->path));
 		return ERR_LIMIT;
 	}
 	int r = kube_secret_read(path, &text);
 	if (r == -ENOENT && !must)
 		return 0;
 	if (r < 0) {
-		snprintf(err, err_n, "cannot read '%s': %s", path, err_str(r));
+		err_text_set(err, "cannot read '%s': %s", path, err_str(r));
 		return r;
 	}
 	texts->path[texts->n] = xstrdup(path);
@@ -133,7 +134,7 @@ static int texts_add(struct texts *texts, const char *path, bool must, char *err
 	return 0;
 }
 
-static int texts_from_env(struct texts *texts, const char *list, char *err, size_t err_n)
+static int texts_from_env(struct texts *texts, const char *list, struct err_text err)
 {
 	struct slice rest = slice_of(list);
 	while (rest.n != 0) {
@@ -141,38 +142,38 @@ static int texts_from_env(struct texts *texts, const char *list, char *err, size
 		if (one.n == 0)
 			continue;
 		CLEANUP(freep) char *path = xstrndup(one.p, one.n);
-		int r = texts_add(texts, path, false, err, err_n);
+		int r = texts_add(texts, path, false, err);
 		if (r < 0)
 			return r;
 	}
 	return 0;
 }
 
-static int texts_find(struct texts *texts, const char *file, char *err, size_t err_n)
+static int texts_find(struct texts *texts, const char *file, struct err_text err)
 {
 	const char *list = getenv("KUBECONFIG");
 	const char *home = getenv("HOME");
 	if (file != NULL)
-		return texts_add(texts, file, true, err, err_n);
+		return texts_add(texts, file, true, err);
 	if (list != NULL && list[0] != '\0')
-		return texts_from_env(texts, list, err, err_n);
+		return texts_from_env(texts, list, err);
 	if (home == NULL || home[0] == '\0')
 		return 0;
 	CLEANUP(freep) char *path = xasprintf("%s/.kube/config", home);
-	return texts_add(texts, path, false, err, err_n);
+	return texts_add(texts, path, false, err);
 }
 
 static int read_texts(const struct texts *texts, const char *context, struct kube_config **ret,
-		      char *err, size_t err_n)
+		      struct err_text err)
 {
 	struct kube_config_file f[ARRAY_LEN(texts->path)];
 	struct kube_config *c = kube_config_new();
 	for (size_t i = 0; i < texts->n; i++)
 		f[i] = (struct kube_config_file){ texts->path[i],
 						  kube_secret_slice(&texts->text[i]) };
-	int r = kube_config_read(f, texts->n, context, c, err, err_n);
+	int r = kube_config_read(f, texts->n, context, c, err);
 	if (r == 0)
-		r = kube_config_check(c, err, err_n);
+		r = kube_config_check(c, err);
 	if (r < 0) {
 		kube_config_free(c);
 		return r;
@@ -181,21 +182,20 @@ static int read_texts(const struct texts *texts, const char *context, struct kub
 	return 0;
 }
 
-int kube_config_load(const char *file, const char *context, struct kube_config **ret, char *err,
-		     size_t err_n)
+int kube_config_load(const char *file, const char *context, struct kube_config **ret,
+		     struct err_text err)
 {
 	struct texts t = { .n = 0 };
-	int r = texts_find(&t, file, err, err_n);
+	int r = texts_find(&t, file, err);
 	if (r == 0 && t.n == 0 && getenv("KUBERNETES_SERVICE_HOST") != NULL)
-		return kube_config_in_cluster(NULL, ret, err, err_n);
+		return kube_config_in_cluster(NULL, ret, err);
 	if (r == 0 && t.n == 0) {
-		snprintf(err, err_n,
-			 "there is no kubeconfig (flag, $KUBECONFIG, ~/.kube/config), "
-			 "and this is no pod (KUBERNETES_SERVICE_HOST is not set)");
+		err_text_set(err, "there is no kubeconfig (flag, $KUBECONFIG, ~/.kube/config), "
+				  "and this is no pod (KUBERNETES_SERVICE_HOST is not set)");
 		r = ERR_NOTFOUND;
 	}
 	if (r == 0)
-		r = read_texts(&t, context, ret, err, err_n);
+		r = read_texts(&t, context, ret, err);
 	texts_done(&t);
 	return r;
 }
@@ -219,21 +219,21 @@ static char *pod_namespace(const char *root)
 	return ns;
 }
 
-int kube_config_in_cluster(const char *root, struct kube_config **ret, char *err, size_t err_n)
+int kube_config_in_cluster(const char *root, struct kube_config **ret, struct err_text err)
 {
 	const char *host = getenv("KUBERNETES_SERVICE_HOST");
 	const char *port = getenv("KUBERNETES_SERVICE_PORT");
 	uint64_t number;
 	if (host == NULL || port == NULL || host[0] == '\0') {
-		snprintf(err, err_n, "%s is not set: this is no pod",
-			 host == NULL || host[0] == '\0' ? "KUBERNETES_SERVICE_HOST"
-							 : "KUBERNETES_SERVICE_PORT");
+		err_text_set(err, "%s is not set: this is no pod",
+			     host == NULL || host[0] == '\0' ? "KUBERNETES_SERVICE_HOST"
+							     : "KUBERNETES_SERVICE_PORT");
 		return ERR_NOTFOUND;
 	}
 	if (slice_u64(slice_of(port), &number) < 0 || number == 0 || number > 65535 ||
 	    strpbrk(host, " /@?#") != NULL) {
-		snprintf(err, err_n, "KUBERNETES_SERVICE_HOST '%s' and _PORT '%s' are no address",
-			 host, port);
+		err_text_set(err, "KUBERNETES_SERVICE_HOST '%s' and _PORT '%s' are no address",
+			     host, port);
 		return ERR_PARSE;
 	}
 	struct kube_config *c = kube_config_new();
@@ -243,7 +243,7 @@ int kube_config_in_cluster(const char *root, struct kube_config **ret, char *err
 	c->ca.path = mounted_path(root, "ca.crt");
 	c->token_file = mounted_path(root, "token");
 	c->ns = pod_namespace(root);
-	int r = kube_config_check(c, err, err_n);
+	int r = kube_config_check(c, err);
 	if (r < 0) {
 		kube_config_free(c);
 		return r;
@@ -253,13 +253,13 @@ int kube_config_in_cluster(const char *root, struct kube_config **ret, char *err
 }
 
 int kube_config_explicit(const char *server, const char *cert, const char *key, const char *ca,
-			 struct kube_config **ret, char *err, size_t err_n)
+			 struct kube_config **ret, struct err_text err)
 {
 	size_t n = strlen(server);
 	if (strncmp(server, "http://", 7) != 0 && strncmp(server, "https://", 8) != 0) {
-		snprintf(err, err_n,
-			 "'%s' is no address of an API server: http:// or https:// and a host",
-			 server);
+		err_text_set(err,
+			     "'%s' is no address of an API server: http:// or https:// and a host",
+			     server);
 		return ERR_PARSE;
 	}
 	while (n > 0 && server[n - 1] == '/')
@@ -271,7 +271,7 @@ int kube_config_explicit(const char *server, const char *cert, const char *key, 
 	c->cert.path = cert != NULL ? xstrdup(cert) : NULL;
 	c->key.path = key != NULL ? xstrdup(key) : NULL;
 	c->ca.path = ca != NULL ? xstrdup(ca) : NULL;
-	int r = kube_config_check(c, err, err_n);
+	int r = kube_config_check(c, err);
 	if (r < 0) {
 		kube_config_free(c);
 		return r;

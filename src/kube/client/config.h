@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "base/compiler.h"
+#include "base/err_text.h"
 
 struct kube_config;
 
@@ -12,15 +13,14 @@ struct kube_config;
  * ~/.kube/config, else the pod's service account. `context`: NULL: the file's current one. Errors
  * carry a sentence that names the file and what is missing in it. */
 MUST_CHECK int kube_config_load(const char *file, const char *context, struct kube_config **ret,
-				char *err, size_t err_n);
+				struct err_text err);
 /* The pod's service account: address from the environment, CA, token and namespace from the mount
  * (`root` is put in front of its path, for tests; NULL: none). */
-MUST_CHECK int kube_config_in_cluster(const char *root, struct kube_config **ret, char *err,
-				      size_t err_n);
+MUST_CHECK int kube_config_in_cluster(const char *root, struct kube_config **ret,
+				      struct err_text err);
 /* One that is named outright: "https://host:port", and files of PEM, NULL for none. */
 MUST_CHECK int kube_config_explicit(const char *server, const char *cert, const char *key,
-				    const char *ca, struct kube_config **ret, char *err,
-				    size_t err_n);
+				    const char *ca, struct kube_config **ret, struct err_text err);
 void kube_config_free(struct kube_config *config);
 
 /* "https://host:port", without a slash at the end. */

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/err_text.h"
 #include "kube/client/client_priv.h"
 #include "kube/client/credential_priv.h"
 
@@ -245,7 +246,7 @@ static int refresh_tls(struct kube_conn *conn, struct kube_exchange *exchange, b
 {
 	struct kube_tls *t = NULL;
 	int r = kube_config_tls(conn->client->config, conn->tls_suspect, &conn->cancelled, &t,
-				exchange->error, sizeof(exchange->error));
+				ERR_TEXT(exchange->error));
 	if (r < 0)
 		return r;
 	*ret_changed = conn->tls != NULL && conn->tls != t;
@@ -447,9 +448,9 @@ void kube_exchange_done(struct kube_exchange *exchange)
 
 /* ---- public ---- */
 
-struct kube_conn *kube_conn_new(struct kube_client *client, char *err, size_t err_n)
+struct kube_conn *kube_conn_new(struct kube_client *client, struct err_text err)
 {
-	const struct kube_curl *lib = kube_curl_load(err, err_n);
+	const struct kube_curl *lib = kube_curl_load(err);
 	if (lib == NULL)
 		return NULL;
 	struct kube_conn *c = xcalloc(1, sizeof(*c));
@@ -459,7 +460,7 @@ struct kube_conn *kube_conn_new(struct kube_client *client, char *err, size_t er
 	c->multi = lib->multi_init();
 	c->easy = lib->easy_init();
 	if (c->multi == NULL || c->easy == NULL) {
-		snprintf(err, err_n, "cannot make a connection handle: out of descriptors?");
+		err_text_set(err, "cannot make a connection handle: out of descriptors?");
 		kube_conn_free(c);
 		return NULL;
 	}

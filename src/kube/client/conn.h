@@ -3,12 +3,13 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include "base/err_text.h"
 
 struct kube_client;
 struct kube_conn;
 
 /* NULL when libcurl cannot be loaded, or descriptors ran out: `err` gets a sentence. */
-struct kube_conn *kube_conn_new(struct kube_client *client, char *err, size_t err_n);
+struct kube_conn *kube_conn_new(struct kube_client *client, struct err_text err);
 void kube_conn_free(struct kube_conn *conn);
 /* The client it belongs to, borrowed. */
 struct kube_client *kube_conn_client(const struct kube_conn *conn);

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/err_text.h"
 #include "kube/client/config_priv.h"
 
 /* Has what was read at `read_ns` to be read again? */
@@ -24,19 +25,19 @@ static bool is_due(uint64_t read_ns, uint64_t every_ns, bool fresh, uint64_t ask
 
 /* ---- tokens ---- */
 
-static int read_token_file(struct kube_config *config, char *err, size_t err_n)
+static int read_token_file(struct kube_config *config, struct err_text err)
 {
 	struct kube_secret raw = { 0 };
 	int r = kube_secret_read(config->token_file, &raw);
 	if (r < 0) {
-		snprintf(err, err_n, "%s: token: cannot read '%s': %s", config->origin,
-			 config->token_file, err_str(r));
+		err_text_set(err, "%s: token: cannot read '%s': %s", config->origin,
+			     config->token_file, err_str(r));
 		return r;
 	}
 	struct slice t = slice_trim(kube_secret_slice(&raw));
 	if (t.n == 0 || memchr(t.p, '\n', t.n) != NULL || memchr(t.p, '\0', t.n) != NULL) {
-		snprintf(err, err_n, "%s: token: '%s' %s", config->origin, config->token_file,
-			 t.n == 0 ? "is empty" : "holds more than one line");
+		err_text_set(err, "%s: token: '%s' %s", config->origin, config->token_file,
+			     t.n == 0 ? "is empty" : "holds more than one line");
 		r = ERR_PARSE;
 	} else {
 		kube_secret_set(&config->token, t);
@@ -59,19 +60,19 @@ void kube_config_wake(struct kube_config *config)
 
 /* Without the lock, so that others need not wait for what they do not need. */
 static int run_unlocked(struct kube_config *config, const _Atomic bool *stop,
-			struct kube_exec_cred *got, char *err, size_t err_n)
+			struct kube_exec_cred *got, struct err_text err)
 {
 	int wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (wake < 0) {
 		int r = -errno;
-		snprintf(err, err_n, "%s: cannot run exec plugin '%s': %s", config->origin,
-			 config->exec.command, err_str(r));
+		err_text_set(err, "%s: cannot run exec plugin '%s': %s", config->origin,
+			     config->exec.command, err_str(r));
 		return r;
 	}
 	assert(config->exec_wake < 0); /* one plugin at a time */
 	config->exec_wake = wake;
 	pthread_mutex_unlock(&config->lock);
-	int r = kube_exec_run(config, stop, wake, got, err, err_n);
+	int r = kube_exec_run(config, stop, wake, got, err);
 	pthread_mutex_lock(&config->lock);
 	config->exec_wake = -1;
 	close(wake);
@@ -79,10 +80,10 @@ static int run_unlocked(struct kube_config *config, const _Atomic bool *stop,
 	return r;
 }
 
-static int run_plugin(struct kube_config *config, const _Atomic bool *stop, char *err, size_t err_n)
+static int run_plugin(struct kube_config *config, const _Atomic bool *stop, struct err_text err)
 {
 	struct kube_exec_cred got = { 0 };
-	int r = run_unlocked(config, stop, &got, err, err_n);
+	int r = run_unlocked(config, stop, &got, err);
 	if (r < 0)
 		return config->cred_known && r != -ECANCELED ? 0 : r;
 	kube_exec_cred_done(&config->cred);
@@ -101,14 +102,14 @@ static bool cred_is_good(const struct kube_config *config, const struct kube_tok
 }
 
 /* Runs the plugin when there is need to; one at a time. */
-static int need_cred(struct kube_config *config, const struct kube_token_ask *ask, char *err,
-		     size_t err_n)
+static int need_cred(struct kube_config *config, const struct kube_token_ask *ask,
+		     struct err_text err)
 {
 	while (!cred_is_good(config, ask)) {
 		if (ask->stop != NULL && atomic_load(ask->stop))
 			return -ECANCELED;
 		if (config->exec_wake < 0)
-			return run_plugin(config, ask->stop, err, err_n);
+			return run_plugin(config, ask->stop, err);
 		pthread_cond_wait(&config->exec_ended, &config->lock);
 	}
 	return 0;
@@ -117,33 +118,33 @@ static int need_cred(struct kube_config *config, const struct kube_token_ask *as
 /* ---- the token in force ---- */
 
 static int token_locked(struct kube_config *config, const struct kube_token_ask *ask,
-			struct strbuf *out, char *err, size_t err_n)
+			struct strbuf *out, struct err_text err)
 {
 	int r = 0;
 	if (config->token_file != NULL &&
 	    (config->token.p == NULL ||
 	     is_due(config->token_read_ns, config->times.token_ns, ask->fresh, ask->asked_ns)))
-		r = read_token_file(config, err, err_n);
+		r = read_token_file(config, err);
 	if (config->token.p != NULL) {
 		strbuf_add(out, config->token.p, config->token.n);
 		return 0;
 	}
 	if (r < 0 || config->exec.command == NULL)
 		return r;
-	if ((r = need_cred(config, ask, err, err_n)) < 0)
+	if ((r = need_cred(config, ask, err)) < 0)
 		return r;
 	strbuf_add(out, config->cred.token.p, config->cred.token.n);
 	return 0;
 }
 
 int kube_config_token(struct kube_config *config, const struct kube_token_ask *ask,
-		      struct strbuf *out, char *err, size_t err_n)
+		      struct strbuf *out, struct err_text err)
 {
 	/* As client-go: no credentials over a line that anybody can read. */
 	if (strncmp(config->server, "https://", 8) != 0)
 		return 0;
 	pthread_mutex_lock(&config->lock);
-	int r = token_locked(config, ask, out, err, err_n);
+	int r = token_locked(config, ask, out, err);
 	pthread_mutex_unlock(&config->lock);
 	return r;
 }
@@ -207,16 +208,16 @@ static int make_files(struct kube_tls *tls)
 }
 
 static int read_source(const struct kube_config *config, const struct kube_source *source,
-		       const char *key, const char *mark, struct kube_secret *out, char *err,
-		       size_t err_n)
+		       const char *key, const char *mark, struct kube_secret *out,
+		       struct err_text err)
 {
 	if (source->path == NULL && source->data.p == NULL)
 		return 0;
 	if (source->path != NULL) {
 		int r = kube_secret_read(source->path, out);
 		if (r < 0) {
-			snprintf(err, err_n, "%s: %s: cannot read '%s': %s", config->origin, key,
-				 source->path, err_str(r));
+			err_text_set(err, "%s: %s: cannot read '%s': %s", config->origin, key,
+				     source->path, err_str(r));
 			return r;
 		}
 	} else {
@@ -224,14 +225,14 @@ static int read_source(const struct kube_config *config, const struct kube_sourc
 	}
 	if (memmem(out->p, out->n, mark, strlen(mark)) != NULL)
 		return 0;
-	snprintf(err, err_n, "%s: %s: %s%s%s holds no PEM '%s'", config->origin, key,
-		 source->path != NULL ? "'" : "", source->path != NULL ? source->path : "the data",
-		 source->path != NULL ? "'" : "", mark);
+	err_text_set(err, "%s: %s: %s%s%s holds no PEM '%s'", config->origin, key,
+		     source->path != NULL ? "'" : "",
+		     source->path != NULL ? source->path : "the data",
+		     source->path != NULL ? "'" : "", mark);
 	return ERR_PARSE;
 }
 
-static int read_sources(const struct kube_config *config, struct kube_tls *tls, char *err,
-			size_t err_n)
+static int read_sources(const struct kube_config *config, struct kube_tls *tls, struct err_text err)
 {
 	const struct {
 		const struct kube_source *from;
@@ -244,7 +245,7 @@ static int read_sources(const struct kube_config *config, struct kube_tls *tls, 
 	};
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		int r = read_source(config, rows[i].from, rows[i].key, rows[i].mark, rows[i].to,
-				    err, err_n);
+				    err);
 		if (r < 0)
 			return r;
 	}
@@ -263,18 +264,18 @@ static bool tls_eq(const struct kube_tls *left, const struct kube_tls *right)
 }
 
 /* Makes a new version when something has changed. */
-static int renew_tls(struct kube_config *config, char *err, size_t err_n)
+static int renew_tls(struct kube_config *config, struct err_text err)
 {
 	struct kube_tls *t = tls_new();
-	int r = read_sources(config, t, err, err_n);
+	int r = read_sources(config, t, err);
 	if (r == 0 && config->tls != NULL && tls_eq(t, config->tls)) {
 		kube_tls_unref(t);
 		config->tls_read_ns = clock_mono_ns();
 		return 0;
 	}
 	if (r == 0 && (r = make_files(t)) < 0)
-		snprintf(err, err_n, "%s: cannot hold certificates in memory: %s", config->origin,
-			 err_str(r));
+		err_text_set(err, "%s: cannot hold certificates in memory: %s", config->origin,
+			     err_str(r));
 	if (r < 0) {
 		kube_tls_unref(t);
 		return config->tls != NULL ? 0 : r;
@@ -285,12 +286,12 @@ static int renew_tls(struct kube_config *config, char *err, size_t err_n)
 	return 0;
 }
 
-static int tls_locked(struct kube_config *config, bool fresh, const _Atomic bool *stop, char *err,
-		      size_t err_n)
+static int tls_locked(struct kube_config *config, bool fresh, const _Atomic bool *stop,
+		      struct err_text err)
 {
 	uint64_t before = config->cred_read_ns;
 	if (config->exec.command != NULL && config->token.p == NULL) {
-		int r = need_cred(config, &(struct kube_token_ask){ .stop = stop }, err, err_n);
+		int r = need_cred(config, &(struct kube_token_ask){ .stop = stop }, err);
 		if (r < 0)
 			return r;
 	}
@@ -298,14 +299,14 @@ static int tls_locked(struct kube_config *config, bool fresh, const _Atomic bool
 	    config->cred_read_ns <= config->tls_read_ns && !fresh &&
 	    !is_due(config->tls_read_ns, config->times.files_ns, false, 0))
 		return 0;
-	return renew_tls(config, err, err_n);
+	return renew_tls(config, err);
 }
 
 int kube_config_tls(struct kube_config *config, bool fresh, const _Atomic bool *stop,
-		    struct kube_tls **ret, char *err, size_t err_n)
+		    struct kube_tls **ret, struct err_text err)
 {
 	pthread_mutex_lock(&config->lock);
-	int r = tls_locked(config, fresh, stop, err, err_n);
+	int r = tls_locked(config, fresh, stop, err);
 	if (r == 0) {
 		atomic_fetch_add(&config->tls->refs, 1);
 		*ret = config->tls;
@@ -314,12 +315,12 @@ int kube_config_tls(struct kube_config *config, bool fresh, const _Atomic bool *
 	return r;
 }
 
-int kube_config_check(struct kube_config *config, char *err, size_t err_n)
+int kube_config_check(struct kube_config *config, struct err_text err)
 {
 	struct kube_tls *t = tls_new();
-	int r = read_sources(config, t, err, err_n);
+	int r = read_sources(config, t, err);
 	kube_tls_unref(t);
 	if (r == 0 && config->token_file != NULL)
-		r = read_token_file(config, err, err_n);
+		r = read_token_file(config, err);
 	return r;
 }

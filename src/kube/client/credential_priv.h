@@ -9,6 +9,7 @@
 
 #include "base/compiler.h"
 #include "base/strbuf.h"
+#include "base/err_text.h"
 #include "kube/client/secret.h"
 
 struct kube_config;
@@ -34,16 +35,16 @@ struct kube_token_ask {
  * reading fails; an error only when there is none, with a sentence in `err`. -ECANCELED after
  * `stop`. Any thread. Wipe `out` after use. */
 MUST_CHECK int kube_config_token(struct kube_config *config, const struct kube_token_ask *ask,
-				 struct strbuf *out, char *err, size_t err_n);
+				 struct strbuf *out, struct err_text err);
 /* Makes all callers that wait for an exec plugin check their `stop`. Any thread. */
 void kube_config_wake(struct kube_config *config);
 
 /* Reads all files once, so that what is missing is found at start. */
-MUST_CHECK int kube_config_check(struct kube_config *config, char *err, size_t err_n);
+MUST_CHECK int kube_config_check(struct kube_config *config, struct err_text err);
 
 /* The TLS material in force, a reference of the caller's. Files are read again every 5 min;
  * `fresh`: at once (after a failed handshake or a 401). The old one stays when reading fails.
  * `stop` as kube_config_token's. */
 MUST_CHECK int kube_config_tls(struct kube_config *config, bool fresh, const _Atomic bool *stop,
-			       struct kube_tls **ret, char *err, size_t err_n);
+			       struct kube_tls **ret, struct err_text err);
 void kube_tls_unref(struct kube_tls *tls); /* NULL is fine */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/err_text.h"
 
 #define LIBRARY "libcurl-gnutls.so.4"
 
@@ -46,11 +47,11 @@ static void load_library(void)
 			 table.easy_strerror(r));
 }
 
-const struct kube_curl *kube_curl_load(char *err, size_t err_n)
+const struct kube_curl *kube_curl_load(struct err_text err)
 {
 	pthread_once(&once, load_library);
 	if (load_error[0] == '\0')
 		return &table;
-	snprintf(err, err_n, "%s", load_error);
+	err_text_set(err, "%s", load_error);
 	return NULL;
 }

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include <curl/curl.h>
+#include "base/err_text.h"
 
 /* name, result, arguments: curl_NAME of the library */
 #define KUBE_CURL_MAP(X)                                                                 \
@@ -35,4 +36,4 @@ struct kube_curl {
 };
 
 /* The table, or NULL with a sentence in `err`. Loaded once, for the life of the program. */
-const struct kube_curl *kube_curl_load(char *err, size_t err_n);
+const struct kube_curl *kube_curl_load(struct err_text err);

@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/err_text.h"
 #include "kube/client/config_priv.h"
 
 enum { OUTPUT_MAX_BYTES = 1 << 20, STDERR_KEPT_BYTES = 256 };
@@ -249,28 +250,28 @@ static const char *first_line(struct strbuf *out)
 }
 
 static int explain_failure(const struct kube_config *config, int ret, int status,
-			   struct strbuf *said, char *err, size_t err_n)
+			   struct strbuf *said, struct err_text err)
 {
 	const char *cmd = config->exec.command;
 	const char *line = first_line(said);
 	const char *colon = line[0] != '\0' ? ": " : "";
 	if (ret == ERR_TIMEOUT)
-		snprintf(err, err_n, "%s: exec plugin '%s' took longer than %llu s and was killed",
-			 config->origin, cmd,
-			 (unsigned long long)(config->times.exec_ns / NS_PER_S));
+		err_text_set(err, "%s: exec plugin '%s' took longer than %llu s and was killed",
+			     config->origin, cmd,
+			     (unsigned long long)(config->times.exec_ns / NS_PER_S));
 	else if (ret < 0)
-		snprintf(err, err_n, "%s: exec plugin '%s': %s", config->origin, cmd, err_str(ret));
+		err_text_set(err, "%s: exec plugin '%s': %s", config->origin, cmd, err_str(ret));
 	else if (WIFSIGNALED(status))
-		snprintf(err, err_n, "%s: exec plugin '%s' died of signal %d%s%s", config->origin,
-			 cmd, WTERMSIG(status), colon, line);
+		err_text_set(err, "%s: exec plugin '%s' died of signal %d%s%s", config->origin, cmd,
+			     WTERMSIG(status), colon, line);
 	else
-		snprintf(err, err_n, "%s: exec plugin '%s' ended with status %d%s%s",
-			 config->origin, cmd, WEXITSTATUS(status), colon, line);
+		err_text_set(err, "%s: exec plugin '%s' ended with status %d%s%s", config->origin,
+			     cmd, WEXITSTATUS(status), colon, line);
 	return ret < 0 ? ret : ERR_CLOSED;
 }
 
 int kube_exec_run(const struct kube_config *config, const _Atomic bool *stop, int wake,
-		  struct kube_exec_cred *ret, char *err, size_t err_n)
+		  struct kube_exec_cred *ret, struct err_text err)
 {
 	CLEANUP(kube_secret_wipe) struct strbuf out = STRBUF_INIT;
 	CLEANUP(strbuf_done) struct strbuf said = STRBUF_INIT;
@@ -278,9 +279,9 @@ int kube_exec_run(const struct kube_config *config, const _Atomic bool *stop, in
 	char why[256];
 	int r = start_child(config, &ch);
 	if (r < 0) {
-		snprintf(err, err_n, "%s: cannot run exec plugin '%s': %s%s%s", config->origin,
-			 config->exec.command, err_str(r), config->exec.hint[0] != '\0' ? ". " : "",
-			 config->exec.hint);
+		err_text_set(err, "%s: cannot run exec plugin '%s': %s%s%s", config->origin,
+			     config->exec.command, err_str(r),
+			     config->exec.hint[0] != '\0' ? ". " : "", config->exec.hint);
 		return r;
 	}
 	r = read_child(&ch, &(struct stopper){ stop, wake }, config->times.exec_ns, &out, &said);
@@ -288,11 +289,11 @@ int kube_exec_run(const struct kube_config *config, const _Atomic bool *stop, in
 	close(ch.out);
 	close(ch.err);
 	if (r < 0 || status != 0)
-		return explain_failure(config, r, status, &said, err, err_n);
-	r = kube_exec_parse(strbuf_slice(&out), config->exec.api_version, ret, why, sizeof(why));
+		return explain_failure(config, r, status, &said, err);
+	r = kube_exec_parse(strbuf_slice(&out), config->exec.api_version, ret, ERR_TEXT(why));
 	if (r < 0)
-		snprintf(err, err_n, "%s: exec plugin '%s': %s", config->origin,
-			 config->exec.command, why);
+		err_text_set(err, "%s: exec plugin '%s': %s", config->origin, config->exec.command,
+			     why);
 	return r;
 }
 
@@ -326,7 +327,7 @@ static int take_status(const json_t *status, struct kube_exec_cred *cred, const 
 }
 
 int kube_exec_parse(struct slice text, const char *api_version, struct kube_exec_cred *ret,
-		    char *err, size_t err_n)
+		    struct err_text err)
 {
 	struct kube_exec_cred cred = { 0 };
 	const char *why = "what it printed is not an ExecCredential";
@@ -342,7 +343,7 @@ int kube_exec_parse(struct slice text, const char *api_version, struct kube_exec
 	kube_secret_wipe_tree(o);
 	if (r < 0) {
 		kube_exec_cred_done(&cred);
-		snprintf(err, err_n, "%s", why);
+		err_text_set(err, "%s", why);
 		return r;
 	}
 	*ret = cred;

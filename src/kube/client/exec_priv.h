@@ -9,6 +9,7 @@
 #include "base/compiler.h"
 #include "base/slice.h"
 #include "base/vec.h"
+#include "base/err_text.h"
 #include "kube/client/secret.h"
 
 struct kube_config;
@@ -32,8 +33,8 @@ struct kube_exec_cred {
  * ERR_PARSE, ERR_CLOSED (it failed), -ECANCELED, -errno; `err` has a sentence that names the
  * command. */
 MUST_CHECK int kube_exec_run(const struct kube_config *config, const _Atomic bool *stop, int wake,
-			     struct kube_exec_cred *ret, char *err, size_t err_n);
+			     struct kube_exec_cred *ret, struct err_text err);
 /* Parses the output of a plugin, an ExecCredential. */
 MUST_CHECK int kube_exec_parse(struct slice text, const char *api_version,
-			       struct kube_exec_cred *ret, char *err, size_t err_n);
+			       struct kube_exec_cred *ret, struct err_text err);
 void kube_exec_cred_done(struct kube_exec_cred *cred);

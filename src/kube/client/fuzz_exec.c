@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "kube/client/exec_priv.h"
+#include "base/err_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -10,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	char err[256];
 	struct kube_exec_cred c = { 0 };
 	if (kube_exec_parse((struct slice){ (const char *)data, n },
-			    "client.authentication.k8s.io/v1", &c, err, sizeof(err)) == 0 &&
+			    "client.authentication.k8s.io/v1", &c, ERR_TEXT(err)) == 0 &&
 	    c.token.p == NULL && c.cert.p == NULL)
 		abort();
 	kube_exec_cred_done(&c);

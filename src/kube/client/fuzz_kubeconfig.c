@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/err_text.h"
 #include "kube/client/config_priv.h"
 #include "kube/client/kubeconfig_priv.h"
 
@@ -20,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		  { cut != NULL ? (const char *)cut + 1 : NULL, cut != NULL ? n - first - 1 : 0 } },
 	};
 	struct kube_config *c = kube_config_new();
-	int r = kube_config_read(f, ARRAY_LEN(f), NULL, c, err, sizeof(err));
+	int r = kube_config_read(f, ARRAY_LEN(f), NULL, c, ERR_TEXT(err));
 	if (r < 0 ? err[0] == '\0' : strstr(kube_config_server(c), "://") == NULL)
 		abort();
 	kube_config_free(c);

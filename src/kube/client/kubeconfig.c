@@ -11,6 +11,7 @@
 #include "api/yaml/yaml.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/err_text.h"
 #include "kube/client/config_priv.h"
 
 enum { ENTRIES_MAX = 2000, FILES_MAX = 64, LIST_MAX = 1000 };
@@ -29,8 +30,7 @@ struct reader {
 	entry_list clusters, users, contexts;
 	const char *current;
 	const char *current_file;
-	char *err;
-	size_t err_n;
+	struct err_text err;
 };
 
 PRINTF_LIKE(3, 4)
@@ -38,7 +38,7 @@ static int set_error(struct reader *rd, int code, const char *fmt, ...)
 {
 	va_list ap;
 	va_start(ap, fmt);
-	vsnprintf(rd->err, rd->err_n, fmt, ap);
+	err_text_vset(rd->err, fmt, ap);
 	va_end(ap);
 	return code;
 }
@@ -468,9 +468,9 @@ static int take_context(struct reader *rd, const char *name, struct kube_config 
 }
 
 int kube_config_read(const struct kube_config_file *file, size_t count, const char *context,
-		     struct kube_config *config, char *err, size_t err_n)
+		     struct kube_config *config, struct err_text err)
 {
-	struct reader rd = { .err = err, .err_n = err_n };
+	struct reader rd = { .err = err };
 	int r = count > FILES_MAX
 			? set_error(&rd, ERR_LIMIT, "more than %d kubeconfig files", FILES_MAX)
 			: 0;

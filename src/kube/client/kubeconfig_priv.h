@@ -5,6 +5,7 @@
 
 #include "base/compiler.h"
 #include "base/slice.h"
+#include "base/err_text.h"
 
 struct kube_config;
 
@@ -16,5 +17,5 @@ struct kube_config_file {
 /* Reads and merges the texts, picks the context (NULL: the current one) and fills `config`. Opens
  * no file that they name. ERR_PARSE, ERR_NOTFOUND, ERR_UNSUPPORTED with a sentence in `err`. */
 MUST_CHECK int kube_config_read(const struct kube_config_file *file, size_t count,
-				const char *context, struct kube_config *config, char *err,
-				size_t err_n);
+				const char *context, struct kube_config *config,
+				struct err_text err);

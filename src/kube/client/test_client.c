@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/err_text.h"
 #include "kube/client/client_priv.h"
 #include "kube/test_rig.h"
 
@@ -332,7 +333,7 @@ static void cancelled_while_a_plugin_runs(void **state)
 		 "command: sh, args: [-c, 'printf x >&%d; exec sleep 1000']}",
 		 started[1]);
 	g.client = client_of(fakeapi_url(g.f), user);
-	g.conn = kube_conn_new(g.client, err, sizeof(err));
+	g.conn = kube_conn_new(g.client, ERR_TEXT(err));
 	assert_int_equal(pthread_create(&t, NULL, call_it, &g), 0);
 	assert_int_equal(read(started[0], &c, 1), 1);
 	close(started[1]);
@@ -350,7 +351,7 @@ static void nobody_there(void **state)
 	struct fakeapi *f = fakeapi_new(NULL);
 	struct kube_client *cl = client_of(fakeapi_url(f), "");
 	fakeapi_free(f);
-	struct kube_conn *c = kube_conn_new(cl, err, sizeof(err));
+	struct kube_conn *c = kube_conn_new(cl, ERR_TEXT(err));
 	struct kube_status st;
 	assert_int_equal(
 		kube_call(c, &(struct kube_request){ .method = "GET", .path = "/" }, NULL, &st),
@@ -371,7 +372,7 @@ static void no_token_in_the_clear(void **state)
 	struct rig g = { .f = fakeapi_new(NULL) };
 	(void)state;
 	g.client = client_of(fakeapi_url(g.f), "token: s3cret");
-	g.conn = kube_conn_new(g.client, err, sizeof(err));
+	g.conn = kube_conn_new(g.client, ERR_TEXT(err));
 	assert_int_equal(get(&g, "/", NULL), 0);
 	assert_null(strstr(fakeapi_request(g.f, 0), "s3cret"));
 	rig_down(&g);
@@ -416,11 +417,11 @@ static void proxies(void **state)
 		 fakeapi_url(g.f));
 	struct kube_config *c = kube_config_new();
 	assert_int_equal(kube_config_read(&(struct kube_config_file){ "/f", slice_of(text) }, 1,
-					  NULL, c, err, sizeof(err)),
+					  NULL, c, ERR_TEXT(err)),
 			 0);
 	setenv("no_proxy", "api.test", 1); /* the kubeconfig's own proxy counts more */
 	g.client = kube_client_new(c);
-	g.conn = kube_conn_new(g.client, err, sizeof(err));
+	g.conn = kube_conn_new(g.client, ERR_TEXT(err));
 	assert_int_equal(get(&g, "/x", NULL), 0);
 	const char *want = "GET http://api.test:81/x HTTP/1.1\r\n";
 	assert_int_equal(strncmp(fakeapi_request(g.f, 0), want, strlen(want)), 0);

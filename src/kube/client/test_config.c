@@ -17,6 +17,7 @@
 #include "base/clock_test.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/err_text.h"
 #include "kube/test_rig.h"
 
 #define MOUNT "/var/run/secrets/kubernetes.io/serviceaccount"
@@ -72,7 +73,7 @@ static const char *loaded(const char *file)
 	static char server[64];
 	struct kube_config *c = NULL;
 	err[0] = '\0';
-	if (kube_config_load(file, NULL, &c, err, sizeof(err)) < 0)
+	if (kube_config_load(file, NULL, &c, ERR_TEXT(err)) < 0)
 		return err;
 	snprintf(server, sizeof(server), "%s", kube_config_server(c));
 	kube_config_free(c);
@@ -156,7 +157,7 @@ static void token_is(struct kube_config *c, const char *want)
 	CLEANUP(strbuf_done) struct strbuf t = STRBUF_INIT;
 	assert_int_equal(
 		kube_config_token(c, &(struct kube_token_ask){ .fresh = false, .asked_ns = 0 }, &t,
-				  err, sizeof(err)),
+				  ERR_TEXT(err)),
 		0);
 	assert_string_equal(t.s, want);
 }
@@ -192,7 +193,7 @@ static struct kube_config *in_cluster(const char *host)
 	struct kube_config *c = NULL;
 	setenv("KUBERNETES_SERVICE_HOST", host, 1);
 	setenv("KUBERNETES_SERVICE_PORT", "6443", 1);
-	if (kube_config_in_cluster(dir, &c, err, sizeof(err)) < 0)
+	if (kube_config_in_cluster(dir, &c, ERR_TEXT(err)) < 0)
 		fail_msg("%s", err);
 	return c;
 }
@@ -220,13 +221,13 @@ static void pods_own(void **state)
 	assert_int_equal(
 		kube_config_token(c,
 				  &(struct kube_token_ask){ .fresh = true, .asked_ns = now_ns - 1 },
-				  &t, err, sizeof(err)),
+				  &t, ERR_TEXT(err)),
 		0);
 	assert_string_equal(t.s, "second");
 	strbuf_reset(&t);
 	assert_int_equal(
 		kube_config_token(c, &(struct kube_token_ask){ .fresh = true, .asked_ns = now_ns },
-				  &t, err, sizeof(err)),
+				  &t, ERR_TEXT(err)),
 		0);
 	assert_string_equal(t.s, "first");
 	/* The old one stays when the new cannot be read. */
@@ -243,29 +244,29 @@ static void certificates_change(void **state)
 	mount();
 	clock_set_source(&fake_clock);
 	struct kube_config *c = in_cluster("10.0.0.1");
-	assert_int_equal(kube_config_tls(c, false, NULL, &a, err, sizeof(err)), 0);
+	assert_int_equal(kube_config_tls(c, false, NULL, &a, ERR_TEXT(err)), 0);
 	assert_true(strncmp(a->ca_path, "/proc/self/fd/", 14) == 0);
 	assert_int_equal(access(a->ca_path, R_OK), 0);
 	assert_null(a->cert_path);
 	assert_false(a->system_ca);
 	flip("two");
 	now_ns += 299 * NS_PER_S;
-	assert_int_equal(kube_config_tls(c, false, NULL, &b, err, sizeof(err)), 0);
+	assert_int_equal(kube_config_tls(c, false, NULL, &b, ERR_TEXT(err)), 0);
 	assert_ptr_equal(a, b); /* every five minutes */
 	kube_tls_unref(b);
 	now_ns += NS_PER_S;
-	assert_int_equal(kube_config_tls(c, false, NULL, &b, err, sizeof(err)), 0);
+	assert_int_equal(kube_config_tls(c, false, NULL, &b, ERR_TEXT(err)), 0);
 	assert_ptr_not_equal(a, b);
 	assert_int_equal(b->ca.n, 2 * strlen(PEM));
 	assert_string_equal(a->ca.p, PEM); /* who has the old one keeps it */
 	kube_tls_unref(a);
 	a = b;
 	/* The same bytes are no change; what cannot be read changes nothing. */
-	assert_int_equal(kube_config_tls(c, true, NULL, &b, err, sizeof(err)), 0);
+	assert_int_equal(kube_config_tls(c, true, NULL, &b, ERR_TEXT(err)), 0);
 	assert_ptr_equal(a, b);
 	kube_tls_unref(b);
 	flip("none");
-	assert_int_equal(kube_config_tls(c, true, NULL, &b, err, sizeof(err)), 0);
+	assert_int_equal(kube_config_tls(c, true, NULL, &b, ERR_TEXT(err)), 0);
 	assert_ptr_equal(a, b);
 	kube_tls_unref(b);
 	kube_tls_unref(a);
@@ -276,15 +277,15 @@ static void not_in_a_pod(void **state)
 {
 	struct kube_config *c;
 	(void)state;
-	assert_int_equal(kube_config_in_cluster(dir, &c, err, sizeof(err)), ERR_NOTFOUND);
+	assert_int_equal(kube_config_in_cluster(dir, &c, ERR_TEXT(err)), ERR_NOTFOUND);
 	assert_string_equal(err, "KUBERNETES_SERVICE_HOST is not set: this is no pod");
 	setenv("KUBERNETES_SERVICE_HOST", "x/y", 1);
-	assert_int_equal(kube_config_in_cluster(dir, &c, err, sizeof(err)), ERR_NOTFOUND);
+	assert_int_equal(kube_config_in_cluster(dir, &c, ERR_TEXT(err)), ERR_NOTFOUND);
 	setenv("KUBERNETES_SERVICE_PORT", "443", 1);
-	assert_int_equal(kube_config_in_cluster(dir, &c, err, sizeof(err)), ERR_PARSE);
+	assert_int_equal(kube_config_in_cluster(dir, &c, ERR_TEXT(err)), ERR_PARSE);
 	setenv("KUBERNETES_SERVICE_HOST", "x", 1);
 	setenv("KUBERNETES_SERVICE_PORT", "65536", 1);
-	assert_int_equal(kube_config_in_cluster(dir, &c, err, sizeof(err)), ERR_PARSE);
+	assert_int_equal(kube_config_in_cluster(dir, &c, ERR_TEXT(err)), ERR_PARSE);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, up, down)

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/err_text.h"
 #include "kube/test_rig.h"
 #include "testing/testcert.h"
 
@@ -64,11 +65,11 @@ static void connect_with(struct tls_rig *t, const char *cluster, const char *use
 		 "clusters: [{name: a, cluster: {server: '%s', %s}}], users: [{name: a, user: "
 		 "{%s}}]}",
 		 fakeapi_url(t->g.f), c, u);
-	if (kube_config_read(&(struct kube_config_file){ "/f", slice_of(text) }, 1, NULL, conf, err,
-			     sizeof(err)) < 0)
+	if (kube_config_read(&(struct kube_config_file){ "/f", slice_of(text) }, 1, NULL, conf,
+			     ERR_TEXT(err)) < 0)
 		fail_msg("%s", err);
 	t->g.client = kube_client_new(conf);
-	t->g.conn = kube_conn_new(t->g.client, err, sizeof(err));
+	t->g.conn = kube_conn_new(t->g.client, ERR_TEXT(err));
 }
 
 static void disconnect(struct tls_rig *t)
@@ -297,7 +298,7 @@ static void memory_of_a_handle(void **state)
 		malloc_trim(0); /* what was freed before must not hide what is taken now */
 		size_t before = anonymous_kb();
 		for (size_t i = 0; i < HANDLES; i++) {
-			c[i] = kube_conn_new(t.g.client, err, sizeof(err));
+			c[i] = kube_conn_new(t.g.client, ERR_TEXT(err));
 			assert_int_equal(
 				kube_call(c[i],
 					  &(struct kube_request){ .method = "GET", .path = "/" },

@@ -17,6 +17,7 @@
 #include "base/clock_test.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/err_text.h"
 #include "kube/client/config_priv.h"
 #include "kube/client/credential_priv.h"
 
@@ -47,7 +48,7 @@ static int token_of(const char *script, struct strbuf *out)
 	vec_push(&c->exec.env, xstrdup("MY=first"));
 	vec_push(&c->exec.env, xstrdup("MY=last"));
 	err[0] = '\0';
-	int r = kube_config_token(c, &usual, out, err, sizeof(err));
+	int r = kube_config_token(c, &usual, out, ERR_TEXT(err));
 	kube_config_free(c);
 	return r;
 }
@@ -103,7 +104,7 @@ static void is_not_there(void **state)
 	free(c->exec.hint);
 	c->exec.command = xstrdup("/nonexistent/plugin");
 	c->exec.hint = xstrdup("Install it");
-	assert_true(kube_config_token(c, &usual, &t, err, sizeof(err)) < 0);
+	assert_true(kube_config_token(c, &usual, &t, ERR_TEXT(err)) < 0);
 	assert_string_equal(err, "here: cannot run exec plugin '/nonexistent/plugin': "
 				 "No such file or directory. Install it");
 	kube_config_free(c);
@@ -152,7 +153,7 @@ static void never_ends(void **state)
 		struct kube_config *c = config_for(l.script);
 		kube_config_set_times(c, &(struct kube_config_times){ .exec_ns = 300 * NS_PER_MS });
 		uint64_t start = clock_mono_ns();
-		assert_int_equal(kube_config_token(c, &usual, &t, err, sizeof(err)), ERR_TIMEOUT);
+		assert_int_equal(kube_config_token(c, &usual, &t, ERR_TEXT(err)), ERR_TIMEOUT);
 		assert_true(clock_mono_ns() - start < 20 * NS_PER_S);
 		assert_non_null(strstr(err, "was killed"));
 		leash_wait_started(&l);
@@ -173,7 +174,7 @@ static void *ask(void *ctx)
 	struct asker *a = ctx;
 	CLEANUP(strbuf_done) struct strbuf t = STRBUF_INIT;
 	const struct kube_token_ask how = { .stop = &a->stop };
-	return (void *)(intptr_t)kube_config_token(a->c, &how, &t, a->err, sizeof(a->err));
+	return (void *)(intptr_t)kube_config_token(a->c, &how, &t, ERR_TEXT(a->err));
 }
 
 static int stop(struct asker *a)
@@ -274,7 +275,7 @@ static void expires(void **state)
 		strbuf_reset(&t);
 		assert_int_equal(
 			kube_config_token(c, &(struct kube_token_ask){ rows[i].fresh, asked, NULL },
-					  &t, err, sizeof(err)),
+					  &t, ERR_TEXT(err)),
 			0);
 		assert_string_equal(t.s, rows[i].token);
 	}
@@ -285,7 +286,7 @@ static void expires(void **state)
 	strbuf_reset(&t);
 	kube_config_set_times(c, &(struct kube_config_times){ 0 });
 	assert_int_equal(kube_config_token(c, &(struct kube_token_ask){ true, UINT64_MAX, NULL },
-					   &t, err, sizeof(err)),
+					   &t, ERR_TEXT(err)),
 			 0);
 	assert_string_equal(t.s, "t3");
 	kube_config_free(c);
@@ -313,7 +314,7 @@ static void says(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct kube_exec_cred c = { 0 };
-		int r = kube_exec_parse(slice_of(rows[i].text), V1, &c, err, sizeof(err));
+		int r = kube_exec_parse(slice_of(rows[i].text), V1, &c, ERR_TEXT(err));
 		assert_int_equal(r, rows[i].says == NULL ? 0 : ERR_PARSE);
 		if (r < 0)
 			assert_string_equal(err, rows[i].says);

@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/err_text.h"
 #include "kube/client/config_priv.h"
 #include "kube/client/kubeconfig_priv.h"
 
@@ -20,7 +21,7 @@ static int read_one(const char *text, const char *context, struct kube_config **
 	struct kube_config *c = kube_config_new();
 	err[0] = '\0';
 	int r = kube_config_read(&(struct kube_config_file){ "/d/f", slice_of(text) }, 1, context,
-				 c, err, sizeof(err));
+				 c, ERR_TEXT(err));
 	if (r < 0 || ret == NULL)
 		kube_config_free(c);
 	else
@@ -241,7 +242,7 @@ static void merging(void **state)
 	(void)state;
 	for (size_t i = 0; i < 3; i++)
 		f[i] = (struct kube_config_file){ files[i].path, slice_of(texts[i]) };
-	assert_int_equal(kube_config_read(f, 3, NULL, c, err, sizeof(err)), 0);
+	assert_int_equal(kube_config_read(f, 3, NULL, c, ERR_TEXT(err)), 0);
 	assert_string_equal(c->origin, "context 'p' of /b/two");
 	assert_string_equal(c->server, "http://s1");
 	assert_null(c->proxy); /* nothing of the second definition */
@@ -249,11 +250,11 @@ static void merging(void **state)
 	assert_string_equal(c->ns, "dns");
 	kube_config_free(c);
 	c = kube_config_new();
-	assert_int_equal(kube_config_read(f, 3, "q", c, err, sizeof(err)), 0);
+	assert_int_equal(kube_config_read(f, 3, "q", c, ERR_TEXT(err)), 0);
 	assert_null(c->token_file); /* a context need not have a user */
 	kube_config_free(c);
 	c = kube_config_new();
-	assert_int_equal(kube_config_read(f, 3, "r", c, err, sizeof(err)), ERR_NOTFOUND);
+	assert_int_equal(kube_config_read(f, 3, "r", c, ERR_TEXT(err)), ERR_NOTFOUND);
 	assert_string_equal(err, "/b/two: there is no context 'r'");
 	kube_config_free(c);
 }

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "base/err_text.h"
 #include "kube/client/client.h"
 
 enum {
@@ -174,7 +175,7 @@ static void events_free(struct events *events)
 }
 
 int events_start(struct kube_client *client, const char *controller, const char *instance,
-		 struct events **ret, char *err, size_t err_n)
+		 struct events **ret, struct err_text err)
 {
 	struct events *e = xcalloc(1, sizeof(*e));
 	pthread_condattr_t ca;
@@ -186,7 +187,7 @@ int events_start(struct kube_client *client, const char *controller, const char 
 	pthread_condattr_setclock(&ca, CLOCK_MONOTONIC);
 	pthread_cond_init(&e->cond, &ca);
 	pthread_condattr_destroy(&ca);
-	e->conn = kube_conn_new(client, err, err_n);
+	e->conn = kube_conn_new(client, err);
 	if (e->conn == NULL) {
 		events_free(e);
 		return ERR_CONFIG;
@@ -194,7 +195,7 @@ int events_start(struct kube_client *client, const char *controller, const char 
 	kube_conn_set_patient(e->conn, true);
 	int r = pthread_create(&e->thread, NULL, run_thread, e);
 	if (r != 0) {
-		snprintf(err, err_n, "cannot start a thread: %s", err_str(-r));
+		err_text_set(err, "cannot start a thread: %s", err_str(-r));
 		events_free(e);
 		return -r;
 	}

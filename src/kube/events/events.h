@@ -9,6 +9,7 @@
 #include <jansson.h>
 
 #include "base/compiler.h"
+#include "base/err_text.h"
 #include "kube/events/series.h"
 
 struct events;
@@ -21,7 +22,7 @@ enum {
 
 /* `controller`: "fairlead.dev/example"; `instance`: which process, as the lease's identity. */
 MUST_CHECK int events_start(struct kube_client *client, const char *controller,
-			    const char *instance, struct events **ret, char *err, size_t err_n);
+			    const char *instance, struct events **ret, struct err_text err);
 /* Sends what is left, within two seconds; frees. NULL is fine. */
 void events_stop(struct events *events);
 

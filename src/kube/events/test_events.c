@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/clock_test.h"
 #include "base/mem.h"
+#include "base/err_text.h"
 #include "kube/events/events.h"
 #include "kube/test_rig.h"
 
@@ -82,7 +83,7 @@ static void sent_and_counted(void **state)
 	struct event ev = { .regarding = o, .reason = "R", .action = "A" };
 	(void)state;
 	rig_up(&g);
-	assert_int_equal(events_start(g.client, "c", "i", &e, err, sizeof(err)), 0);
+	assert_int_equal(events_start(g.client, "c", "i", &e, ERR_TEXT(err)), 0);
 	events_emit(e, &ev, "first %d", 1);
 	const char *req = fakeapi_request(g.f, 0);
 	assert_non_null(strstr(req, "POST /apis/events.k8s.io/v1/namespaces/ns/events "));
@@ -130,7 +131,7 @@ static void nobody_waits(void **state)
 	clock_set_source(&(struct clock_source){ mono, wall_ahead });
 	for (int i = 0; i < 10; i++)
 		fakeapi_push(g.f, &(struct fakeapi_reply){ .hang_first = true });
-	assert_int_equal(events_start(g.client, "c", "i", &e, err, sizeof(err)), 0);
+	assert_int_equal(events_start(g.client, "c", "i", &e, ERR_TEXT(err)), 0);
 	uint64_t before = clock_mono_ns();
 	for (int i = 0; i < 5000; i++) {
 		snprintf(reason, sizeof(reason), "R%d", i);
@@ -159,7 +160,7 @@ static void last_ones_go(void **state)
 	json_t *o = object("ns", "a");
 	(void)state;
 	rig_up(&g);
-	assert_int_equal(events_start(g.client, "c", "i", &e, err, sizeof(err)), 0);
+	assert_int_equal(events_start(g.client, "c", "i", &e, ERR_TEXT(err)), 0);
 	for (int i = 0; i < 20; i++) {
 		snprintf(reason, sizeof(reason), "R%d", i);
 		struct event ev = { .regarding = o, .reason = reason, .action = "A" };

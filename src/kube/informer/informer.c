@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/vec.h"
+#include "base/err_text.h"
 #include "kube/decode/frame.h"
 #include "kube/decode/malformed.h"
 #include "kube/decode/watchframe.h"
@@ -448,10 +449,10 @@ void kube_informer_handle(struct kube_informer *informer, const struct kube_hand
 	vec_push(&informer->handlers, *handler);
 }
 
-int kube_informer_start(struct kube_informer *informer, char *err, size_t err_n)
+int kube_informer_start(struct kube_informer *informer, struct err_text err)
 {
 	assert(!informer->opened && !informer->started);
-	int r = informer->open(informer->open_ctx, &informer->net, err, err_n);
+	int r = informer->open(informer->open_ctx, &informer->net, err);
 	if (r < 0)
 		return r;
 	informer->opened = true;
@@ -459,7 +460,7 @@ int kube_informer_start(struct kube_informer *informer, char *err, size_t err_n)
 				 clock_mono_ns());
 	r = pthread_create(&informer->thread, NULL, run_reflector, informer);
 	if (r != 0) {
-		IGNORE(snprintf(err, err_n, "cannot start a thread: %s", err_str(-r)) < 0);
+		err_text_set(err, "cannot start a thread: %s", err_str(-r));
 		return -r;
 	}
 	informer->started = true;

@@ -17,6 +17,7 @@
 
 #include "api/kind.h"
 #include "base/compiler.h"
+#include "base/err_text.h"
 #include "kube/decode/obj.h"
 #include "kube/informer/reflector_plan.h"
 #include "kube/informer/store.h"
@@ -55,7 +56,7 @@ struct kube_informer *kube_informer_new(const struct kube_informer_conf *conf);
 void kube_informer_free(struct kube_informer *informer);
 /* Before the start; copied. */
 void kube_informer_handle(struct kube_informer *informer, const struct kube_handler *handler);
-MUST_CHECK int kube_informer_start(struct kube_informer *informer, char *err, size_t err_n);
+MUST_CHECK int kube_informer_start(struct kube_informer *informer, struct err_text err);
 /* Ends the thread and waits for it; from any thread but its own. */
 void kube_informer_stop(struct kube_informer *informer);
 

@@ -1,5 +1,6 @@
 /* The transport of informers over real connections. */
 #include "base/err.h"
+#include "base/err_text.h"
 #include "kube/informer/informer_priv.h"
 
 static int conn_stream(void *ctx, const struct kube_stream *stream, struct kube_status *reterr)
@@ -17,9 +18,9 @@ static void conn_free(void *ctx)
 	kube_conn_free(ctx);
 }
 
-static int conn_open(void *ctx, struct kube_transport *ret, char *err, size_t err_n)
+static int conn_open(void *ctx, struct kube_transport *ret, struct err_text err)
 {
-	struct kube_conn *c = kube_conn_new(ctx, err, err_n);
+	struct kube_conn *c = kube_conn_new(ctx, err);
 	if (c == NULL)
 		return ERR_UNSUPPORTED;
 	*ret = (struct kube_transport){

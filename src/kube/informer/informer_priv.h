@@ -3,6 +3,7 @@
 
 #include "kube/client/client.h"
 #include "kube/informer/informer.h"
+#include "base/err_text.h"
 
 struct kube_transport {
 	int (*stream)(void *ctx, const struct kube_stream *s, struct kube_status *reterr);
@@ -12,7 +13,7 @@ struct kube_transport {
 };
 
 /* Opens the transport when the informer starts. */
-typedef int (*kube_transport_open)(void *ctx, struct kube_transport *ret, char *err, size_t err_n);
+typedef int (*kube_transport_open)(void *ctx, struct kube_transport *ret, struct err_text err);
 
 struct kube_informer *kube_informer_new_on(const struct kube_informer_conf *conf,
 					   kube_transport_open open, void *open_ctx);

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/strbuf.h"
+#include "base/err_text.h"
 #include "kube/informer/informer_priv.h"
 #include "kube/decode/tree.h"
 
@@ -92,9 +93,9 @@ static void nothing(void *ctx)
 	(void)ctx;
 }
 
-static int open_script(void *ctx, struct kube_transport *ret, char *err, size_t err_n)
+static int open_script(void *ctx, struct kube_transport *ret, struct err_text err)
 {
-	(void)err, (void)err_n;
+	(void)err;
 	*ret = (struct kube_transport){
 		.stream = play, .cancel = cancel, .free = nothing, .ctx = ctx
 	};
@@ -330,7 +331,7 @@ static void run_scenario(const struct scenario *sc, uint64_t backoff_ns)
 	struct kube_informer *i = kube_informer_new_on(&c, open_script, &s);
 	kube_informer_handle(i, &h);
 	assert_false(kube_informer_synced(i));
-	assert_int_equal(kube_informer_start(i, err, sizeof(err)), 0);
+	assert_int_equal(kube_informer_start(i, ERR_TEXT(err)), 0);
 	pthread_mutex_lock(&s.lock);
 	while (!s.ended)
 		pthread_cond_wait(&s.cond, &s.lock);
@@ -398,7 +399,7 @@ static void selectors_and_stop(void **state)
 	pthread_mutex_init(&s.lock, NULL);
 	pthread_cond_init(&s.cond, NULL);
 	struct kube_informer *i = kube_informer_new_on(&c, open_script, &s);
-	assert_int_equal(kube_informer_start(i, err, sizeof(err)), 0);
+	assert_int_equal(kube_informer_start(i, ERR_TEXT(err)), 0);
 	do {
 		assert_false(kube_informer_wait(i, NS_PER_MS));
 		kube_informer_stats(i, &st);
@@ -443,7 +444,7 @@ static void bad_objects(void **state)
 	pthread_cond_init(&s.cond, NULL);
 	struct kube_informer *i = kube_informer_new_on(&c, open_script, &s);
 	kube_informer_handle(i, &h);
-	assert_int_equal(kube_informer_start(i, err, sizeof(err)), 0);
+	assert_int_equal(kube_informer_start(i, ERR_TEXT(err)), 0);
 	pthread_mutex_lock(&s.lock);
 	while (!s.ended)
 		pthread_cond_wait(&s.cond, &s.lock);
@@ -483,7 +484,7 @@ static void seen_by_others(void **state)
 	pthread_cond_init(&s.cond, NULL);
 	struct kube_informer *i = kube_informer_new_on(&c, open_script, &s);
 	kube_informer_handle(i, &h);
-	assert_int_equal(kube_informer_start(i, err, sizeof(err)), 0);
+	assert_int_equal(kube_informer_start(i, ERR_TEXT(err)), 0);
 	while (!kube_informer_synced(i))
 		sched_yield();
 	assert_int_equal(told, 1);

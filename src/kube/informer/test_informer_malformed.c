@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/err_text.h"
 #include "kube/decode/frame.h"
 #include "kube/informer/informer_priv.h"
 #include "kube/decode/compact.h"
@@ -157,7 +158,7 @@ static struct kube_informer *start(struct kube_client *client, struct kube_codec
 	char err[128];
 	struct kube_informer *i = kube_informer_new(&c);
 	kube_informer_handle(i, &h);
-	assert_int_equal(kube_informer_start(i, err, sizeof(err)), 0);
+	assert_int_equal(kube_informer_start(i, ERR_TEXT(err)), 0);
 	return i;
 }
 
@@ -356,9 +357,9 @@ static void breaker_free(void *ctx)
 	(void)ctx;
 }
 
-static int breaker_open(void *ctx, struct kube_transport *ret, char *err, size_t err_n)
+static int breaker_open(void *ctx, struct kube_transport *ret, struct err_text err)
 {
-	(void)err, (void)err_n;
+	(void)err;
 	*ret = (struct kube_transport){
 		.stream = breaker_stream, .cancel = breaker_cancel, .free = breaker_free, .ctx = ctx
 	};
@@ -408,7 +409,7 @@ static void break_at(size_t at, const char *junk)
 	struct kube_handler h = handler_of(&e);
 	struct kube_informer *i = kube_informer_new_on(&c, breaker_open, &b);
 	kube_informer_handle(i, &h);
-	assert_int_equal(kube_informer_start(i, err, sizeof(err)), 0);
+	assert_int_equal(kube_informer_start(i, ERR_TEXT(err)), 0);
 	if (!becomes_whole(i, &e, &held))
 		fail_msg("broken at %zu by '%s': %s, heard %s", at, junk, held.s, e.heard.s);
 	kube_informer_free(i);

@@ -10,13 +10,14 @@
 #include "api/time.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/err_text.h"
 
 enum {
 	RETRY_JITTER = 5, /* a follower waits up to a fifth longer, so that not all ask at once */
 	DURATION_MAX_S = 3600 * 24, /* of a record: one that says more is broken */
 };
 
-int elect_times_check(struct elect_times *times, char *err, size_t err_n)
+int elect_times_check(struct elect_times *times, struct err_text err)
 {
 	if (times->duration_ns == 0)
 		times->duration_ns = 15 * NS_PER_S;
@@ -25,13 +26,14 @@ int elect_times_check(struct elect_times *times, char *err, size_t err_n)
 	if (times->retry_ns == 0)
 		times->retry_ns = 2 * NS_PER_S;
 	if (times->duration_ns % NS_PER_S != 0 || times->duration_ns > DURATION_MAX_S * NS_PER_S) {
-		snprintf(err, err_n, "a lease lasts whole seconds, at most a day");
+		err_text_set(err, "a lease lasts whole seconds, at most a day");
 		return ERR_CONFIG;
 	}
 	if (times->duration_ns <= times->renew_ns || times->renew_ns * 5 <= times->retry_ns * 6) {
-		snprintf(err, err_n,
-			 "a lease must last longer than its renew deadline, and that longer than "
-			 "1.2 times its retry period");
+		err_text_set(
+			err,
+			"a lease must last longer than its renew deadline, and that longer than "
+			"1.2 times its retry period");
 		return ERR_CONFIG;
 	}
 	return 0;

@@ -16,6 +16,7 @@
 
 #include "base/compiler.h"
 #include "base/rng.h"
+#include "base/err_text.h"
 
 struct elect_times {
 	uint64_t duration_ns; /* others wait so long after the last renewal; whole seconds */
@@ -24,7 +25,7 @@ struct elect_times {
 };
 
 /* Zeroes become 15, 10 and 2 s. ERR_CONFIG with a sentence unless duration > renew > 1.2 retry. */
-MUST_CHECK int elect_times_check(struct elect_times *times, char *err, size_t err_n);
+MUST_CHECK int elect_times_check(struct elect_times *times, struct err_text err);
 
 enum elect_act { ELECT_WAIT, ELECT_GET, ELECT_CREATE, ELECT_UPDATE };
 

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/err_text.h"
 #include "kube/client/client.h"
 
 enum {
@@ -150,10 +151,10 @@ static void lease_free(struct lease *lease)
 	free(lease);
 }
 
-int lease_start(const struct lease_conf *conf, struct lease **ret, char *err, size_t err_n)
+int lease_start(const struct lease_conf *conf, struct lease **ret, struct err_text err)
 {
 	struct elect_times times = conf->times;
-	int r = elect_times_check(&times, err, err_n);
+	int r = elect_times_check(&times, err);
 	if (r < 0)
 		return r;
 	struct lease *l = xcalloc(1, sizeof(*l));
@@ -170,7 +171,7 @@ int lease_start(const struct lease_conf *conf, struct lease **ret, char *err, si
 	pthread_cond_init(&l->cond, &ca);
 	pthread_condattr_destroy(&ca);
 	elect_init(&l->elect, &times, l->ns, l->name, l->identity);
-	l->conn = kube_conn_new(conf->client, err, err_n);
+	l->conn = kube_conn_new(conf->client, err);
 	if (l->conn == NULL) {
 		lease_free(l);
 		return ERR_CONFIG;
@@ -178,7 +179,7 @@ int lease_start(const struct lease_conf *conf, struct lease **ret, char *err, si
 	kube_conn_set_urgent(l->conn, true);
 	r = pthread_create(&l->thread, NULL, run_election, l);
 	if (r != 0) {
-		snprintf(err, err_n, "cannot start a thread: %s", err_str(-r));
+		err_text_set(err, "cannot start a thread: %s", err_str(-r));
 		lease_free(l);
 		return -r;
 	}
@@ -192,8 +193,7 @@ static void release_lease(struct lease *lease)
 	char err[512];
 	assert(lease->stop); /* the thread has ended */
 	json_t *body = elect_release(&lease->elect, clock_mono_ns(), clock_wall_ns());
-	struct kube_conn *conn =
-		body != NULL ? kube_conn_new(lease->client, err, sizeof(err)) : NULL;
+	struct kube_conn *conn = body != NULL ? kube_conn_new(lease->client, ERR_TEXT(err)) : NULL;
 	if (conn != NULL) {
 		struct kube_status st = { 0 };
 		kube_conn_set_urgent(conn, true);
@@ -260,10 +260,10 @@ void lease_wake(struct lease *lease)
 	pthread_mutex_unlock(&lease->lock);
 }
 
-void lease_status(struct lease *lease, char *err, size_t err_n, char *holder, size_t holder_n)
+void lease_status(struct lease *lease, struct err_text err, char *holder, size_t holder_n)
 {
 	pthread_mutex_lock(&lease->lock);
-	snprintf(err, err_n, "%s", lease->err);
+	err_text_set(err, "%s", lease->err);
 	snprintf(holder, holder_n, "%s", elect_holder(&lease->elect));
 	pthread_mutex_unlock(&lease->lock);
 }

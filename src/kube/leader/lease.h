@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "base/compiler.h"
+#include "base/err_text.h"
 #include "kube/leader/elect.h"
 
 struct kube_client;
@@ -39,8 +40,7 @@ struct lease_conf {
 char *lease_make_identity(void) MUST_CHECK;
 
 /* ERR_CONFIG for times that cannot work, or libcurl's absence; `err` gets a sentence. */
-MUST_CHECK int lease_start(const struct lease_conf *conf, struct lease **ret, char *err,
-			   size_t err_n);
+MUST_CHECK int lease_start(const struct lease_conf *conf, struct lease **ret, struct err_text err);
 /* Gives the lease back if it is ours, so that another need not wait; frees. NULL is fine. */
 void lease_stop(struct lease *lease);
 
@@ -54,5 +54,5 @@ bool lease_wait(struct lease *lease, bool held);
 /* From any thread: ends this wait and all later ones. */
 void lease_wake(struct lease *lease);
 /* The last error, "" when the last request succeeded, and the holder. For logs and health. */
-void lease_status(struct lease *lease, char *err, size_t err_n, char *holder, size_t holder_n);
+void lease_status(struct lease *lease, struct err_text err, char *holder, size_t holder_n);
 const char *lease_identity(const struct lease *lease);

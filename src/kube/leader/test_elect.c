@@ -16,6 +16,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/rng_test.h"
+#include "base/err_text.h"
 #include "kube/leader/elect.h"
 
 #define WALL_NS (UINT64_C(1790000000) * NS_PER_S + 123456789)
@@ -315,7 +316,7 @@ static void times_are_checked(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct elect_times t = rows[i].t;
 		char err[200] = "";
-		assert_int_equal(elect_times_check(&t, err, sizeof(err)), rows[i].want);
+		assert_int_equal(elect_times_check(&t, ERR_TEXT(err)), rows[i].want);
 		assert_int_equal(err[0] != '\0', rows[i].want != 0);
 		if (i == 0)
 			assert_memory_equal(&t, &times, sizeof(t));

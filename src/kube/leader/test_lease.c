@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/err_text.h"
 #include "kube/leader/lease.h"
 #include "kube/test_rig.h"
 
@@ -46,7 +47,7 @@ static struct lease *start(struct rig *g, const char *identity)
 				.trouble = count_trouble,
 				.ctx = mine };
 	troubles = 0;
-	if (lease_start(&c, &l, err, sizeof(err)) < 0)
+	if (lease_start(&c, &l, ERR_TEXT(err)) < 0)
 		fail_msg("%s", err);
 	return l;
 }
@@ -128,7 +129,7 @@ static void waits_for_its_turn_until_woken(void **state)
 	assert_false(lease_wait(l, false));
 	assert_false(lease_wait(l, false)); /* it stays woken */
 	pthread_join(t, NULL);
-	lease_status(l, err, sizeof(err), holder, sizeof(holder));
+	lease_status(l, ERR_TEXT(err), holder, sizeof(holder));
 	assert_string_equal(holder, "other");
 	assert_string_equal(err, "");
 	assert_int_equal(troubles, 0); /* to wait for another is none */
@@ -153,7 +154,7 @@ static void refusals_are_told(void **state)
 					     "\"Forbidden\",\"message\":\"no leases for you\"}" });
 	struct lease *l = start(&g, "me");
 	IGNORE(fakeapi_request(g.f, 1));
-	lease_status(l, err, sizeof(err), holder, sizeof(holder));
+	lease_status(l, ERR_TEXT(err), holder, sizeof(holder));
 	assert_non_null(strstr(err, "no leases for you"));
 	assert_true(troubles > 0);
 	lease_stop(l);
@@ -161,7 +162,7 @@ static void refusals_are_told(void **state)
 				  .ns = "ns",
 				  .name = "x",
 				  .times = { NS_PER_S, NS_PER_S, NS_PER_S } };
-	assert_int_equal(lease_start(&bad, &l, err, sizeof(err)), ERR_CONFIG);
+	assert_int_equal(lease_start(&bad, &l, ERR_TEXT(err)), ERR_CONFIG);
 	lease_stop(NULL);
 	rig_down(&g);
 }

@@ -6,6 +6,7 @@
 
 #include "api/patch/patch.h"
 #include "base/err.h"
+#include "base/err_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -22,7 +23,7 @@ static void meddle(void *ctx, const struct admission_request *q, struct admissio
 	char err[100];
 	json_t *ops = admission_diff(q->object, r->object), *same;
 	/* The patch does what it should, if the object is one that patches can say. */
-	if (api_json_patch(q->object, ops, &same, err, sizeof(err)) == 0) {
+	if (api_json_patch(q->object, ops, &same, ERR_TEXT(err)) == 0) {
 		if (!json_equal(same, r->object))
 			abort();
 		json_decref(same);

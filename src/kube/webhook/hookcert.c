@@ -6,6 +6,7 @@
 
 #include "api/tree.h"
 #include "base/text/base64.h"
+#include "base/err_text.h"
 #include "net/certgen.h"
 
 enum {
@@ -104,34 +105,33 @@ static bool is_whole(const struct hookcert *hookcert, enum hookcert_part cert,
 /* ---- what is made ---- */
 
 static int make_pair(struct hookcert *hookcert, enum hookcert_part cert, enum hookcert_part key,
-		     struct net_certgen *certgen, uint64_t now_s, uint64_t life_s, char *err,
-		     size_t err_n)
+		     struct net_certgen *certgen, uint64_t now_s, uint64_t life_s,
+		     struct err_text err)
 {
 	clear_part(hookcert, cert);
 	clear_part(hookcert, key);
 	certgen->not_before_s = now_s - BACKDATE_S;
 	certgen->not_after_s = now_s + life_s;
-	return net_certgen(certgen, &hookcert->part[cert], &hookcert->part[key], err, err_n);
+	return net_certgen(certgen, &hookcert->part[cert], &hookcert->part[key], err);
 }
 
 static int make_ca(struct hookcert *hookcert, enum hookcert_part cert, enum hookcert_part key,
-		   const struct hookcert_conf *conf, uint64_t now_s, char *err, size_t err_n)
+		   const struct hookcert_conf *conf, uint64_t now_s, struct err_text err)
 {
 	char cn[64];
 	snprintf(cn, sizeof(cn), "fairlead webhooks %llu", (unsigned long long)now_s);
 	struct net_certgen g = { .cn = cn, .ca = true };
-	return make_pair(hookcert, cert, key, &g, now_s, conf->ca_s, err, err_n);
+	return make_pair(hookcert, cert, key, &g, now_s, conf->ca_s, err);
 }
 
 static int make_cert(struct hookcert *hookcert, const struct hookcert_conf *conf, uint64_t now_s,
-		     char *err, size_t err_n)
+		     struct err_text err)
 {
 	struct net_certgen g = { .cn = conf->names[0],
 				 .names = conf->names,
 				 .ca_cert = hookcert->part[HOOKCERT_SIGNER].s,
 				 .ca_key = hookcert->part[HOOKCERT_SIGNER_KEY].s };
-	return make_pair(hookcert, HOOKCERT_CERT, HOOKCERT_KEY, &g, now_s, conf->cert_s, err,
-			 err_n);
+	return make_pair(hookcert, HOOKCERT_CERT, HOOKCERT_KEY, &g, now_s, conf->cert_s, err);
 }
 
 static void move_part(struct hookcert *hookcert, enum hookcert_part from, enum hookcert_part to)
@@ -172,7 +172,7 @@ static bool shrink_bundle(struct hookcert *hookcert)
 /* ---- the plan ---- */
 
 static int plan_signer(struct hookcert *hookcert, const struct hookcert_conf *conf, uint64_t now_s,
-		       char *err, size_t err_n)
+		       struct err_text err)
 {
 	bool next = is_whole(hookcert, HOOKCERT_NEXT, HOOKCERT_NEXT_KEY, now_s);
 	if (next && is_settled(part_of(hookcert, HOOKCERT_NEXT), conf, now_s) &&
@@ -182,20 +182,18 @@ static int plan_signer(struct hookcert *hookcert, const struct hookcert_conf *co
 		return 1;
 	}
 	if (!is_whole(hookcert, HOOKCERT_SIGNER, HOOKCERT_SIGNER_KEY, now_s)) {
-		int r = make_ca(hookcert, HOOKCERT_SIGNER, HOOKCERT_SIGNER_KEY, conf, now_s, err,
-				err_n);
+		int r = make_ca(hookcert, HOOKCERT_SIGNER, HOOKCERT_SIGNER_KEY, conf, now_s, err);
 		return r < 0 ? r : 1;
 	}
 	if (is_old(part_of(hookcert, HOOKCERT_SIGNER), now_s) && !next) {
-		int r = make_ca(hookcert, HOOKCERT_NEXT, HOOKCERT_NEXT_KEY, conf, now_s, err,
-				err_n);
+		int r = make_ca(hookcert, HOOKCERT_NEXT, HOOKCERT_NEXT_KEY, conf, now_s, err);
 		return r < 0 ? r : 1;
 	}
 	return 0;
 }
 
 int hookcert_plan(struct hookcert *hookcert, const struct hookcert_conf *conf, uint64_t now_s,
-		  char *err, size_t err_n)
+		  struct err_text err)
 {
 	struct hookcert_conf c = *conf;
 	if (c.ca_s == 0)
@@ -208,14 +206,14 @@ int hookcert_plan(struct hookcert *hookcert, const struct hookcert_conf *conf, u
 	if (net_certinfo(part_of(hookcert, HOOKCERT_BUNDLE), &info) < 0)
 		clear_part(hookcert,
 			   HOOKCERT_BUNDLE); /* what is added to it would not be read either */
-	int r = plan_signer(hookcert, &c, now_s, err, err_n);
+	int r = plan_signer(hookcert, &c, now_s, err);
 	if (r < 0)
 		return r;
 	bool changed = r > 0;
 	changed |= add_to_bundle(hookcert, HOOKCERT_SIGNER);
 	changed |= add_to_bundle(hookcert, HOOKCERT_NEXT);
 	if (!cert_fits(hookcert, &c, now_s)) {
-		r = make_cert(hookcert, &c, now_s, err, err_n);
+		r = make_cert(hookcert, &c, now_s, err);
 		if (r < 0)
 			return r;
 		changed = true;

@@ -18,6 +18,7 @@
 #include "base/mem.h"
 #include "base/readfile.h"
 #include "base/text/base64.h"
+#include "base/err_text.h"
 #include "http/server.h"
 #include "http/tlscert.h"
 #include "kube/client/client.h"
@@ -91,16 +92,16 @@ static void replace_pem(struct strbuf *out, struct slice value)
 }
 
 static int use_certificate(struct hookserver *hookserver, struct slice cert, struct slice key,
-			   char *err, size_t err_n)
+			   struct err_text err)
 {
 	int r;
 	if (slice_eq(cert, strbuf_slice(&hookserver->cert)) &&
 	    slice_eq(key, strbuf_slice(&hookserver->key)))
 		return 0;
 	if (hookserver->tls == NULL)
-		r = http_tls_new(cert, key, &hookserver->tls, err, err_n);
+		r = http_tls_new(cert, key, &hookserver->tls, err);
 	else
-		r = http_tls_set(hookserver->tls, cert, key, err, err_n);
+		r = http_tls_set(hookserver->tls, cert, key, err);
 	if (r < 0)
 		return r;
 	replace_pem(&hookserver->cert, cert);
@@ -110,14 +111,14 @@ static int use_certificate(struct hookserver *hookserver, struct slice cert, str
 
 /* ---- from files ---- */
 
-static int read_pem(const char *path, struct strbuf *out, char *err, size_t err_n)
+static int read_pem(const char *path, struct strbuf *out, struct err_text err)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	int r = fd < 0 ? -errno : readfile_fd(fd, HTTP_TLS_PEM_MAX_BYTES, out);
 	if (fd >= 0)
 		close(fd);
 	if (r < 0)
-		snprintf(err, err_n, "cannot read '%s': %s", path, err_str(r));
+		err_text_set(err, "cannot read '%s': %s", path, err_str(r));
 	return r;
 }
 
@@ -128,20 +129,20 @@ static void wipe_buffer(struct strbuf *out)
 }
 
 /* A certificate and a key that do not match are being replaced: the next check finds both. */
-static int renew_from_files(struct hookserver *hookserver, char *err, size_t err_n)
+static int renew_from_files(struct hookserver *hookserver, struct err_text err)
 {
 	CLEANUP(strbuf_done) struct strbuf cert = STRBUF_INIT;
 	CLEANUP(wipe_buffer) struct strbuf key = STRBUF_INIT;
 	char why[256];
-	int r = read_pem(hookserver->cert_file, &cert, err, err_n);
+	int r = read_pem(hookserver->cert_file, &cert, err);
 	if (r >= 0)
-		r = read_pem(hookserver->key_file, &key, err, err_n);
+		r = read_pem(hookserver->key_file, &key, err);
 	if (r < 0)
 		return r;
-	r = use_certificate(hookserver, strbuf_slice(&cert), strbuf_slice(&key), why, sizeof(why));
+	r = use_certificate(hookserver, strbuf_slice(&cert), strbuf_slice(&key), ERR_TEXT(why));
 	if (r < 0)
-		snprintf(err, err_n, "'%s' and '%s': %s", hookserver->cert_file,
-			 hookserver->key_file, why);
+		err_text_set(err, "'%s' and '%s': %s", hookserver->cert_file, hookserver->key_file,
+			     why);
 	else
 		hookserver->ready = true;
 	return r;
@@ -149,10 +150,9 @@ static int renew_from_files(struct hookserver *hookserver, char *err, size_t err
 
 /* ---- from a Secret that all replicas share ---- */
 
-static int set_failure(int ret, const char *what, const struct kube_status *st, char *err,
-		       size_t err_n)
+static int set_failure(int ret, const char *what, const struct kube_status *st, struct err_text err)
 {
-	snprintf(err, err_n, "%s: %s", what, st->message[0] != '\0' ? st->message : err_str(ret));
+	err_text_set(err, "%s: %s", what, st->message[0] != '\0' ? st->message : err_str(ret));
 	return ret;
 }
 
@@ -163,22 +163,22 @@ static struct kube_ref secret_ref(const struct hookserver *hookserver)
 				  .name = hookserver->secret };
 }
 
-static int write_secret(struct hookserver *hookserver, json_t *secret, bool is_new, char *err,
-			size_t err_n)
+static int write_secret(struct hookserver *hookserver, json_t *secret, bool is_new,
+			struct err_text err)
 {
 	struct kube_ref ref = secret_ref(hookserver);
 	struct kube_status st = { 0 };
 	int r = is_new ? kube_create(hookserver->secret_conn, &ref, secret, NULL, &st)
 		       : kube_update(hookserver->secret_conn, &ref, NULL, secret, NULL, &st);
 	if (r < 0 && r != ERR_CONFLICT && r != ERR_DUPLICATE)
-		set_failure(r, "the Secret of certificates", &st, err, err_n);
+		set_failure(r, "the Secret of certificates", &st, err);
 	kube_status_done(&st);
 	return r;
 }
 
 /* Reads the Secret, plans, writes it back. ERR_CONFLICT, ERR_DUPLICATE: another replica was faster. */
-static int plan_secret(struct hookserver *hookserver, struct hookcert *hookcert, char *err,
-		       size_t err_n)
+static int plan_secret(struct hookserver *hookserver, struct hookcert *hookcert,
+		       struct err_text err)
 {
 	struct kube_ref ref = secret_ref(hookserver);
 	struct kube_status st = { 0 };
@@ -186,7 +186,7 @@ static int plan_secret(struct hookserver *hookserver, struct hookcert *hookcert,
 	int r = kube_get(hookserver->secret_conn, &ref, &secret, &st);
 	bool is_new = r == ERR_NOTFOUND;
 	if (r < 0 && !is_new)
-		set_failure(r, "the Secret of certificates", &st, err, err_n);
+		set_failure(r, "the Secret of certificates", &st, err);
 	kube_status_done(&st);
 	if (r < 0 && !is_new)
 		return r;
@@ -195,11 +195,10 @@ static int plan_secret(struct hookserver *hookserver, struct hookcert *hookcert,
 				   "metadata", "name", hookserver->secret, "namespace",
 				   hookserver->ns);
 	hookcert_load(hookcert, secret);
-	r = hookcert_plan(hookcert, &hookserver->conf.certs, clock_wall_ns() / NS_PER_S, err,
-			  err_n);
+	r = hookcert_plan(hookcert, &hookserver->conf.certs, clock_wall_ns() / NS_PER_S, err);
 	if (r > 0) {
 		hookcert_store(hookcert, secret);
-		r = write_secret(hookserver, secret, is_new, err, err_n);
+		r = write_secret(hookserver, secret, is_new, err);
 	}
 	json_decref(secret);
 	return r;
@@ -234,8 +233,8 @@ static int set_bundle(void *ctx, json_t *object)
 	return changed;
 }
 
-static int publish_bundle(struct hookserver *hookserver, const struct hookcert *hookcert, char *err,
-			  size_t err_n)
+static int publish_bundle(struct hookserver *hookserver, const struct hookcert *hookcert,
+			  struct err_text err)
 {
 	CLEANUP(strbuf_done) struct strbuf bundle = STRBUF_INIT;
 	int result = 0;
@@ -246,26 +245,26 @@ static int publish_bundle(struct hookserver *hookserver, const struct hookcert *
 		struct kube_status st = { 0 };
 		int r = kube_edit(hookserver->conn, &ref, NULL, set_bundle, bundle.s, &st);
 		if (r < 0 && r != ERR_NOTFOUND)
-			result = set_failure(r, registrations[i].kind, &st, err, err_n);
+			result = set_failure(r, registrations[i].kind, &st, err);
 		kube_status_done(&st);
 	}
 	return result;
 }
 
 /* Trust first: a certificate is not used before its authority was published. */
-static int renew_from_secret(struct hookserver *hookserver, char *err, size_t err_n)
+static int renew_from_secret(struct hookserver *hookserver, struct err_text err)
 {
 	struct hookcert h;
 	int r = ERR_CONFLICT;
 	hookcert_init(&h);
 	for (int i = 0; i < CONFLICT_TRIES && (r == ERR_CONFLICT || r == ERR_DUPLICATE); i++)
-		r = plan_secret(hookserver, &h, err, err_n);
+		r = plan_secret(hookserver, &h, err);
 	if (r >= 0)
-		r = publish_bundle(hookserver, &h, err, err_n);
+		r = publish_bundle(hookserver, &h, err);
 	/* Even so: what is published may be enough, and the old certificate is running out. */
 	if (h.part[HOOKCERT_CERT].n != 0 && r != ERR_CONFLICT && r != ERR_DUPLICATE) {
 		int u = use_certificate(hookserver, strbuf_slice(&h.part[HOOKCERT_CERT]),
-					strbuf_slice(&h.part[HOOKCERT_KEY]), err, err_n);
+					strbuf_slice(&h.part[HOOKCERT_KEY]), err);
 		hookserver->ready = hookserver->ready || u >= 0;
 		r = u < 0 ? u : r;
 	}
@@ -274,7 +273,7 @@ static int renew_from_secret(struct hookserver *hookserver, char *err, size_t er
 }
 
 /* A certificate to listen with before the API server has answered. */
-static int use_placeholder(struct hookserver *hookserver, char *err, size_t err_n)
+static int use_placeholder(struct hookserver *hookserver, struct err_text err)
 {
 	CLEANUP(strbuf_done) struct strbuf cert = STRBUF_INIT;
 	CLEANUP(wipe_buffer) struct strbuf key = STRBUF_INIT;
@@ -283,18 +282,17 @@ static int use_placeholder(struct hookserver *hookserver, char *err, size_t err_
 				       .names = hookserver->conf.certs.names,
 				       .not_before_s = now_s,
 				       .not_after_s = now_s + PLACEHOLDER_S };
-	int r = net_certgen(&g, &cert, &key, err, err_n);
+	int r = net_certgen(&g, &cert, &key, err);
 	return r < 0 ? r
-		     : use_certificate(hookserver, strbuf_slice(&cert), strbuf_slice(&key), err,
-				       err_n);
+		     : use_certificate(hookserver, strbuf_slice(&cert), strbuf_slice(&key), err);
 }
 
 /* ---- the thread ---- */
 
-static int renew_certificate(struct hookserver *hookserver, char *err, size_t err_n)
+static int renew_certificate(struct hookserver *hookserver, struct err_text err)
 {
-	return hookserver->cert_file != NULL ? renew_from_files(hookserver, err, err_n)
-					     : renew_from_secret(hookserver, err, err_n);
+	return hookserver->cert_file != NULL ? renew_from_files(hookserver, err)
+					     : renew_from_secret(hookserver, err);
 }
 
 /* False when it is time to end. */
@@ -322,7 +320,7 @@ static void *run_thread(void *arg)
 	while (first || wait_for_check(s)) {
 		char err[700] = "";
 		first = false;
-		int r = renew_certificate(s, err, sizeof(err));
+		int r = renew_certificate(s, ERR_TEXT(err));
 		if (r < 0 && r != -ECANCELED && s->conf.trouble != NULL)
 			s->conf.trouble(s->conf.ctx, err[0] != '\0' ? err : err_str(r));
 	}
@@ -379,7 +377,7 @@ static struct hookserver *hookserver_new(const struct hookserver_conf *conf)
 	return s;
 }
 
-static int listen_now(struct hookserver *hookserver, char *err, size_t err_n)
+static int listen_now(struct hookserver *hookserver, struct err_text err)
 {
 	const struct http_route routes[] = {
 		{ "/validate", HTTP_POST, ADMISSION_BODY_MAX_BYTES, on_validate, hookserver },
@@ -389,37 +387,34 @@ static int listen_now(struct hookserver *hookserver, char *err, size_t err_n)
 	int r = http_server_start_tls(hookserver->conf.listen, hookserver->tls, routes,
 				      ARRAY_LEN(routes), &hookserver->http);
 	if (r < 0)
-		snprintf(err, err_n, "cannot listen on '%s': %s", hookserver->conf.listen,
-			 err_str(r));
+		err_text_set(err, "cannot listen on '%s': %s", hookserver->conf.listen, err_str(r));
 	return r;
 }
 
-static int connect_now(struct hookserver *hookserver, char *err, size_t err_n)
+static int connect_now(struct hookserver *hookserver, struct err_text err)
 {
 	const struct hookserver_conf *c = &hookserver->conf;
 	bool apart = c->secret_client != NULL && c->secret_client != c->client;
 	if (c->client == NULL)
 		return 0;
-	hookserver->conn = kube_conn_new(c->client, err, err_n);
-	hookserver->secret_conn =
-		apart ? kube_conn_new(c->secret_client, err, err_n) : hookserver->conn;
+	hookserver->conn = kube_conn_new(c->client, err);
+	hookserver->secret_conn = apart ? kube_conn_new(c->secret_client, err) : hookserver->conn;
 	return hookserver->conn != NULL && hookserver->secret_conn != NULL ? 0 : ERR_CONFIG;
 }
 
-int hookserver_start(const struct hookserver_conf *conf, struct hookserver **ret, char *err,
-		     size_t err_n)
+int hookserver_start(const struct hookserver_conf *conf, struct hookserver **ret,
+		     struct err_text err)
 {
 	struct hookserver *s = hookserver_new(conf);
-	int r = connect_now(s, err, err_n);
+	int r = connect_now(s, err);
 	if (r >= 0)
-		r = conf->cert_file != NULL ? renew_from_files(s, err, err_n)
-					    : use_placeholder(s, err, err_n);
+		r = conf->cert_file != NULL ? renew_from_files(s, err) : use_placeholder(s, err);
 	if (r >= 0)
-		r = listen_now(s, err, err_n);
+		r = listen_now(s, err);
 	if (r >= 0) {
 		r = -pthread_create(&s->thread, NULL, run_thread, s);
 		if (r < 0)
-			snprintf(err, err_n, "cannot start a thread: %s", err_str(r));
+			err_text_set(err, "cannot start a thread: %s", err_str(r));
 	}
 	if (r < 0) {
 		hookserver_free(s);

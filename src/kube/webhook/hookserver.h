@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/compiler.h"
+#include "base/err_text.h"
 #include "kube/webhook/admission.h"
 #include "kube/webhook/hookcert.h"
 
@@ -38,7 +39,7 @@ struct hookserver_conf {
  * answers, and until then callers get one that nobody trusts: whoever starts must not have to wait
  * for a server. */
 MUST_CHECK int hookserver_start(const struct hookserver_conf *conf, struct hookserver **ret,
-				char *err, size_t err_n);
+				struct err_text err);
 void hookserver_stop(struct hookserver *hookserver); /* NULL is fine */
 uint16_t hookserver_port(const struct hookserver *hookserver);
 /* Is the certificate in force one that callers trust? */

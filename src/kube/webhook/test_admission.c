@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/text/base64.h"
+#include "base/err_text.h"
 #include "kube/webhook/admission.h"
 
 static unsigned asked;
@@ -200,7 +201,7 @@ static void differences(void **state)
 		json_t *to = json_loads(trees[i % ARRAY_LEN(trees)], 0, NULL);
 		json_t *ops = admission_diff(from, to), *got;
 		char err[200];
-		assert_int_equal(api_json_patch(from, ops, &got, err, sizeof(err)), 0);
+		assert_int_equal(api_json_patch(from, ops, &got, ERR_TEXT(err)), 0);
 		assert_true(json_equal(got, to));
 		assert_int_equal(json_array_size(ops) == 0, json_equal(from, to));
 		json_decref(from);

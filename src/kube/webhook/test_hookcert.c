@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
+#include "base/err_text.h"
 #include "kube/webhook/hookcert.h"
 #include "net/certgen.h"
 
@@ -24,7 +25,7 @@ static const struct hookcert_conf conf = {
 static int plan(struct hookcert *h, uint64_t now)
 {
 	char err[200] = "";
-	int r = hookcert_plan(h, &conf, now, err, sizeof(err));
+	int r = hookcert_plan(h, &conf, now, ERR_TEXT(err));
 	assert_string_equal(err, "");
 	return r;
 }
@@ -133,9 +134,9 @@ static void other_names_need_another(void **state)
 	other.names = more;
 	hookcert_init(&h);
 	assert_int_equal(plan(&h, NOW_S), 1);
-	assert_int_equal(hookcert_plan(&h, &other, NOW_S + 1, err, sizeof(err)), 1);
+	assert_int_equal(hookcert_plan(&h, &other, NOW_S + 1, ERR_TEXT(err)), 1);
 	assert_true(net_cert_has_name(slice_of(text(&h, HOOKCERT_CERT)), "::1"));
-	assert_int_equal(hookcert_plan(&h, &other, NOW_S + 2, err, sizeof(err)), 0);
+	assert_int_equal(hookcert_plan(&h, &other, NOW_S + 2, ERR_TEXT(err)), 0);
 	hookcert_done(&h);
 }
 
@@ -177,7 +178,7 @@ static void broken_parts_are_made_anew(void **state)
 				    json_string(bad[i % ARRAY_LEN(bad)]));
 		hookcert_init(&b);
 		hookcert_load(&b, s);
-		assert_true(hookcert_plan(&b, &conf, NOW_S + 1, err, sizeof(err)) >= 0);
+		assert_true(hookcert_plan(&b, &conf, NOW_S + 1, ERR_TEXT(err)) >= 0);
 		assert_true(trusts(text(&b, HOOKCERT_BUNDLE), text(&b, HOOKCERT_CERT), NOW_S + 1));
 		assert_int_equal(strncmp(text(&b, HOOKCERT_BUNDLE), "-----BEGIN", 10), 0);
 		assert_true(net_cert_has_key(slice_of(text(&b, HOOKCERT_CERT)),

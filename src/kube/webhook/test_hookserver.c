@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/text/base64.h"
+#include "base/err_text.h"
 #include "kube/test_rig.h"
 #include "kube/webhook/hookserver.h"
 #include "net/addr.h"
@@ -82,8 +83,7 @@ static void post(uint16_t port, const char *ca, const char *path, const char *bo
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	assert_int_equal(connect(fd, &a.sa, net_addr_len(&a)), 0);
 	assert_int_equal(
-		net_tls_client_cred(&(struct net_tls_files){ .ca = ca }, &cred, err, sizeof(err)),
-		0);
+		net_tls_client_cred(&(struct net_tls_files){ .ca = ca }, &cred, ERR_TEXT(err)), 0);
 	assert_int_equal(net_tls_connect(cred, fd, "127.0.0.1", NULL, NULL, &tls), 0);
 	assert_int_equal(net_tls_handshake(tls), 0);
 	assert_int_equal(net_tls_send(tls, req, strlen(req)), strlen(req));
@@ -122,7 +122,7 @@ static void first_start(void **state)
 	rig_up(&g);
 	push_first_start(g.f);
 	struct hookserver_conf c = conf_of(&g);
-	if (hookserver_start(&c, &s, err, sizeof(err)) < 0)
+	if (hookserver_start(&c, &s, ERR_TEXT(err)) < 0)
 		fail_msg("%s", err);
 	wait_ready(s);
 	assert_non_null(strstr(fakeapi_request(g.f, 1), "POST /api/v1/namespaces/ns/secrets "));
@@ -169,7 +169,7 @@ static void secret_apart(void **state)
 	fakeapi_push(other.f, &(struct fakeapi_reply){ .status = 404 });
 	struct hookserver_conf c = conf_of(&other);
 	c.secret_client = own.client;
-	if (hookserver_start(&c, &s, err, sizeof(err)) < 0)
+	if (hookserver_start(&c, &s, ERR_TEXT(err)) < 0)
 		fail_msg("%s", err);
 	wait_ready(s);
 	assert_non_null(strstr(fakeapi_request(own.f, 1), "POST /api/v1/namespaces/ns/secrets "));
@@ -196,8 +196,7 @@ static void another_was_first(void **state)
 	rig_up(&g);
 	hookcert_init(&h);
 	struct hookserver_conf c = conf_of(&g);
-	assert_int_equal(hookcert_plan(&h, &c.certs, clock_wall_ns() / NS_PER_S, err, sizeof(err)),
-			 1);
+	assert_int_equal(hookcert_plan(&h, &c.certs, clock_wall_ns() / NS_PER_S, ERR_TEXT(err)), 1);
 	json_t *secret = json_object();
 	hookcert_store(&h, secret);
 	CLEANUP(freep) char *text = json_dumps(secret, 0);
@@ -209,7 +208,7 @@ static void another_was_first(void **state)
 	fakeapi_push(g.f, &(struct fakeapi_reply){ .body = text });
 	fakeapi_push(g.f, &(struct fakeapi_reply){ .status = 404 });
 	fakeapi_push(g.f, &(struct fakeapi_reply){ .status = 404 });
-	if (hookserver_start(&c, &s, err, sizeof(err)) < 0)
+	if (hookserver_start(&c, &s, ERR_TEXT(err)) < 0)
 		fail_msg("%s", err);
 	wait_ready(s);
 	assert_int_equal(fakeapi_requests(g.f), 5); /* nothing was written over it */
@@ -230,7 +229,7 @@ static void silent_server(void **state)
 	fakeapi_push(g.f, &(struct fakeapi_reply){ .hang_first = true });
 	struct hookserver_conf c = conf_of(&g);
 	uint64_t start = clock_mono_ns();
-	assert_int_equal(hookserver_start(&c, &s, err, sizeof(err)), 0);
+	assert_int_equal(hookserver_start(&c, &s, ERR_TEXT(err)), 0);
 	assert_true(hookserver_port(s) != 0);
 	IGNORE(fakeapi_request(g.f, 0)); /* it was asked, and hangs */
 	assert_false(hookserver_is_ready(s));
@@ -266,14 +265,14 @@ static void refusals_are_told(void **state)
 	struct hookserver_conf c = conf_of(&g);
 	c.trouble = keep_trouble;
 	assert_int_equal(sem_init(&troubled, 0, 0), 0);
-	assert_int_equal(hookserver_start(&c, &s, err, sizeof(err)), 0);
+	assert_int_equal(hookserver_start(&c, &s, ERR_TEXT(err)), 0);
 	assert_int_equal(sem_wait(&troubled), 0);
 	assert_non_null(strstr(trouble, "no secrets"));
 	assert_false(hookserver_is_ready(s));
 	hookserver_stop(s);
 	c.cert_file = "/nonexistent/cert";
 	c.key_file = "/nonexistent/key";
-	assert_int_equal(hookserver_start(&c, &s, err, sizeof(err)), -ENOENT);
+	assert_int_equal(hookserver_start(&c, &s, ERR_TEXT(err)), -ENOENT);
 	assert_non_null(strstr(err, "/nonexistent/cert"));
 	hookserver_stop(NULL);
 	rig_down(&g);

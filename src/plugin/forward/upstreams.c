@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/readfile.h"
 #include "base/strbuf.h"
+#include "base/err_text.h"
 #include "dns/resolvconf.h"
 #include "net/tls.h"
 #include "plugin/forward/lookup.h"
@@ -203,7 +204,7 @@ static int make_cred(struct maker *maker)
 	bool named = files.cert != NULL || files.ca != NULL;
 	if (!named && !wants_tls(st))
 		return 0;
-	int r = net_tls_client_cred(&files, &maker->cred, err, sizeof(err));
+	int r = net_tls_client_cred(&files, &maker->cred, ERR_TEXT(err));
 	if (r < 0)
 		return srcerr_set(maker->p->err, st->pos, "tls: %s", err);
 	return 0;

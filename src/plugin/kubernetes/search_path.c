@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/readfile.h"
+#include "base/err_text.h"
 #include "dns/resolvconf.h"
 #include "kube/decode/tree.h"
 #include "plugin/kubernetes/find.h"
@@ -142,7 +143,7 @@ void kubernetes_set_search_list(struct kubernetes_index *index, const struct kub
 	struct kubernetes_list *l = NULL;
 	char err[512];
 	if (text != NULL) {
-		l = kubernetes_list_parse(slice_of(ns->name), slice_of(text), err, sizeof(err));
+		l = kubernetes_list_parse(slice_of(ns->name), slice_of(text), ERR_TEXT(err));
 		if (l == NULL)
 			log_warn(KUBERNETES_AREA,
 				 "annotation %s of namespace '%s' has no effect: %s",

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/text/duration.h"
+#include "base/err_text.h"
 
 #define F(name)	    offsetof(struct kubernetes_conf, name)
 #define SNAPSHOT_NS ((int64_t)(30 * NS_PER_S))
@@ -57,7 +58,7 @@ static int parse_selector(struct opt_ctx *ctx, const struct opt_line *line)
 	for (size_t i = 0; i < line->n_arg; i++)
 		strbuf_addf(&text, "%s%s", i != 0 ? " " : "", line->arg[i].s);
 	arena_init(&scratch);
-	int r = api_label_selector_parse(strbuf_slice(&text), &scratch, &sel, err, sizeof(err));
+	int r = api_label_selector_parse(strbuf_slice(&text), &scratch, &sel, ERR_TEXT(err));
 	arena_done(&scratch);
 	if (r < 0)
 		return srcerr_set(ctx->err, line->arg[0].pos,

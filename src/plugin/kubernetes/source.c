@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/err_text.h"
 #include "kube/client/client.h"
 #include "kube/client/config.h"
 #include "kube/decode/tree.h"
@@ -206,15 +207,15 @@ static void source_free(void *value)
 	free(s);
 }
 
-static int open_config(const struct kubernetes_conf *conf, struct kube_config **ret, char *err,
-		       size_t err_n)
+static int open_config(const struct kubernetes_conf *conf, struct kube_config **ret,
+		       struct err_text err)
 {
 	if (conf->kubeconfig != NULL)
-		return kube_config_load(conf->kubeconfig, conf->context, ret, err, err_n);
+		return kube_config_load(conf->kubeconfig, conf->context, ret, err);
 	if (conf->endpoint != NULL)
 		return kube_config_explicit(conf->endpoint, conf->cert, conf->key, conf->ca, ret,
-					    err, err_n);
-	return kube_config_in_cluster(NULL, ret, err, err_n);
+					    err);
+	return kube_config_in_cluster(NULL, ret, err);
 }
 
 /* Where a kind's objects go. */
@@ -224,7 +225,7 @@ static struct kubernetes_index *index_of(const struct kubernetes_source *source,
 }
 
 static int start_informer(struct kubernetes_source *source, const struct kubernetes_conf *conf,
-			  int index, char *err, size_t err_n)
+			  int index, struct err_text err)
 {
 	struct kube_handler h = watched[index].handler;
 	CLEANUP(strbuf_done) struct strbuf labels = STRBUF_INIT;
@@ -241,7 +242,7 @@ static int start_informer(struct kubernetes_source *source, const struct kuberne
 		h = kubernetes_stale_handler(source->stale, (enum kubernetes_kind)index);
 	source->informer[index] = kube_informer_new(&ic);
 	kube_informer_handle(source->informer[index], &h);
-	return kube_informer_start(source->informer[index], err, err_n);
+	return kube_informer_start(source->informer[index], err);
 }
 
 /* Before the informers start, which then replace the snapshot's objects. */
@@ -286,7 +287,7 @@ static int source_make(void *arg, void **ret)
 		*ret = s;
 		return 0;
 	}
-	int r = open_config(m->conf, &config, m->err, sizeof(m->err));
+	int r = open_config(m->conf, &config, ERR_TEXT(m->err));
 	if (r < 0)
 		return r;
 	struct kubernetes_source *s = xcalloc(1, sizeof(*s));
@@ -298,7 +299,7 @@ static int source_make(void *arg, void **ret)
 		read_snapshot(s, m->conf, m->key);
 	for (int i = 0; i < N_INFORMERS && r >= 0; i++) {
 		if (is_wanted(m->conf, i))
-			r = start_informer(s, m->conf, i, m->err, sizeof(m->err));
+			r = start_informer(s, m->conf, i, ERR_TEXT(m->err));
 	}
 	if (r < 0) {
 		source_free(s);

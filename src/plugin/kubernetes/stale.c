@@ -16,6 +16,7 @@
 #include "base/metrics/metrics.h"
 #include "base/readfile.h"
 #include "base/vec.h"
+#include "base/err_text.h"
 #include "plugin/kubernetes/conf.h"
 #include "plugin/kubernetes/objects/snapshot_object.h"
 
@@ -111,7 +112,7 @@ static void read_file(struct kubernetes_stale *stale, const struct kubernetes_st
 		snprintf(err, sizeof(err), "%s", err_str(e));
 	else
 		e = kubernetes_snapshot_parse(strbuf_slice(&text), slice_of(stale->source),
-					      take_object, &r, err, sizeof(err));
+					      take_object, &r, ERR_TEXT(err));
 	if (e < 0) {
 		log_warn(KUBERNETES_AREA, "snapshot '%s' is not used: %s", stale->path, err);
 		return;

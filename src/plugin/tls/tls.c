@@ -1,6 +1,7 @@
 /* tls: the certificate of a block's encrypted listeners, and whether clients must present one. */
 #include "base/err.h"
 #include "base/log.h"
+#include "base/err_text.h"
 #include "server/conn/certs.h"
 #include "server/setup.h"
 
@@ -76,7 +77,7 @@ static int tls_prepare(struct plugin_inst *self, struct prepare *prepare)
 				   .ca = c->ca,
 				   .auth = (enum net_tls_auth)c->auth,
 				   .keylog = c->keylog };
-	int r = certs_open(&f, prepare->dry, &c->certs, why, sizeof(why));
+	int r = certs_open(&f, prepare->dry, &c->certs, ERR_TEXT(why));
 	if (r < 0)
 		return srcerr_set(prepare->err, self->pos, "tls: %s", why);
 	c->block->certs = c->certs;

@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 #include "base/log.h"
+#include "base/err_text.h"
 #include "corefile/corefile.h"
 #include "server/config/confwatch.h"
 
@@ -96,7 +97,7 @@ static int load_and_parse(const struct confsrc *src, struct corefile **ret, stru
 	char why[256];
 	if (src->path != NULL)
 		confwatch_file(src->watch, src->path);
-	int r = src->load(src->ctx, &text, why, sizeof(why));
+	int r = src->load(src->ctx, &text, ERR_TEXT(why));
 	if (r < 0) {
 		srcerr_set(err, (struct srcpos){ 0 }, "%s", why);
 		return r;

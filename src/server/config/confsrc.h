@@ -4,6 +4,7 @@
 #include <stdbool.h>
 
 #include "base/strbuf.h"
+#include "base/err_text.h"
 
 struct confwatch;
 
@@ -15,7 +16,7 @@ struct confsrc {
 	const char *path;	 /* the file that it is, to be watched; may be NULL */
 	struct confwatch *watch; /* watches it and the files it imports; may be NULL */
 	/* The whole text now; 0, or -errno with a text in `why`. */
-	int (*load)(void *ctx, struct strbuf *out, char *why, size_t why_n);
+	int (*load)(void *ctx, struct strbuf *out, struct err_text why);
 	/* For sources that report changes; may be NULL. A descriptor that is readable then, and the
 	 * function that reads the events: true when the Corefile is another one. */
 	int (*fd)(void *ctx);
@@ -24,5 +25,5 @@ struct confsrc {
 	void (*accepted)(void *ctx);
 	/* For a start when the Corefile cannot be loaded or served: the one that was served before;
 	 * as load. May be NULL. */
-	int (*last_good)(void *ctx, struct strbuf *out, char *why, size_t why_n);
+	int (*last_good)(void *ctx, struct strbuf *out, struct err_text why);
 };

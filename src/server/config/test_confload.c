@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/err_text.h"
 #include "corefile/corefile.h"
 #include "server/config/confload.h"
 #include "server/handler.h"
@@ -24,11 +25,11 @@ static char dir[] = "/tmp/confload-XXXXXX";
 static const char *text;
 static int load_result;
 
-static int load(void *ctx, struct strbuf *out, char *why, size_t why_n)
+static int load(void *ctx, struct strbuf *out, struct err_text why)
 {
 	(void)ctx;
 	if (load_result < 0)
-		snprintf(why, why_n, "cannot read it today");
+		err_text_set(why, "cannot read it today");
 	else
 		strbuf_adds(out, text);
 	return load_result;

@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/readfile.h"
 #include "base/strbuf.h"
+#include "base/err_text.h"
 #include "net/digest.h"
 #include "server/resource.h"
 #include "server/task.h"
@@ -69,13 +70,13 @@ static void read_stamps(const struct certs *certs, struct stamp out[N_FILES])
 
 /* Loads the files as they are now. The stamps are older than the contents: a change in between is
  * seen by the next check. */
-static int load_files(struct certs *certs, char *err, size_t err_n)
+static int load_files(struct certs *certs, struct err_text err)
 {
 	struct stamp stamp[N_FILES];
 	struct net_tls_cred *fresh = NULL;
 	struct net_tls_files f = files_of(certs);
 	read_stamps(certs, stamp);
-	int r = net_tls_server_cred(&f, &fresh, err, err_n);
+	int r = net_tls_server_cred(&f, &fresh, err);
 	if (r < 0)
 		return r;
 	pthread_mutex_lock(&certs->lock);
@@ -95,7 +96,7 @@ static void on_task(void *ctx)
 	read_stamps(c, stamp);
 	if (memcmp(stamp, c->stamp, sizeof(stamp)) == 0)
 		return;
-	if (load_files(c, why, sizeof(why)) == 0) {
+	if (load_files(c, ERR_TEXT(why)) == 0) {
 		c->complained[0] = '\0';
 		log_info(AREA, "certificate '%s' was read again", c->file[FILE_CERT]);
 		return;
@@ -134,8 +135,7 @@ static char *dup_or_null(const char *text)
 struct make_args {
 	const struct net_tls_files *f;
 	bool dry;
-	char *err;
-	size_t err_n;
+	struct err_text err;
 };
 
 static int make_certs(void *arg, void **ret_value)
@@ -148,7 +148,7 @@ static int make_certs(void *arg, void **ret_value)
 	c->file[FILE_CA] = dup_or_null(a->f->ca);
 	c->keylog = a->dry ? NULL : dup_or_null(a->f->keylog);
 	c->auth = a->f->auth;
-	int r = load_files(c, a->err, a->err_n);
+	int r = load_files(c, a->err);
 	if (r < 0) {
 		certs_free(c);
 		return r;
@@ -185,10 +185,9 @@ static char *key_of(const struct net_tls_files *files)
 	return strbuf_take(&key);
 }
 
-int certs_open(const struct net_tls_files *files, bool dry, struct certs **ret, char *err,
-	       size_t err_n)
+int certs_open(const struct net_tls_files *files, bool dry, struct certs **ret, struct err_text err)
 {
-	struct make_args args = { .f = files, .dry = dry, .err = err, .err_n = err_n };
+	struct make_args args = { .f = files, .dry = dry, .err = err };
 	void *value = NULL;
 	if (dry) {
 		int r = make_certs(&args, &value);

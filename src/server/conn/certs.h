@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "base/compiler.h"
+#include "base/err_text.h"
 #include "net/tls.h"
 
 struct certs;
@@ -14,7 +15,7 @@ struct certs;
 /* ERR_PARSE or -errno with a sentence in err. `dry`: nothing is watched or shared. Control thread.
  */
 MUST_CHECK int certs_open(const struct net_tls_files *files, bool dry, struct certs **ret,
-			  char *err, size_t err_n);
+			  struct err_text err);
 void certs_close(struct certs *certs); /* NULL is fine */
 /* Those in force; the caller's reference. Any thread. */
 struct net_tls_cred *certs_cred(struct certs *certs);

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/clock_test.h"
 #include "base/log.h"
+#include "base/err_text.h"
 #include "testing/testcert.h"
 #include "server/conn/certs.h"
 #include "server/handler.h"
@@ -75,7 +76,7 @@ static struct certs *open_certs(const char *name, const char *ca, enum net_tls_a
 				   .key = path(key),
 				   .ca = ca != NULL ? path(ca) : NULL,
 				   .auth = auth };
-	assert_int_equal(certs_open(&f, false, &c, err, sizeof(err)), 0);
+	assert_int_equal(certs_open(&f, false, &c, ERR_TEXT(err)), 0);
 	return c;
 }
 
@@ -193,14 +194,14 @@ static void bad_files(void **state)
 	struct certs *c = NULL;
 	struct net_tls_files f = { .cert = path("a.pem"), .key = path("b.key") };
 	for (int dry = 0; dry < 2; dry++) {
-		assert_true(certs_open(&f, dry != 0, &c, err, sizeof(err)) < 0);
+		assert_true(certs_open(&f, dry != 0, &c, ERR_TEXT(err)) < 0);
 		assert_non_null(strstr(err, "a.pem': its key does not belong to it"));
 	}
 	f.key = path("none");
-	assert_true(certs_open(&f, false, &c, err, sizeof(err)) < 0);
+	assert_true(certs_open(&f, false, &c, ERR_TEXT(err)) < 0);
 	assert_non_null(strstr(err, "none': No such file or directory"));
 	f.key = path("a.key");
-	assert_int_equal(certs_open(&f, true, &c, err, sizeof(err)), 0);
+	assert_int_equal(certs_open(&f, true, &c, ERR_TEXT(err)), 0);
 	certs_close(c);
 }
 

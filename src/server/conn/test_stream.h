@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/err_text.h"
 #include "corefile/corefile.h"
 #include "http/framing.h"
 #include "testing/testcert.h"
@@ -156,7 +157,7 @@ static UNUSED int make_certs(void **state)
 	testcert_make(t, "server", "dns.example");
 	testcert_free(t);
 	struct net_tls_files f = { .cert = path("server.pem"), .key = path("server.key") };
-	return certs_open(&f, true, &certs, err, sizeof(err));
+	return certs_open(&f, true, &certs, ERR_TEXT(err));
 }
 
 static UNUSED int remove_certs(void **state)
@@ -235,7 +236,7 @@ static UNUSED bool client_shake(struct client *c, const char *alpn)
 	struct net_tls_files f = { .ca = path("ca.pem") };
 	struct net_tls_cred *cred = NULL;
 	char err[256];
-	assert_int_equal(net_tls_client_cred(&f, &cred, err, sizeof(err)), 0);
+	assert_int_equal(net_tls_client_cred(&f, &cred, ERR_TEXT(err)), 0);
 	assert_int_equal(net_tls_connect(cred, c->fd, "dns.example",
 					 alpn != NULL ? protocols : NULL, NULL, &c->tls),
 			 0);

@@ -10,6 +10,7 @@
 
 #include "api/meta.h"
 #include "base/err.h"
+#include "base/err_text.h"
 #include "controller/dnsoperator/plan/ca_bundle.h"
 #include "net/certgen.h"
 
@@ -63,7 +64,7 @@ static void authority(struct strbuf *cert)
 	struct strbuf key = STRBUF_INIT;
 	char err[200];
 	const struct net_certgen g = { .cn = "corp", .not_after_s = 1u << 30, .ca = true };
-	assert_int_equal(net_certgen(&g, cert, &key, err, sizeof(err)), 0);
+	assert_int_equal(net_certgen(&g, cert, &key, ERR_TEXT(err)), 0);
 	strbuf_done(&key);
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/err_text.h"
 #include "corefile/corefile.h"
 #include "kube/client/client.h"
 #include "net/digest.h"
@@ -202,7 +203,7 @@ static bool start_helper(struct helper *helper, struct kube_client *client, stru
 {
 	char err[128];
 	helper->pull = pull;
-	helper->conn = kube_conn_new(client, err, sizeof(err));
+	helper->conn = kube_conn_new(client, ERR_TEXT(err));
 	if (helper->conn == NULL ||
 	    pthread_create(&helper->thread, NULL, run_helper, helper) != 0) {
 		kube_conn_free(helper->conn);

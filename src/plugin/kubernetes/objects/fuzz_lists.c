@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/strbuf.h"
+#include "base/err_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -13,8 +14,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	CLEANUP(strbuf_done) struct strbuf again = STRBUF_INIT;
 	char err[512], text[DNS_NAME_TEXT_MAX];
 	struct slice ns = slice_of("ns");
-	struct kubernetes_list *l = kubernetes_list_parse(
-		ns, (struct slice){ (const char *)data, n }, err, sizeof(err));
+	struct kubernetes_list *l =
+		kubernetes_list_parse(ns, (struct slice){ (const char *)data, n }, ERR_TEXT(err));
 	if (l == NULL)
 		return 0;
 	for (size_t i = 0; i < l->n; i++) {
@@ -22,8 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		strbuf_addf(&again, "%s ", text);
 	}
 	/* Escapes make a text longer. */
-	struct kubernetes_list *m =
-		kubernetes_list_parse(ns, strbuf_slice(&again), err, sizeof(err));
+	struct kubernetes_list *m = kubernetes_list_parse(ns, strbuf_slice(&again), ERR_TEXT(err));
 	if (again.n <= KUBERNETES_LIST_BYTES && (m == NULL || strcmp(l->id, m->id) != 0))
 		abort();
 	kubernetes_list_free(l);

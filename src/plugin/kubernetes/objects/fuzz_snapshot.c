@@ -9,6 +9,7 @@
 #include "kube/decode/tree.h"
 #include "net/digest.h"
 #include "plugin/kubernetes/objects/snapshot_object.h"
+#include "base/err_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -46,15 +47,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		kube_imported_slice_codec(t, KUBE_SLICE_TARGETS)
 	};
 	char err[128];
-	IGNORE(kubernetes_snapshot_parse(bytes, slice_of("x"), decode, codec, err, sizeof(err)));
+	IGNORE(kubernetes_snapshot_parse(bytes, slice_of("x"), decode, codec, ERR_TEXT(err)));
 	strbuf_adds(&whole, "fairlead-kubernetes 1 ");
 	add_digest(&whole, slice_of("x"));
 	strbuf_addf(&whole, " %zu ", n);
 	add_digest(&whole, bytes);
 	strbuf_adds(&whole, "\n");
 	strbuf_add_slice(&whole, bytes);
-	IGNORE(kubernetes_snapshot_parse(strbuf_slice(&whole), slice_of("x"), decode, codec, err,
-					 sizeof(err)));
+	IGNORE(kubernetes_snapshot_parse(strbuf_slice(&whole), slice_of("x"), decode, codec,
+					 ERR_TEXT(err)));
 	for (size_t i = 0; i < ARRAY_LEN(codec); i++)
 		kube_codec_free(codec[i]);
 	if (kube_string_pool_count(t) != 0)

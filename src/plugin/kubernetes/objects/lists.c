@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "base/err_text.h"
 #include "net/digest.h"
 
 struct kubernetes_lists {
@@ -89,26 +90,26 @@ void kubernetes_list_free(struct kubernetes_list *list)
 	free(list);
 }
 
-struct kubernetes_list *kubernetes_list_parse(struct slice ns, struct slice text, char *err,
-					      size_t err_n)
+struct kubernetes_list *kubernetes_list_parse(struct slice ns, struct slice text,
+					      struct err_text err)
 {
 	CLEANUP(strbuf_done) struct strbuf canonical = STRBUF_INIT;
 	struct kubernetes_list *l = xcalloc(1, sizeof(*l));
 	struct slice word = { NULL, 0 };
 	bool good = text.n <= KUBERNETES_LIST_BYTES;
 	if (!good)
-		snprintf(err, err_n, "longer than %d bytes", KUBERNETES_LIST_BYTES);
+		err_text_set(err, "longer than %d bytes", KUBERNETES_LIST_BYTES);
 	while (good && (word = next_word(&text)).n != 0) {
 		if (l->n == KUBERNETES_LIST_NAMES) {
-			snprintf(err, err_n, "more than %d names", KUBERNETES_LIST_NAMES);
+			err_text_set(err, "more than %d names", KUBERNETES_LIST_NAMES);
 			good = false;
 		} else if (!add_name(l, word, &canonical)) {
-			snprintf(err, err_n, "'%.*s' is no name to search in", (int)word.n, word.p);
+			err_text_set(err, "'%.*s' is no name to search in", (int)word.n, word.p);
 			good = false;
 		}
 	}
 	if (good && l->n == 0) {
-		snprintf(err, err_n, "empty");
+		err_text_set(err, "empty");
 		good = false;
 	}
 	if (!good) {

@@ -13,6 +13,7 @@
 #include "base/rcu.h"
 #include "base/rcutable.h"
 #include "base/slice.h"
+#include "base/err_text.h"
 #include "dns/name.h"
 
 #define KUBERNETES_LIST_KEY "dns.fairlead.dev/search"
@@ -36,8 +37,8 @@ void kubernetes_lists_free(struct kubernetes_lists *lists);
 
 /* Names between blanks or commas; NULL, with a reason in `err`, when one of them is none or there
  * are too many or none at all. */
-struct kubernetes_list *kubernetes_list_parse(struct slice ns, struct slice text, char *err,
-					      size_t err_n);
+struct kubernetes_list *kubernetes_list_parse(struct slice ns, struct slice text,
+					      struct err_text err);
 void kubernetes_list_free(struct kubernetes_list *list);
 
 /* The namespace has this list now (taken over), or none. */

@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/err_text.h"
 #include "net/digest.h"
 
 #define MAGIC "fairlead-kubernetes"
@@ -27,9 +28,9 @@ static void digest_of(struct slice text, char out[DIGITS + 1])
 
 /* ---- reading ---- */
 
-static int refuse_file(char *err, size_t err_n, int ret, const char *why)
+static int refuse_file(struct err_text err, int ret, const char *why)
 {
-	snprintf(err, err_n, "%s", why);
+	err_text_set(err, "%s", why);
 	return ret;
 }
 
@@ -47,22 +48,22 @@ static bool begins_with(struct slice text, struct slice with)
 }
 
 /* Compares the first line with what it must be; the reason where it differs. */
-static int check_head(struct slice *text, struct slice source, char *err, size_t err_n)
+static int check_head(struct slice *text, struct slice source, struct err_text err)
 {
 	CLEANUP(strbuf_done) struct strbuf want = STRBUF_INIT;
 	const char *end = memchr(text->p, '\n', text->n);
 	if (end == NULL || !begins_with(*text, slice_of(MAGIC " ")))
-		return refuse_file(err, err_n, ERR_PARSE, "it is no snapshot");
+		return refuse_file(err, ERR_PARSE, "it is no snapshot");
 	size_t n = (size_t)(end - text->p) + 1;
 	struct slice lines = { text->p + n, text->n - n };
 	add_head(&want, source, lines);
 	size_t version = sizeof(MAGIC " 1 ") - 1;
 	if (!begins_with(*text, (struct slice){ want.s, version }))
-		return refuse_file(err, err_n, ERR_PARSE, "it is of another version");
+		return refuse_file(err, ERR_PARSE, "it is of another version");
 	if (!begins_with(*text, (struct slice){ want.s, version + DIGITS }))
-		return refuse_file(err, err_n, ERR_CONFLICT, "it is of another configuration");
+		return refuse_file(err, ERR_CONFLICT, "it is of another configuration");
 	if (n != want.n || !begins_with(*text, strbuf_slice(&want)))
-		return refuse_file(err, err_n, ERR_PARSE, "it is torn");
+		return refuse_file(err, ERR_PARSE, "it is torn");
 	*text = lines;
 	return 0;
 }
@@ -87,19 +88,19 @@ static struct slice next_line(struct slice *text)
 
 int kubernetes_snapshot_parse(struct slice text, struct slice source,
 			      bool (*fn)(void *ctx, enum kubernetes_kind kind, struct slice json),
-			      void *ctx, char *err, size_t err_n)
+			      void *ctx, struct err_text err)
 {
 	if (text.n > KUBERNETES_SNAPSHOT_BYTES)
-		return refuse_file(err, err_n, ERR_LIMIT, "it is too large");
-	int r = check_head(&text, source, err, err_n);
+		return refuse_file(err, ERR_LIMIT, "it is too large");
+	int r = check_head(&text, source, err);
 	if (r < 0)
 		return r;
 	for (struct slice left = text; left.n != 0;) {
 		struct slice line = next_line(&left);
 		if (line.n > KUBERNETES_SNAPSHOT_LINE)
-			return refuse_file(err, err_n, ERR_LIMIT, "a line of it is too long");
+			return refuse_file(err, ERR_LIMIT, "a line of it is too long");
 		if (kind_of(line) < 0)
-			return refuse_file(err, err_n, ERR_PARSE, "a line of it is no object");
+			return refuse_file(err, ERR_PARSE, "a line of it is no object");
 	}
 	while (text.n != 0) {
 		struct slice line = next_line(&text);

@@ -14,6 +14,7 @@
 #include "base/compiler.h"
 #include "base/slice.h"
 #include "base/strbuf.h"
+#include "base/err_text.h"
 #include "kube/decode/obj.h"
 
 enum {
@@ -39,6 +40,6 @@ extern const char kubernetes_snapshot_letters[KUBERNETES_KINDS];
 MUST_CHECK int kubernetes_snapshot_parse(struct slice text, struct slice source,
 					 bool (*fn)(void *ctx, enum kubernetes_kind kind,
 						    struct slice json),
-					 void *ctx, char *err, size_t err_n);
+					 void *ctx, struct err_text err);
 /* Puts a file in place of another, or leaves that as it is. -errno. */
 MUST_CHECK int kubernetes_snapshot_write(const char *path, struct slice source, struct slice lines);

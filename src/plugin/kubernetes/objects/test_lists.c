@@ -13,7 +13,7 @@
 
 static struct kubernetes_list *parse(const char *ns, const char *text, char err[256])
 {
-	return kubernetes_list_parse(slice_of(ns), slice_of(text), err, 256);
+	return kubernetes_list_parse(slice_of(ns), slice_of(text), (struct err_text){ err, 256 });
 }
 
 /* The digests are of sha512sum(1). */

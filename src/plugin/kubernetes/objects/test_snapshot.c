@@ -17,6 +17,7 @@
 #include "api/kind.h"
 #include "base/err.h"
 #include "base/readfile.h"
+#include "base/err_text.h"
 #include "kube/decode/compact.h"
 #include "kube/decode/tree.h"
 #include "plugin/kubernetes/objects/snapshot_object.h"
@@ -170,7 +171,7 @@ static void objects_come_back(void **state)
 	assert_int_equal(st.st_mode & 0777, 0600);
 	assert_int_equal(readfile_path(path, 1 << 20, 0, &file), 0);
 	assert_int_equal(kubernetes_snapshot_parse(strbuf_slice(&file), slice_of("here"),
-						   write_again, &a, err, sizeof(err)),
+						   write_again, &a, ERR_TEXT(err)),
 			 0);
 	assert_int_equal(a.n, ARRAY_LEN(objects));
 	assert_string_equal(a.out.s, lines.s);
@@ -204,11 +205,11 @@ static void torn(void **state)
 	good_file(&file, "N {\"metadata\":{\"name\":\"n\"}}\n");
 	for (size_t i = 0; i < file.n; i++)
 		assert_true(kubernetes_snapshot_parse((struct slice){ file.s, i }, slice_of("here"),
-						      never, NULL, err, sizeof(err)) < 0);
+						      never, NULL, ERR_TEXT(err)) < 0);
 	for (size_t i = 0; i < file.n; i++) {
 		file.s[i] ^= 1;
 		assert_true(kubernetes_snapshot_parse(strbuf_slice(&file), slice_of("here"), never,
-						      NULL, err, sizeof(err)) < 0);
+						      NULL, ERR_TEXT(err)) < 0);
 		file.s[i] ^= 1;
 	}
 }
@@ -230,16 +231,16 @@ static void refused(void **state)
 		strbuf_reset(&file);
 		good_file(&file, rows[i].lines);
 		assert_true(kubernetes_snapshot_parse(strbuf_slice(&file), slice_of(rows[i].source),
-						      never, NULL, err, sizeof(err)) < 0);
+						      never, NULL, ERR_TEXT(err)) < 0);
 		assert_string_equal(err, rows[i].error);
 	}
 	assert_int_equal(kubernetes_snapshot_parse(slice_of("fairlead-kubernetes 2 x\n"),
-						   slice_of("here"), never, NULL, err, sizeof(err)),
+						   slice_of("here"), never, NULL, ERR_TEXT(err)),
 			 ERR_PARSE);
 	assert_string_equal(err, "it is of another version");
 	assert_int_equal(kubernetes_snapshot_parse(
 				 (struct slice){ "x", (size_t)KUBERNETES_SNAPSHOT_BYTES + 1 },
-				 slice_of("here"), never, NULL, err, sizeof(err)),
+				 slice_of("here"), never, NULL, ERR_TEXT(err)),
 			 ERR_LIMIT);
 }
 
@@ -257,7 +258,7 @@ static void line_too_long(void **state)
 			 0);
 	assert_int_equal(readfile_path(path, 16 << 20, 0, &file), 0);
 	assert_int_equal(kubernetes_snapshot_parse(strbuf_slice(&file), slice_of("here"), never,
-						   NULL, err, sizeof(err)),
+						   NULL, ERR_TEXT(err)),
 			 ERR_LIMIT);
 }
 
