@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 # A thin front of Meson. `make` builds into build/, the program is build/fairlead.
 #
 #   make            build                    make bench      CPU per query against the bare echo and peers

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Puts tests/ on the import path, so that every suite can say `from lib import server`; the mark `alone`, and parts of
 a file, both for tools/run-tests."""
 import os

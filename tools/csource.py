@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Functions, declarations and parameters of C files, found by their tokens; no compiler is needed, so that any tree can be
 read. What preprocessor lines hold is skipped."""
 import os

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Replays a corpus through a fuzz target, so that every crash once found stays a test with any
  * compiler: fuzz_x DIR runs LLVMFuzzerTestOneInput on each file of DIR, on the empty input, and on
  * a fixed number of simple mutations of each file. */

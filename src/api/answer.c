@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Tries an answer template (generateResponse.answerTemplate) on names, and parses the record it makes. */
 #include "api/answer.h"
 
@@ -7,9 +8,9 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/err_text.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "base/err_text.h"
 #include "dns/name.h"
 #include "dns/resp.h"
 #include "dns/rrtext/rrtext.h"

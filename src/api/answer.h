@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* `generateResponse.answerTemplate` of a DNS object: the text of one AAAA record with .Name, .Type
  * and .Class of the query in it.
  *
@@ -10,8 +11,8 @@
 #include <stdint.h>
 
 #include "base/compiler.h"
-#include "base/slice.h"
 #include "base/err_text.h"
+#include "base/slice.h"
 
 enum { API_ANSWER_CHARS_MAX = 1024 };
 

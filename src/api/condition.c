@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Status conditions: finding one, and setting it so that lastTransitionTime changes only with its status.
  */
 #include "api/condition.h"

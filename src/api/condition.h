@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Conditions by Kubernetes' conventions: one entry per type, lastTransitionTime moves only when the
  * status does. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The table of a DNSRecord's fields. */
 #include "api/dnsrecord.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A DNSRecord (extensions.gardener.cloud/v1alpha1) as its controller reads it. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Lists of field errors and how values are written in them. */
 #include "api/fielderr.h"
 

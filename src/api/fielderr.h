@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What is wrong with an object's fields, worded as kube-apiserver words it:
  *
  *	DNS.operator.openshift.io "x" is invalid: spec.name: Required value

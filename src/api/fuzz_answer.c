@@ -1,10 +1,11 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any text as an answer template: refused, or its record reads back as it was told. */
 #include <assert.h>
 #include <string.h>
 
 #include "api/answer.h"
-#include "base/strbuf.h"
 #include "base/err_text.h"
+#include "base/strbuf.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any text as either selector: parsed or refused, and matched. */
 #include "api/selector.h"
 #include "base/err_text.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The table of the Kubernetes kinds that are used here, searches in it, and the paths of the API. */
 #include "api/kind.h"
 

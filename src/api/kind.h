@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The kinds this program knows: how they are named and where their objects live. One row each;
  * CRDs of our own carry their schemas in deploy/crds. */
 #pragma once

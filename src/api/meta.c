@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reads metadata and single fields of objects by their paths; compares versions; checks names. */
 #include "api/meta.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reading what every Kubernetes object has. Texts are borrowed from the tree; "" stands for what is
  * not there, so that callers need not ask twice. */
 #pragma once

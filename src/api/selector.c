@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Selectors: a lexer of words and signs, one term after the other, and matching. */
 #include "api/selector.h"
 
@@ -8,8 +9,8 @@
 #include "api/meta.h"
 #include "api/tree.h"
 #include "base/err.h"
-#include "base/text/charset.h"
 #include "base/err_text.h"
+#include "base/text/charset.h"
 
 struct parser {
 	struct slice rest;

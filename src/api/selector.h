@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Label and field selectors: `app=web,tier in (a,b),!old` and
  * `metadata.name=x,status.phase!=Running`. Parsed once, matched often; errors are worded so that a
  * user sees which part is wrong. */
@@ -10,8 +11,8 @@
 
 #include "base/arena.h"
 #include "base/compiler.h"
-#include "base/slice.h"
 #include "base/err_text.h"
+#include "base/slice.h"
 
 enum {
 	API_SELECTOR_BYTES_MAX = 16 << 10,

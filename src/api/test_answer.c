@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* answerTemplate: what is accepted and what becomes of it (OP-8, OP-15, OP-T10, OP-T11). */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Conditions change when they should and their times only then. */
 #include <setjmp.h>
 #include <stdarg.h>

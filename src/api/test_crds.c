@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The CRDs in deploy/crds: they, the table of kinds and docs/reference/kinds.md say the same; their
  * schemas and rules compile here; the objects of tests/kube/objects pass, and for objects that do
  * not we say what a real API server said (test_product.json). */
@@ -17,9 +18,9 @@
 #include "api/meta.h"
 #include "api/schema/test_schema.h"
 #include "api/yaml/yaml.h"
+#include "base/err_text.h"
 #include "base/mem.h"
 #include "base/readfile.h"
-#include "base/err_text.h"
 
 #define ROOT SOURCE_DIR "/../../"
 

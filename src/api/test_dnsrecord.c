@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A DNSRecord's view: Gardener's example, what is absent, and what is wrong (DR-2, DR-3, DR-4). */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Kinds by name, by word and by object, and their paths. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reading metadata, paths, versions, names, times and conditions. */
 #include <setjmp.h>
 #include <stdarg.h>

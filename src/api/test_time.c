@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Times there and back. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Views by table: every type, defaults, ranges, nested lists, and errors with their places. */
 #include <setjmp.h>
 #include <stdarg.h>

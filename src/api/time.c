@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Times as objects of the API write them (RFC 3339). */
 #include "api/time.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Times as the API writes them: RFC 3339 in UTC, whole seconds (`Time`) or six digits (`MicroTime`,
  * of Leases and Events: the server refuses another number of digits). */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Object trees are jansson's. A tree comes from outside and may hold anything anywhere: its texts
  * are read by the two functions below, which have an answer for every value. jansson's own
  * json_string_value returns NULL for what is no string; tools/check-json keeps it out. */

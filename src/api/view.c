@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Fills C structs from object trees, row by row of a table. */
 #include "api/view.h"
 

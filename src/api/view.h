@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Typed views: a table of rows fills a C struct from an object's tree.
  *
  *	static const struct api_view_row rows[] = {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Creates and frees the API: configuration, allocator, timers, streams and controllers. */
 #include "apiserver/api.h"
 
@@ -7,14 +8,14 @@
 #include "apiserver/controllers/bootstrap.h"
 #include "apiserver/controllers/collector.h"
 #include "apiserver/controllers/endpoints.h"
-#include "apiserver/store/store.h"
 #include "apiserver/request/request.h"
-#include "apiserver/verb/allocator.h"
 #include "apiserver/request/stream.h"
 #include "apiserver/request/ticker.h"
+#include "apiserver/store/store.h"
+#include "apiserver/verb/allocator.h"
 #include "base/clock.h"
-#include "base/mem.h"
 #include "base/err_text.h"
+#include "base/mem.h"
 
 static const char *const default_cidrs[] = { "10.96.0.0/16", NULL };
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The API on an open store, without HTTP: verbs, controllers and what they share. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Exports all objects as YAML documents that can be applied to another cluster: kinds that others
  * depend on come first, and fields that only this server sets (uid, resourceVersion) are left
  * out. */
@@ -9,9 +10,9 @@
 #include "api/yaml/yaml.h"
 #include "apiserver/controllers/bootstrap.h"
 #include "apiserver/controllers/endpoints_write.h"
+#include "apiserver/request/object.h"
 #include "apiserver/store/key.h"
 #include "apiserver/store/read.h"
-#include "apiserver/request/object.h"
 #include "base/err.h"
 
 struct export

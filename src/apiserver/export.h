@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* All objects of a store as YAML, for `fairlead export`. */
 #pragma once
 

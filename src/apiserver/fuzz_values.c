@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any values in any places of an object of any kind, written any way. The first octets choose the
  * kind and the way; each pair after them a place and a value. */
 #include "apiserver/test_places.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Starts and stops the embedded API: store, file modes, tokens and certificates, API, HTTPS, and
  * the thread that renews certificates. Stopping goes the other way. */
 #include "apiserver/server.h"
@@ -11,18 +12,18 @@
 #include <time.h>
 
 #include "apiserver/access/ca.h"
-#include "apiserver/store/damage.h"
-#include "apiserver/store/store.h"
 #include "apiserver/access/file_modes.h"
 #include "apiserver/access/http_front.h"
 #include "apiserver/access/kubeconfig.h"
 #include "apiserver/api.h"
-#include "apiserver/verb/dispatch.h"
 #include "apiserver/request/stream.h"
+#include "apiserver/store/damage.h"
+#include "apiserver/store/store.h"
+#include "apiserver/verb/dispatch.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/mem.h"
 #include "base/err_text.h"
+#include "base/mem.h"
 #include "http/tlscert.h"
 #include "net/addr.h"
 #include "net/sock.h"

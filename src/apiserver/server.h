@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The embedded API server: store, tokens and certificates, HTTPS. One call starts it, one stops it;
  * a failure is reported as one sentence. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* For tests of the API: an API on a real store in a new directory, called without HTTP. */
 #pragma once
 
@@ -13,15 +14,15 @@
 
 #include <cmocka.h>
 
-#include "apiserver/api.h"
 #include "api/meta.h"
+#include "apiserver/api.h"
+#include "apiserver/request/stream.h"
 #include "apiserver/store/store.h"
 #include "apiserver/verb/dispatch.h"
-#include "apiserver/request/stream.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/mem.h"
 #include "base/err_text.h"
+#include "base/mem.h"
 
 struct fixture {
 	char dir[64];

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Malformed requests: code and message. Most of them are compared with kube-apiserver by
  * tests/kube/conformance; here are those whose answer was wrong once. */
 #include "apiserver/test_api.h"

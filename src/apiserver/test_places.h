@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* For tests that put values where the API does not expect them: an object of every kind, every
  * place that a schema has, and every way to write an object. */
 #pragma once
@@ -18,10 +19,10 @@
 #include "apiserver/store/store.h"
 #include "apiserver/verb/dispatch.h"
 #include "base/err.h"
+#include "base/err_text.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
-#include "base/err_text.h"
 
 /* ---- the API, without HTTP ---- */
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The server as a whole: starting on a data directory, and the message when it cannot start. */
 #include "apiserver/server.h"
 
@@ -19,9 +20,9 @@
 #include "api/yaml/yaml.h"
 #include "apiserver/access/atomic_file.h"
 #include "base/err.h"
+#include "base/err_text.h"
 #include "base/mem.h"
 #include "base/text/base64.h"
-#include "base/err_text.h"
 #include "net/addr.h"
 #include "net/tls.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Every value in every place of every kind's object, on every way to write it. The sanitizers find
  * what no assertion can; the assertions are that each answer is one of an API, and that what one
  * way makes is accepted by the plain one: no way leaves out a check. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Arenas: memory that is handed out by moving a pointer, and freed all at once. */
 #include "base/arena.h"
 

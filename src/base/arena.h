@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Bump allocation. A *fixed* arena hands out a caller's buffer and returns NULL when that is used
  * up: it is what a query has. A *growing* arena takes more memory from the heap (aborting when
  * there is none) and is what parsers and configurations have. Nothing is freed one by one. */

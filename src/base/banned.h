@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Functions that invite overflow, hidden state or ambiguity. Calling one is a compile error; each
  * has a replacement in base/ or libc. Included by every .c file through the build. */
 #pragma once

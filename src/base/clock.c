@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The monotonic and the wall clock: the kernel's, or the source that a test has set. */
 #include "base/clock.h"
 #include "base/clock_test.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Time. Monotonic nanoseconds inside; wall time only at the edges. Tests may replace the source. */
 #pragma once
 

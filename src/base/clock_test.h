@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Tests replace the clocks of base/clock.h by their own, so that no test sleeps. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The few compiler extensions the code base allows itself, behind readable names. */
 #pragma once
 

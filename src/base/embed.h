@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A file compiled in: what tools/embed-texts makes tables of. */
 #pragma once
 

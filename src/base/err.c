@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The message for an error code: ours from the table in err.h, the system's from strerror. */
 #include "base/err.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Error codes. Functions that can fail return 0 or a positive value on success and a negative code
  * on failure: -errno for system errors, or one of ours, which lie below -1000. */
 #pragma once

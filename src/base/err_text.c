@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The sentence that says why a function failed, written into its caller's buffer. */
 #include "base/err_text.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Where a function puts the sentence that says why it failed: the caller's buffer and its size, as one argument.
  *
  *	char why[256];

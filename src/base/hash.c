@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* SipHash-1-3: a keyed hash, so that nobody outside can choose keys that collide in our tables. */
 #include "base/hash.h"
 

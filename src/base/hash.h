@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Keyed 64-bit hash of bytes (SipHash-1-3): safe against chosen keys as long as the key is secret.
  */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Writing log lines from control code: a line is formatted whole and written with one call under a
  * mutex, so that lines of threads do not mix. */
 #include "base/log.h"

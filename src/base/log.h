@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Log lines, in CoreDNS's form. Text: `[LEVEL] plugin/name: text` on stdout, no time stamp. JSON:
  * one object per line with time, level, msg and, for plugin areas, plugin.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Single-producer rings of whole lines and the thread that empties them. Positions only grow; a
  * record is its length (4 bytes) and its bytes, padded to 8, and never wraps: where it would, a
  * skip mark sends the reader to the ring's start. */

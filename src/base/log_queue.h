@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Lines from workers: one single-producer ring per slot and one writer thread for all. A full ring
  * drops the line and counts it; nothing here blocks a worker, allocates or makes a system call (the
  * writer polls with a short, growing nap, so no wake-up is needed). */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Tests wait until the log lines of workers are written, and count those that were dropped. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The hash map: slots by open addressing point into an array of entries in order of insertion. */
 #include "base/map.h"
 

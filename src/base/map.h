@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Hash map from bytes to pointers; keys are copied, values are the caller's. Iteration is in order
  * of insertion (deleted entries leave no gap visible). Control code, or read-only on the hot path
  * after it was built. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The allocation functions of control code, which abort the process when memory is used up. */
 #include "base/mem.h"
 

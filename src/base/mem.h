@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Allocation for control code: aborts with a message instead of returning NULL. A process is killed
  * by its memory limit long before malloc fails, and untested branches rot. Never used per query. */
 #pragma once

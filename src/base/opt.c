@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Options by table: one function per type reads a text into its field; the rest is bookkeeping that
  * all rows share. */
 #include "base/opt.h"

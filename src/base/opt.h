@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Options by table: the same rows parse, range-check, give help texts and are compared with the
  * documentation. A row describes one option line `NAME ARG...` of a plugin's block; positional
  * arguments of the directive itself are described by rows whose name starts with '<'.

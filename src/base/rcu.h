@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Read-copy-update (liburcu, memb flavour): readers never wait, writers wait for readers or defer.
  * This is the only includer of liburcu; the annotations keep the thread sanitizer quiet.
  *

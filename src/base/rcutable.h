@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A hash table that is read under RCU while one writer at a time changes it. Nodes are the
  * caller's, embedded in what they find; the table neither makes nor frees them: one that was taken
  * out may be freed when the readers of that moment have left (rcu_defer).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reads a descriptor to its end, or a whole file, up to a limit. */
 #include "base/readfile.h"
 

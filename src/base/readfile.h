@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Whole files into memory, up to a limit the caller names. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* xoshiro256** seeded by splitmix64 or the kernel, ChaCha20 (RFC 8439) as a generator, and the
  * kernel's own bytes. */
 #include "base/rng.h"

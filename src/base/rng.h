@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Random numbers, one generator per owner, seeded from the kernel. `rng` is small and fast and its
  * numbers may be guessed from others of it: for shuffles and draws that anybody may see.
  * `rng_strong` is for what a forger must not guess: query ids, sockets, cookies. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Random numbers that tests can repeat, and the cipher behind the secure ones. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Comparing, trimming and splitting borrowed text, and reading numbers from it. */
 #include "base/slice.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Borrowed text: a pointer and a length, never owned, not terminated. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Errors with their place in a file: setting one, and printing it as `file:line:col: text`. */
 #include "base/srcpos.h"
 

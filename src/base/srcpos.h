@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Where a word stands in a text, and an error that says so: `file:line:col: text`. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The growing text buffer: appending text, characters and formatted values. */
 #include "base/strbuf.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Text being built, on the heap. Always terminated once something was added, so `.s` may be handed
  * to C functions; `.s` is "" (not NULL) after strbuf_init. Not for the hot path. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* arena: fixed ones end, growing ones do not, all memory is aligned. */
 #include "base/arena.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* clock: the kernel's clocks move forward, a fake one replaces all three. */
 #include "base/clock.h"
 #include "base/clock_test.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* err: a text for every code. */
 #include "base/err.h"
 

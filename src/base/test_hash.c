@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* hash: SipHash-1-3 with the reference key, and one key per process. */
 #include "base/hash.h"
 

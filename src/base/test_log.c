@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* log: both formats, levels, areas, debug switch, rate limit, and where lines go. */
 #include "base/log.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* log_queue: lines arrive whole and in order; a reader that stands still costs lines, never time. */
 #include "base/log_queue.h"
 #include "base/log_queue_test.h"

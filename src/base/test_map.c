@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* map: keeps insertion order, survives deletion and growth. */
 #include "base/map.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* opt: every type, its errors with their places, defaults, repetition, positional arguments. */
 #include "base/opt.h"
 

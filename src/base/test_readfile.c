@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* readfile: all of it, or an error; never more than the limit. */
 #include "base/readfile.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* rng: repeatable with a seed, different without, even over its range. */
 #include "base/rng.h"
 #include "base/rng_test.h"

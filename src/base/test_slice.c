@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* slice: comparing, cutting, trimming, numbers. */
 #include "base/slice.h"
 

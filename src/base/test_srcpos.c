@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* srcpos: errors with and without a place. */
 #include "base/srcpos.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* strbuf: grows, stays terminated, escapes as JSON and as Go. */
 #include "base/strbuf.h"
 

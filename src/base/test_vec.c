@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* vec: grows and keeps what it holds. */
 #include "base/vec.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Growth of the arrays of vec.h, the one part that need not be a macro. */
 #include "base/vec.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Growing arrays of any type, by macro:
  *	VEC(struct token) toks = { 0 };
  *	vec_push(&toks, t);

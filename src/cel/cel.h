@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The part of CEL that CRDs' rules are written in here (x-kubernetes-validations).
  *
  * In it: self, oldSelf, literals, lists, maps, field selection, indexing, has(), the macros all,

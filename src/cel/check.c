@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Type-checks CEL expressions against the declared type of `self`: a misspelt field or a comparison
  * of types that cannot be compared is found when the CRD is read, not with the first object. */
 #include "cel/check_priv.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Evaluates CEL expressions. An error is a value: &&, ||, all and exists ignore the error of one part
  * when another part decides the result. */
 #include "cel/eval.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Running an expression, with a limit on what it costs. */
 #pragma once
 

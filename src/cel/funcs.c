@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The functions that CEL expressions may call, one row each. */
 #include "cel/funcs_priv.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Splits a CEL expression into tokens. */
 #include "cel/lex_priv.h"
 
@@ -6,11 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text/charset.h"
 #include "base/err.h"
+#include "base/err_text.h"
 #include "base/text/charset.h"
 #include "base/text/utf8.h"
-#include "base/err_text.h"
 
 static int set_error(struct err_text err, int code, const char *text)
 {

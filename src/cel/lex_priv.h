@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Tokens of an expression. */
 #pragma once
 
@@ -6,8 +7,8 @@
 
 #include "base/arena.h"
 #include "base/compiler.h"
-#include "base/slice.h"
 #include "base/err_text.h"
+#include "base/slice.h"
 
 enum cel_token_type {
 	CEL_T_END,

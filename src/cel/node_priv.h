@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The nodes of a parsed expression. They lie in the arena that the parser was given. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Parses CEL expressions into trees of nodes: operators by a table of precedence; macros become
  * loops and variables become slots on the way. */
 #include "cel/parse.h"

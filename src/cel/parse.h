@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Expressions from text: parsed and type-checked. */
 #pragma once
 
@@ -6,9 +7,9 @@
 
 #include "base/arena.h"
 #include "base/compiler.h"
+#include "base/err_text.h"
 #include "base/slice.h"
 #include "base/vec.h"
-#include "base/err_text.h"
 #include "cel/type.h"
 
 struct cel_node;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Types that values have before an expression is run. Whoever compiles expressions describes the
  * type of `self` with these structs (api/schema does it for the schemas of CRDs); the checker
  * refuses what does not fit, and values from JSON are read by the same description. */

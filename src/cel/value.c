@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Values of CEL: made from JSON, compared, and their items and members read. */
 #include "cel/value.h"
 

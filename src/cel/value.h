@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Values that expressions work on: parts of a JSON document, which are borrowed and read when they
  * are needed, or results of the expression, which lie in the run's arena. An error is a value, too.
  */

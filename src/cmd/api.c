@@ -1,13 +1,14 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* `fairlead api`: the embedded API alone, until a signal ends it. */
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "base/compiler.h"
+#include "base/err_text.h"
 #include "base/log.h"
 #include "base/metrics/metrics.h"
 #include "base/metrics/process.h"
-#include "base/err_text.h"
 #include "cmd/cmd.h"
 #include "cmd/embedded.h"
 #include "cmd/flags.h"

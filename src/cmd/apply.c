@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* `fairlead apply`: creates and updates objects from manifests by server-side apply. An error is
  * reported with its place in the file; the other objects are applied all the same. */
 #include <stdio.h>
@@ -5,8 +6,8 @@
 
 #include "api/meta.h"
 #include "base/err.h"
-#include "base/mem.h"
 #include "base/err_text.h"
+#include "base/mem.h"
 #include "cmd/apply.h"
 #include "cmd/cmd.h"
 #include "cmd/kubecli.h"

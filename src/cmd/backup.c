@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* `fairlead backup`, `restore` and `export`: copies of a data directory, while it is in use. */
 #include <dirent.h>
 #include <errno.h>
@@ -8,14 +9,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "apiserver/store/backup.h"
 #include "apiserver/export.h"
+#include "apiserver/store/backup.h"
 #include "apiserver/store/store.h"
 #include "base/compiler.h"
 #include "base/err.h"
+#include "base/err_text.h"
 #include "base/mem.h"
 #include "base/vec.h"
-#include "base/err_text.h"
 #include "cmd/cmd.h"
 #include "cmd/flags.h"
 

@@ -1,11 +1,12 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* `fairlead check`: reads Corefiles as a start would, files they name included, and opens no port.
  */
 #include <stdio.h>
 #include <unistd.h>
 
 #include "base/compiler.h"
-#include "base/log.h"
 #include "base/err_text.h"
+#include "base/log.h"
 #include "cmd/cmd.h"
 #include "cmd/flags.h"
 #include "confsource/confsource.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The sub-commands: each one file, one row in main.c. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Errors of commands on standard error, in the form that -log-format asks for. */
 #include "cmd/complain.h"
 

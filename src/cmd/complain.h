@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Errors of commands on standard error: plain text, or a JSON log line if -log-format=json is
  * given. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* `fairlead controller`: runs controllers against the API of a kubeconfig, or of the pod's cluster.
  */
 #include <pthread.h>
@@ -6,11 +7,11 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/err_text.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/metrics/metrics.h"
 #include "base/metrics/process.h"
-#include "base/err_text.h"
 #include "cmd/cmd.h"
 #include "cmd/complain.h"
 #include "cmd/controllerconf.h"

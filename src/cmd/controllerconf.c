@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reads and checks the flags of `fairlead controller`. */
 #include "cmd/controllerconf.h"
 
@@ -7,10 +8,10 @@
 
 #include "api/meta.h"
 #include "base/clock.h"
+#include "base/err_text.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text/duration.h"
-#include "base/err_text.h"
 
 /* Names separated by commas. */
 static int choose_controllers(const char *text, struct controllerconf *controllerconf,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The flags of `fairlead controller`, and the configuration made of them. */
 #pragma once
 
@@ -5,8 +6,8 @@
 #include <stddef.h>
 
 #include "base/compiler.h"
-#include "base/vec.h"
 #include "base/err_text.h"
+#include "base/vec.h"
 #include "controller/controller.h"
 #include "kube/leader/elect.h"
 #include "kube/webhook/hookserver.h"

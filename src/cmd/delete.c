@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* `fairlead delete`: removes objects by name, or those that manifests name, and waits until they
  * are gone: an object with finalizers goes when whoever set them is done. */
 #include <stdio.h>
@@ -7,9 +8,9 @@
 #include "api/meta.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/err_text.h"
 #include "base/mem.h"
 #include "base/text/duration.h"
-#include "base/err_text.h"
 #include "cmd/cmd.h"
 #include "cmd/kubecli.h"
 #include "cmd/manifest.h"

@@ -1,12 +1,13 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* `fairlead dns`: CoreDNS's flags in front of the server. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/err_text.h"
 #include "base/log.h"
 #include "base/slice.h"
-#include "base/err_text.h"
 #include "cmd/cmd.h"
 #include "cmd/complain.h"
 #include "cmd/flags.h"

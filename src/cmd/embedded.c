@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Starts the embedded API for `fairlead api` and `fairlead up`, and logs errors of its store. */
 #include "cmd/embedded.h"
 
@@ -5,9 +6,9 @@
 #include <time.h>
 
 #include "base/err.h"
+#include "base/err_text.h"
 #include "base/log.h"
 #include "base/vec.h"
-#include "base/err_text.h"
 #include "cmd/cmd.h"
 #include "cmd/complain.h"
 

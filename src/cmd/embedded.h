@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Starting the embedded API, as `fairlead api` and `fairlead up` do. */
 #pragma once
 

@@ -1,11 +1,12 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Parses command-line flags by a table, in Go's syntax, and prints their help. */
 #include "cmd/flags.h"
 
 #include <string.h>
 
 #include "base/compiler.h"
-#include "base/vec.h"
 #include "base/err_text.h"
+#include "base/vec.h"
 
 static const struct flag *find_flag(const struct flag *flag, size_t count, const char *name,
 				    size_t len)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Flags by table, in Go's syntax (`-name value`, `--name=value`), since that is what scripts
  * written for CoreDNS use. */
 #pragma once

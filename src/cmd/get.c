@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* `fairlead get`: shows objects, as a table the server makes, or whole as YAML or JSON. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,9 +8,9 @@
 #include "api/tree.h"
 #include "api/yaml/yaml.h"
 #include "base/err.h"
+#include "base/err_text.h"
 #include "base/mem.h"
 #include "base/vec.h"
-#include "base/err_text.h"
 #include "cmd/cmd.h"
 #include "cmd/kubecli.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What get, apply, delete and status share: connecting to the API, words for kinds and names, and
  * error messages. */
 #include "cmd/kubecli.h"
@@ -11,8 +12,8 @@
 
 #include "api/meta.h"
 #include "base/err.h"
-#include "base/mem.h"
 #include "base/err_text.h"
+#include "base/mem.h"
 #include "cmd/cmd.h"
 #include "kube/client/config.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What get, apply, delete and status share: where the API is, which objects a user means. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* fairlead: picks the sub-command. A link named `coredns` behaves as `fairlead dns`. */
 #include <fcntl.h>
 #include <stdio.h>

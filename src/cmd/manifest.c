@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reads manifests from files, folders and standard input. The text is kept, so that an error of
  * the server can be shown at its place in the file. */
 #include "cmd/manifest.h"
@@ -13,9 +14,9 @@
 #include "api/tree.h"
 #include "api/yaml/yaml.h"
 #include "base/err.h"
+#include "base/err_text.h"
 #include "base/mem.h"
 #include "base/readfile.h"
-#include "base/err_text.h"
 
 enum { PIPE_WAIT_MS = 60000 };
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Manifests: the objects in files, folders or standard input, each with its place. */
 #pragma once
 
@@ -7,10 +8,10 @@
 #include <jansson.h>
 
 #include "base/compiler.h"
+#include "base/err_text.h"
 #include "base/srcpos.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
-#include "base/err_text.h"
 #include "cmd/flags.h"
 
 enum { MANIFEST_FILES_MAX = 10000 };

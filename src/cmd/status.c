@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* `fairlead status`: checks that the API and the DNS server answer, and the conditions of the
  * product's own objects. Exit status 1 with the reasons if there are problems. */
 #include <stdio.h>
@@ -7,11 +8,11 @@
 #include "api/yaml/yaml.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/err_text.h"
 #include "base/mem.h"
 #include "base/readfile.h"
 #include "base/srcpos.h"
 #include "base/vec.h"
-#include "base/err_text.h"
 #include "cmd/cmd.h"
 #include "cmd/kubecli.h"
 #include "dns/message.h"

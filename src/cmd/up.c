@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* `fairlead up`: the embedded API and a DNS server that knows its Services, on one machine. */
 #include <fcntl.h>
 #include <signal.h>
@@ -10,6 +11,7 @@
 #include "base/clock.h"
 #include "base/compiler.h"
 #include "base/err.h"
+#include "base/err_text.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/metrics/metrics.h"
@@ -17,7 +19,6 @@
 #include "base/readfile.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
-#include "base/err_text.h"
 #include "cmd/apply.h"
 #include "cmd/cmd.h"
 #include "cmd/complain.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Runs the DNS controller inside `fairlead up`, and passes the Corefile it makes to the DNS server
  * of the same process. */
 #include "cmd/upcontrol.h"
@@ -10,8 +11,8 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/mem.h"
 #include "base/err_text.h"
+#include "base/mem.h"
 #include "controller/manager.h"
 #include "kube/client/client.h"
 #include "kube/client/config.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The controllers of `fairlead up`, against its own API, and the Corefile that they make for its
  * DNS server. */
 #pragma once
@@ -6,8 +7,8 @@
 #include <stddef.h>
 
 #include "base/compiler.h"
-#include "base/strbuf.h"
 #include "base/err_text.h"
+#include "base/strbuf.h"
 #include "controller/controller.h"
 
 struct upcontrol;

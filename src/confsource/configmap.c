@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Watches the ConfigMap that holds the Corefile, and keeps a copy of it on disk. The reflector's thread
  * stores the newest state under the lock and makes the descriptor readable; configmap_load reads it. */
 #include "confsource/configmap_priv.h"
@@ -17,15 +18,15 @@
 #include "api/tree.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/err_text.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/readfile.h"
-#include "base/err_text.h"
 #include "confsource/confsource.h"
 #include "kube/client/client.h"
 #include "kube/client/config.h"
-#include "kube/informer/informer.h"
 #include "kube/decode/tree.h"
+#include "kube/informer/informer.h"
 
 #define AREA	     "configmap"
 #define WAIT_NS	     (30 * NS_PER_S)

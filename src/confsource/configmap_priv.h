@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A Corefile in a ConfigMap, read and watched through the API by a thread of its own, with a copy
  * on disk of the last text that served.
  *
@@ -10,8 +11,8 @@
 #include <stdint.h>
 
 #include "base/compiler.h"
-#include "base/strbuf.h"
 #include "base/err_text.h"
+#include "base/strbuf.h"
 
 struct configmap;
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Where the Corefile comes from: a file, standard input, a ConfigMap, or the built-in default. */
 #include "confsource/confsource.h"
 
@@ -9,9 +10,9 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/err_text.h"
 #include "base/mem.h"
 #include "base/readfile.h"
-#include "base/err_text.h"
 #include "confsource/configmap_priv.h"
 
 /* `-conf <(command)` is a pipe. Signals are not heeded meanwhile. */

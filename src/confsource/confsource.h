@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Where a Corefile's text comes from: a file, standard input, a ConfigMap, or the built-in default.
  */
 #pragma once
@@ -6,8 +7,8 @@
 #include <stddef.h>
 
 #include "base/compiler.h"
-#include "base/strbuf.h"
 #include "base/err_text.h"
+#include "base/strbuf.h"
 
 enum { CONFSOURCE_MAX_BYTES = 16 << 20 };
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A Corefile in a ConfigMap: what is asked of the API, changes, deletion, 410, a start without API.
  */
 #include <setjmp.h>
@@ -16,8 +17,8 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/readfile.h"
 #include "base/err_text.h"
+#include "base/readfile.h"
 #include "confsource/configmap_priv.h"
 #include "testing/fake_api.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The interface of controllers. A controller watches kinds; a change of an object puts keys into its
  * queue; workers call reconcile for each key, which makes the cluster as it should be, whatever
  * happened before. The manager (controller/manager.h) does the rest: copies of the watched objects,
@@ -17,10 +18,10 @@
 
 #include "api/tree.h"
 #include "base/compiler.h"
-#include "base/strbuf.h"
 #include "base/err_text.h"
-#include "kube/webhook/admission.h"
+#include "base/strbuf.h"
 #include "kube/informer/store.h"
+#include "kube/webhook/admission.h"
 #include "net/addr.h"
 
 struct events;

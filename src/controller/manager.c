@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The manager starts a unit for each controller and one HTTP server for their health and metrics, and
  * ends all of them in order. */
 #include "controller/manager.h"
@@ -7,17 +8,17 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/err_text.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/metrics/metrics.h"
 #include "base/vec.h"
-#include "base/err_text.h"
 #include "controller/controller.h"
 #include "controller/unit_priv.h"
 #include "http/server.h"
-#include "kube/webhook/hookserver.h"
-#include "kube/leader/lease.h"
 #include "kube/informer/reflector_plan.h"
+#include "kube/leader/lease.h"
+#include "kube/webhook/hookserver.h"
 
 enum { NOT_READY = 503, HOOK_LOG_S = 10 /* between two log lines about web hooks */ };
 

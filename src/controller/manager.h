@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Runs controllers: one election for each, health and metrics for all, and an orderly end.
  *
  * Order at the start: copies of watched objects, election, workers. At the end: workers, lease,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The metrics of each controller: reconciles, their duration, its queue, whether it leads. */
 #include <stddef.h>
 

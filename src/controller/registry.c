@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The list of controllers, from the one in controller/meson.build. */
 #include <stddef.h>
 #include <string.h>

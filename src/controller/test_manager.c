@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The manager around a controller made for the test: changes become keys, failures come back,
  * health tells, the end is orderly. The server is a scripted one: what is watched comes from its
  * answers. */
@@ -9,14 +10,14 @@
 #include "api/meta.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/err_text.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/err_text.h"
 #include "controller/controller.h"
 #include "controller/manager.h"
-#include "testing/fake_http.h"
-#include "kube/test_rig.h"
 #include "kube/decode/tree.h"
+#include "kube/test_rig.h"
+#include "testing/fake_http.h"
 
 /* ---- the controller ---- */
 

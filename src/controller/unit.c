@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One controller's life: fills the copies of what it watches, waits to lead, runs workers that
  * reconcile keys, and stops them before the lease is released. */
 #include <assert.h>
@@ -12,18 +13,18 @@
 #include "api/meta.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/err_text.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/err_text.h"
 #include "controller/controller.h"
 #include "controller/metrics_priv.h"
 #include "controller/unit_priv.h"
 #include "kube/client/client.h"
+#include "kube/decode/tree.h"
 #include "kube/events/events.h"
 #include "kube/informer/informer.h"
-#include "kube/leader/lease.h"
-#include "kube/decode/tree.h"
 #include "kube/informer/workqueue.h"
+#include "kube/leader/lease.h"
 
 enum {
 	WORKERS = 2,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A unit runs one controller: it fills the copies of what the controller watches, waits to lead with
  * warm copies, reconciles with workers, and at the end stops the workers before it releases the lease. */
 #pragma once
@@ -7,10 +8,10 @@
 #include <stdint.h>
 
 #include "base/compiler.h"
-#include "base/strbuf.h"
 #include "base/err_text.h"
-#include "kube/leader/elect.h"
+#include "base/strbuf.h"
 #include "kube/informer/reflector_plan.h"
+#include "kube/leader/elect.h"
 
 struct controller;
 struct controller_ctx;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Tokens to a tree of blocks, directives and lines. Accepts what CoreDNS accepts with three kinds
  * of exceptions, all refused with their place: a `{` that does not follow its directive on the same
  * line, words after a `}`, and braces or commas where a zone must stand. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reads and writes Corefiles: the language in which CoreDNS is configured. This folder knows the
  * grammar only; what a directive means is its plugin's business, and files and the environment are
  * reached through functions of the caller.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Replaces references to environment variables. The order matters and is CoreDNS's: first all
  * `{%NAME%}`, then all `{$NAME}`; a reference without a name stops its kind. */
 #include "corefile/expand_priv.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Replacing references to environment variables in words. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any text parses or is refused; what parses can be printed, and the print parses to the same tree.
  * The input is cut at NUL bytes: the main file, then files "a", "b", ... for imports. */
 #include <assert.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any text is a key or is refused, and a zone that came out goes in again unchanged. */
 #include <assert.h>
 #include <stdint.h>

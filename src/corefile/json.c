@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The tokens of a Corefile in the JSON that CoreDNS hashes to see a change. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Keys of blocks and zones of plugins. Where a text has two readings, CoreDNS's is taken: digits
  * after the last colon are a port, what does not parse as a network is a name. */
 #include "corefile/key.h"

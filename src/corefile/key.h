@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a block serves, `[scheme://]zone[:port]`, and the zones a plugin names in its arguments. A
  * zone may be written as a network, `10.0.0.0/24`: it then means the reverse zone of that network,
  * or all of them where the mask does not end at a label. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Cuts a Corefile into tokens. White space separates them; a `"` at the start of a token quotes up
  * to the next `"`, over lines if need be, and only `\"` is an escape. A `#` drops the rest of the
  * line, or in the middle of a token the rest of that token. */

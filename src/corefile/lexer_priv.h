@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The lexer: a Corefile's text to tokens, as CoreDNS cuts them. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Writes a Corefile in its canonical form: one directive to a line, tabs, quotes only where a word
  * would be read as something else without them. */
 #include <string.h>

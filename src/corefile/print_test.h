@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Writing a Corefile in its canonical form: tests compare what was read before and after. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Imports as a stack of sources: an import puts a source on top, and the reader goes on below when
  * it is used up. So a file is cut into tokens once however often it is imported, and a source that
  * imports itself is seen at once, not when a counter runs out. */

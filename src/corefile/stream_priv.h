@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The tokens of a Corefile one after the other, with imports replaced by what they name. */
 #pragma once
 

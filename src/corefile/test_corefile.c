@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* corefile: the tree, imports and snippets, errors with their places, limits. */
 #include "corefile/corefile.h"
 

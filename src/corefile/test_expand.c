@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* expand: which references are replaced, and that it ends. */
 #include "corefile/expand_priv.h"
 

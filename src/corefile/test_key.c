@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* key: schemes, ports, names and networks. */
 #include "corefile/key.h"
 

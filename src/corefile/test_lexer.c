@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* lexer: where tokens begin and end, and on which line. */
 #include "corefile/lexer_priv.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* print and json: canonical text, quoting, and the bytes CoreDNS hashes. */
 #include <setjmp.h>
 #include <stdarg.h>

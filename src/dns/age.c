@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The lowest TTL of a message. */
 #include "dns/age.h"
 

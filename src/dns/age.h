@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* How long a response may be kept, for caches that do not read its records (HTTP). */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Printing a message: records through libknot's text form. */
 #include "dns/dump_test.h"
 

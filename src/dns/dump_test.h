@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A message as text, one record a line; for tests and debugging. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Writing a response: name compression, truncation record by record, OPT last.
  *
  * Nearly every reply has the question's name as its only owner, so that case is tested first (a

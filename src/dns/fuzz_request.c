@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any bytes as a request: what is admitted has a valid question and options, and nothing beyond the
  * promised slack is touched. */
 #include <stdint.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any text is a resolv.conf or beyond a limit; its words are words and its numbers in range. */
 #include <stddef.h>
 #include <stdint.h>

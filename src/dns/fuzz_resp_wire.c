@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any bytes as a message from an upstream: what can be opened can be written and read again with
  * the same records, at any limit; what is passed on as bytes reads the same, too. */
 #include <stdint.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Queries and their OPT record, written to the wire. */
 #include "dns/message.h"
 

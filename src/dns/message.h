@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Building the messages that Fairlead itself sends: a header with one question, and the OPT record
  * behind it. Every query to an upstream, every NOTIFY and every probe is made here; responses are
  * written by dns_resp_encode(), which shares the OPT record. */

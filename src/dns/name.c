@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Domain names in wire form. Length bytes are at most 63 and so lie below 'A': a whole name can be
  * lower-cased or compared eight bytes at a time without looking at its label boundaries. */
 #include "dns/name.h"

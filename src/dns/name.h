@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Domain names in wire form: labels with their length bytes, ending in the root label. A `name`
  * pointer is always such an uncompressed, valid name of at most DNS_NAME_MAX bytes. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which EDNS options are well formed, by a table of codes; unknown codes always are. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reading header, question and OPT of a request; names lower-cased eight bytes at a time. */
 #include "dns/request.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reading a request: header, question and OPT, without allocation. What is refused here never
  * reaches a plugin. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The reader of resolv.conf(5). */
 #include "dns/resolvconf.h"
 

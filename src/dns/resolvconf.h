@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* resolv.conf(5) as text: name servers, search list, options. Read as miekg/dns does, so that a
  * file means the same here and to CoreDNS: the last `search` or `domain` line wins, lines and
  * options that are not known are passed over, and what follows the address of a `nameserver` line

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Building and editing a response in its open form, and its EDNS options. */
 #include "dns/resp.h"
 

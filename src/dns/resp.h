@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A response on its way up the chain.
  *
  * It has one of two forms. *Open*: lists of records per section, made by plugins, cheap to edit.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The TTLs of a response as a whole, in either form: caches give all records the same one. */
 #include "dns/resp.h"
 

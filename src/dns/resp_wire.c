@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Responses that arrive as bytes: taking one over, and opening it into records with the names
  * inside their data decompressed (libknot's descriptors say where those are). */
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The walk. dns_resp_from_wire has checked the message; bytes that do not fit end it all the same,
  * since a plugin may have changed them. */
 #include "dns/rrwalk.h"

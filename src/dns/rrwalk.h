@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The records of a response of either form, one after the other, without opening or copying: for
  * those who only look, or change bytes in their place. OPT is passed over. */
 #pragma once

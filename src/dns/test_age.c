@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What may be kept how long: CoreDNS 1.15 pkg/dnsutil's rules. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Messages as text: header bits, odd numbers, unknown types, options, damage. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Writing responses: compression, truncation at every size, OPT, wire form under another question.
  * What is written is read back by dns_dump. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Tests of dns/message: exact bytes. */
 #include "dns/message.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Tests of names: text and wire both ways, limits, compression. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The longest names there are, for tests: arrays that hold a name are filled to their last byte. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which EDNS options are well formed. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reading requests: header rules, the question, OPT in its place, cut and odd messages. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* resolv.conf: the rules of miekg/dns, one row each. */
 #include "dns/resolvconf.h"
 

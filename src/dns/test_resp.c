@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Building and editing responses: sections, options, sizes, ownership, memory that runs out. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* TTLs of a whole response, open and wire, and the size it has when names are written out. */
 #include <setjmp.h>
 #include <stdarg.h>

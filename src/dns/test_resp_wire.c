@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Taking over messages: what is refused, names inside of data, and opening that fails half-way. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The walk over records: the same in both forms, OPT passed over, an end in any case. */
 #include "dns/rrwalk.h"
 

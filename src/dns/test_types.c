@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Tests of mnemonics: every number both ways, and the fallbacks. */
 #include <setjmp.h>
 #include <stdarg.h>

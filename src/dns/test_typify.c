@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Kinds of replies, in both forms of a response. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Mnemonics and numbers. A number is looked up by direct index, a mnemonic by binary search: the
  * lists below are sorted by mnemonic in byte order (a test checks it). */
 #include "dns/types.h"

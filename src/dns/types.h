@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Numbers and mnemonics of record types, classes and response codes, as miekg/dns knows
  * them. Upper-case exact text; TYPE123 and CLASS123 are the fallback in both directions. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Kinds of replies. Most follow from header and counts; records are read only where the
  * authority section or signatures decide. */
 #include "dns/typify.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What kind of reply a response is, by the rules of CoreDNS (its pkg/response): caches, logs and
  * filters must agree on them.
  *

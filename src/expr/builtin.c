@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The table of builtins: how each is called, checked and computed. */
 #include "expr/builtin_priv.h"
 

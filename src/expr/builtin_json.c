@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* toJSON, fromJSON and base64. */
 #include <math.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Builtins on lists and maps. */
 #include "base/err.h"
 #include "expr/builtin_priv.h"

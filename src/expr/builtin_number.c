@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Builtins on numbers: rounding, conversion, aggregates, bits. */
 #include <errno.h>
 #include <math.h>

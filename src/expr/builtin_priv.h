@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The builtins: finding one by its name, and the functions that compute them. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Builtins on text. As in Go, places and slices count bytes, len() counts characters. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Gives every node its static type and refuses what cannot work, in expr-lang's words. Names are
  * resolved here: to let variables, environment variables and functions. */
 #include "expr/check_priv.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Type check of calls: parameter lists, the builtins' own rules, and predicates. */
 #include "expr/check_builtin_priv.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Type check of calls: parameter lists and the builtins' own rules. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Private to the type checker: what it carries along, and questions about static types. */
 #pragma once
 

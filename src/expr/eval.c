@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Walks the checked tree. Every operator looks at the values it gets: static types only promise,
  * as find() and the arms of a condition may give nil or another type. */
 #include "expr/eval_priv.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The public face: parse, ask, evaluate, free. */
 #include "expr/expr.h"
 

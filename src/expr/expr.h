@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The expression language of `view` and of template's `var` and `expr`: expr-lang 1.17 as CoreDNS
  * 1.15 sets it up. A text is parsed, type-checked and folded once, at load; evaluation then takes
  * memory only from the caller's arena. What expr-lang has and this has not is refused at load:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Private to the expression language: tokens, nodes, static types, the running evaluation and the
  * table of builtins.
  *

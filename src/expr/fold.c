@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Folds constants after the check, as expr-lang's optimiser does where it can be noticed: literal
  * arithmetic, `and`/`or` with a constant side, constant lists, early ends of count(). Patterns of
  * `matches` become regexes here; one that is not constant is refused. */

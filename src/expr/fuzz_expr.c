@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Parses any text as an expression and evaluates it with a small arena. */
 #include <stdint.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Text to tokens. Follows expr-lang's lexer, so that what is accepted and where an error is shown
  * agree; names may hold any character beyond ASCII that is no white space. */
 #include "expr/lex_priv.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Text to tokens, and errors with their line and column. */
 #pragma once
 

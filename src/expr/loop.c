@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The builtins with a predicate: all, filter, map, reduce and the others walk a list and evaluate
  * their second argument for each element. */
 #include "expr/loop_priv.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Tokens to a tree, by precedence climbing. Follows expr-lang's parser, its error texts and places
  * included. Nesting is counted, so that no text can exhaust the C stack. */
 #include "expr/lex_priv.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the parser is made of: operators and their binding, the current token, new nodes. */
 #include "expr/parse_node_priv.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Parses what operators stand between: literals, names, calls and predicates, and what may follow
  * them: .name, ?.name, [index], [from:to]. */
 #include "expr/parse_primary_priv.h"

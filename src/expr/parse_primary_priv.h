@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Parsing what operators stand between: literals, names, calls, predicates, members. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Private to the parser: its tokens, its operators and how it makes nodes. */
 #pragma once
 

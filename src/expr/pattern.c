@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The one place of the expression language that knows regexes. */
 #include "expr/pattern_priv.h"
 

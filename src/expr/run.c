@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What every evaluation needs: failing with a reason, spending steps, memory from the arena, and
  * building, sorting and comparing values within those limits. */
 #include "expr/run_priv.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What every evaluation needs: failing with a reason, spending steps and memory, and building,
  * sorting and comparing values within those limits. */
 #pragma once

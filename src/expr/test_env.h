@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The environment of CoreDNS's expressions with one fixed query, for tests and the fuzz target. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* expr: test_expr.tsv holds what expr-lang 1.17.8, set up as CoreDNS does, makes of some hundred
  * expressions; here they must give the same. Then the limits, and where we differ on purpose. */
 #include "expr/expr.h"

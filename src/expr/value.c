@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Values: reading lists and maps, and rendering as Go's %v does. */
 #include "expr/value_priv.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Values: keys, names of types, numbers, and text as Go's %v renders it. */
 #pragma once
 

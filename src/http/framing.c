@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The part of the framing that both protocols share: what is waiting to be sent, and which texts
  * may be sent. */
 #include "http/framing.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* HTTP of the data plane (DNS over HTTPS): framing without I/O. Bytes of a connection go in, bytes
  * to send come out, and whole messages stand in between. The same calls serve HTTP/1.1 and HTTP/2,
  * servers and clients. One thread; no clock but the time that is handed in.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Inside of http/'s framing: what the two protocols have in common. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Bytes of any kind to an HTTP/1.1 server and client, in two splits: whatever is told must be the
  * same, and within the limits. */
 #include "http/framing.h"

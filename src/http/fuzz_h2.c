@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Frames of any kind to an HTTP/2 server and client: no crash, no leak, all within the limits. The
  * first byte says whether the preface is ours to send. */
 #include "http/framing.h"

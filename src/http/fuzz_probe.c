@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Status lines of any shape: a number from 100 to 999 or an error. */
 #include "http/probe.h"
 #include "http/probe_test.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* HTTP/1.1: one message after the other. Lines are collected until the head is whole, then the body
  * by its length, by chunks, or (responses) to the end of the connection. A server reads the next
  * request when the last one is answered; a client sends the next when it has its response. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The head of an HTTP/1.1 message: request or status line and header fields. What two readers could
  * understand differently (two lengths, a length beside chunks, folded lines) is refused. */
 #include "http/h1_head_priv.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reading the head of an HTTP/1.1 message. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Makes the framing of an HTTP/1.1 connection. */
 #pragma once
 

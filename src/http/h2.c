@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* HTTP/2 by nghttp2: a session per connection, a struct per stream. What a peer can make us hold is
  * bounded (streams, header bytes, bodies that are not whole, answers it does not fetch), and frames
  * that ask for no answer cost it tokens, so that floods of them end the connection. */

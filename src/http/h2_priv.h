@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Makes the framing of an HTTP/2 connection. */
 #pragma once
 

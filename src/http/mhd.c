@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What both servers on libmicrohttpd need: the listening socket, the library's thread, and the
  * lists of connections, of which the longest-idle is cut when there are too many. */
 #include "http/mhd_priv.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What both servers on libmicrohttpd share (http/server.h, http/service.h): the listening socket,
  * the library's thread, and the list of connections that may be cut when there are too many. */
 #pragma once

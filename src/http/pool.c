@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The thread pool of HTTP handlers: a queue of jobs and the threads that run them. */
 #include "http/pool_priv.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Threads that run jobs: one is started when more jobs wait than threads, and ends when there is
  * nothing to do for a while. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A GET over a non-blocking socket; each step waits at most until the one deadline. */
 #include "http/probe.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One blocking GET to a server of our own, to learn whether and how fast it answers. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Tests read the status line of a reply without a server. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Routes and limits on top of libmicrohttpd, which reads requests and writes replies on a thread of
  * its own. Everything here but start, stop and port runs on that thread. */
 #include "http/server.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* HTTP server of the control plane: health, readiness, metrics, web hooks and pages. One thread per
  * server, a fixed table of routes, whole replies. A client that is slow or silent costs a slot,
  * never the server: when all slots are taken the connection that has waited longest is cut. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Requests are read on the library's thread, handled on the pool's, answered on the library's
  * again. While a handler runs, its connection is suspended: no other thread uses it. */
 #include "http/service.h"

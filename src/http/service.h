@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* An HTTP(S) server whose handlers may wait: for a REST API with streams. One thread reads requests
  * and writes replies (libmicrohttpd); a request that has come whole is handed to a pool of threads,
  * its connection resting meanwhile. A reply is a text, or a stream that is pulled piece by piece

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One stream is a little state machine between the library's thread, which pulls, and any other,
  * which wakes. Its lock makes "nothing to pull" and "wake" one after the other, so that no wake is
  * lost between a pull in vain and the rest that follows it. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Streams of an http_service: replies pulled piece by piece on the library's thread. A stream with
  * nothing to say has its connection suspended; whoever wakes it resumes the connection. The library
  * does not poll suspended connections, so one thread of ours watches for clients that go. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* For tests of the framing: a peer that records what it is told, and two of them joined. */
 #pragma once
 

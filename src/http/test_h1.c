@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* HTTP/1.1 framing: requests and responses of every shape, fed in every split, and the limits. */
 #include "http/test_framing_pair.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* HTTP/2 framing: our client against our server in memory, in every split; and frames by hand for
  * what a client of ours would never send. */
 #include "http/test_framing_pair.h"

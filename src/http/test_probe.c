@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* probe: reads a status line, and keeps to its deadline against peers that misbehave. */
 #include "http/probe.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* server: routes, refusals, limits and a stop that loses no reply, over the loopback. */
 #include "http/server.h"
 

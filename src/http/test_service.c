@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* service: handlers that wait, streams that are woken from anywhere, and clients that are slow,
  * silent or gone; over the loopback, plain and with TLS. */
 #include "http/service.h"
@@ -18,13 +19,13 @@
 #include <cmocka.h>
 
 #include "base/err.h"
+#include "base/err_text.h"
 #include "base/mem.h"
 #include "base/readfile.h"
-#include "base/err_text.h"
 #include "http/tlscert.h"
 #include "net/addr.h"
-#include "testing/testcert.h"
 #include "net/tls.h"
+#include "testing/testcert.h"
 
 enum { BODY_MAX_BYTES = 1000, READ_MS = 20000 };
 

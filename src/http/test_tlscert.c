@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* HTTPS: the certificate is exchanged while connections go on. */
 #include <fcntl.h>
 #include <setjmp.h>
@@ -12,14 +13,14 @@
 #include <cmocka.h>
 
 #include "base/err.h"
+#include "base/err_text.h"
 #include "base/mem.h"
 #include "base/readfile.h"
-#include "base/err_text.h"
 #include "http/server.h"
 #include "http/tlscert.h"
 #include "net/addr.h"
-#include "testing/testcert.h"
 #include "net/tls.h"
+#include "testing/testcert.h"
 
 struct pair {
 	char dir[64];

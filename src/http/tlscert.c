@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Certificates with their references: one by the owner, one by each connection. */
 #include "http/tlscert.h"
 
@@ -9,8 +10,8 @@
 #include <gnutls/gnutls.h>
 
 #include "base/err.h"
-#include "base/mem.h"
 #include "base/err_text.h"
+#include "base/mem.h"
 #include "http/tlscert_priv.h"
 
 struct http_tls_pair {

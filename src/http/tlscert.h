@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The certificate of an HTTPS server. It may be exchanged at any time: connections that exist go
  * on, new ones get the new one. */
 #pragma once
@@ -5,8 +6,8 @@
 #include <stddef.h>
 
 #include "base/compiler.h"
-#include "base/slice.h"
 #include "base/err_text.h"
+#include "base/slice.h"
 
 enum { HTTP_TLS_PEM_MAX_BYTES = 256 * 1024 };
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Inside of the HTTP server: the certificate a connection was accepted with. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Requests whose end cannot be determined. They are answered at once, and their connection ends: where a
  * length is said twice others may see the next request elsewhere than the library does, and with a
  * coding it does not know the library would wait for the end of the connection, the client for an

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What tests of the client share: the scripted server, a client of it and one connection. */
 #pragma once
 
@@ -13,9 +14,9 @@
 #include "base/err_text.h"
 #include "kube/client/client.h"
 #include "kube/client/config_priv.h"
-#include "testing/fake_api.h"
 #include "kube/client/credential_priv.h"
 #include "kube/client/kubeconfig_priv.h"
+#include "testing/fake_api.h"
 
 /* The text with the folder in place of each @. */
 static UNUSED void put_folder(char *out, size_t n, const char *text, const char *folder)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Addresses and networks of IPv4 and IPv6: parsing, printing, comparing, membership. */
 #include "net/addr.h"
 

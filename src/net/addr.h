@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Socket addresses and networks, IPv4 and IPv6, with their text. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Makes keys and certificates (authorities and servers) with GnuTLS, and reads validity times. */
 #include "net/certgen.h"
 
@@ -10,8 +11,8 @@
 #include <gnutls/x509.h>
 
 #include "base/err.h"
-#include "base/rng.h"
 #include "base/err_text.h"
+#include "base/rng.h"
 
 enum {
 	SERIAL_BYTES = 16,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Certificates of our own: authorities and servers, EC keys (P-256), PEM. And what a program must
  * know of a certificate to renew it in time. Times are seconds since 1970. */
 #pragma once
@@ -7,9 +8,9 @@
 #include <stdint.h>
 
 #include "base/compiler.h"
+#include "base/err_text.h"
 #include "base/slice.h"
 #include "base/strbuf.h"
-#include "base/err_text.h"
 
 struct net_certgen {
 	const char *cn;

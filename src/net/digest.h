@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The SHA-512 digest of bytes. */
 #pragma once
 

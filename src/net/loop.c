@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The event loop: epoll for descriptors, a binary heap of timers, and a lock-free stack of
  * messages from other threads, announced by an eventfd. */
 #include "net/loop.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The event loop of one thread: file descriptors (epoll, level-triggered), timers, and messages
  * from other threads. Everything but loop_post and loop_stop is called on the loop's own thread (or
  * before it runs). */

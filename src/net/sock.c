@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Opens the sockets of the DNS server, and reads the local address a datagram was sent to. */
 #include "net/sock.h"
 

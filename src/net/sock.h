@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Sockets of a DNS server: non-blocking, close-on-exec, SO_REUSEPORT; and the few socket calls of
  * the hot path behind a table, so that tests and benchmarks can put a fake network in their place.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Addresses and networks: text both ways, membership, odd input. */
 #include <setjmp.h>
 #include <stdarg.h>

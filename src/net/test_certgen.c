@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Certificates we make are what verifiers want, and are read back. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* SHA-512 against the published values. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The event loop: descriptors that go away in the middle of a turn, timers in order, messages from
  * other threads. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Sockets: dual stack, shared ports, and the address a datagram was sent to. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* TLS between two ends of a socket pair in one thread: who is trusted, what is refused, and that
  * nothing blocks. */
 #include <errno.h>
@@ -14,11 +15,11 @@
 #include <cmocka.h>
 
 #include "base/err.h"
-#include "base/mem.h"
 #include "base/err_text.h"
-#include "testing/testcert.h"
+#include "base/mem.h"
 #include "net/tls.h"
 #include "net/tls_test.h"
+#include "testing/testcert.h"
 
 static char dir[] = "/tmp/test-tls-XXXXXX";
 static char err[256];

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* TLS sessions and credentials on GnuTLS: loading files, handshakes, records, tickets. */
 #include "net/tls.h"
 
@@ -14,10 +15,10 @@
 #include <gnutls/x509.h>
 
 #include "base/err.h"
+#include "base/err_text.h"
 #include "base/mem.h"
 #include "base/readfile.h"
 #include "base/strbuf.h"
-#include "base/err_text.h"
 #include "net/tls_test.h"
 
 enum { PEM_MAX_BYTES = 4 << 20, ALPN_MAX = 8, ERROR_TEXT_MAX = 192 };

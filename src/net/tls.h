@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* TLS over a connected, non-blocking socket (GnuTLS): credentials that threads share, and sessions
  * of one thread each. TLS 1.2 and 1.3.
  *

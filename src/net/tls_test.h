@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Tests see whether a TLS session was resumed. */
 #pragma once
 

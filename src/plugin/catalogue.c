@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The catalogue as a table, and the sentences made of it. docs/plugins/README.md shows the rows of
  * the first two kinds in the same order and words; a test compares them. */
 #include "plugin/catalogue.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Every plugin a Corefile may name: those of CoreDNS 1.15 in chain order, with ours among them, and
  * others that are known to stand in Corefiles. One that this program does not have is refused with
  * a sentence that says what to use instead. Which of them are built the registry knows. */

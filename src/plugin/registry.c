@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The ordered list of plugins, from the one list in plugin/meson.build. */
 #include <stddef.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The sentences for plugins that are not there, and docs/plugins/README.md against the catalogue
  * and the registry: same rows, same order, same words. */
 #include "plugin/catalogue.h"

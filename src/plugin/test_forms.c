@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Plugins do the same to a reply whether it comes as records or as a message: each one stands over
  * a plugin that answers in the one form or the other, and what the client gets, what is logged and
  * what is counted must not tell them apart. */
@@ -18,11 +19,11 @@
 #include "base/rng_test.h"
 #include "base/strbuf.h"
 #include "dns/rrtext/rrtext.h"
-#include "testing/fake_server.h"
 #include "server/handler.h"
 #include "server/query.h"
 #include "server/server_state.h"
 #include "server/worker.h"
+#include "testing/fake_server.h"
 
 /* ---- replies ---- */
 

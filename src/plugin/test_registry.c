@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Every plugin is documented: docs/plugins/NAME.md exists, its option table has a row for each
  * option the plugin parses, with the default, and no row for one it does not. The list is in
  * CoreDNS's order. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One blocking query for threads without a loop (controllers, commands): runs a resolver of its
  * own until the reply or a time-out. */
 #include "resolve/ask.h"
@@ -7,8 +8,8 @@
 
 #include "base/err.h"
 #include "resolve/check_priv.h"
-#include "resolve/types_priv.h"
 #include "resolve/resolver.h"
+#include "resolve/types_priv.h"
 #include "resolve/upstream.h"
 
 struct asking {

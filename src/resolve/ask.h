@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One blocking query, for threads without a loop: controllers and commands. */
 #pragma once
 

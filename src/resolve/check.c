@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Is a message a reply to our question, and is it whole? Reads without copying; nothing that a
  * later reader would follow into a loop or past the end gets through. */
 #include "resolve/check_priv.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Comparing a reply with the query that it claims to answer. */
 #pragma once
 

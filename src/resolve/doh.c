@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The codec of HTTPS (RFC 8484): a question is a request, found again by its stream. Messages have
  * id 0, so that caches on the way can share them. */
 #include <string.h>

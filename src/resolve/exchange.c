@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* How an exchange ends: by an error, or by a message that is first compared with the question. */
 #include "resolve/exchange_priv.h"
 
@@ -8,9 +9,9 @@
 #include "base/err.h"
 #include "resolve/check_priv.h"
 #include "resolve/link_priv.h"
-#include "resolve/types_priv.h"
 #include "resolve/resolver_priv.h"
 #include "resolve/stream_pool_priv.h"
+#include "resolve/types_priv.h"
 #include "resolve/upstream_priv.h"
 #include "resolve/wheel_priv.h"
 

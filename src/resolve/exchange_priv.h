@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Ending an exchange: by an error, by a reply, or quietly. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Cuts the bytes of a TCP or TLS connection into DNS messages. */
 #include "resolve/frame.h"
 

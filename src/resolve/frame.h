@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Messages out of a stream of bytes: each has its length in two bytes in front (RFC 1035 4.2.2).
  * The reader has one large buffer for all its connections; a connection itself keeps only the piece
  * of a message that is not whole yet. */

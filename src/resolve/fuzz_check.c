@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any bytes as a reply to a question that is taken from them: what is accepted is a whole message
  * that can be opened, has our question, and does not grow; flipping letters twice is nothing. */
 #include <stdint.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A stream cut into pieces of any size gives the same messages as in one piece. The first byte says
  * how it is cut. */
 #include <stdint.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Health checks: one prober per upstream over all threads, on the loop that saw the failure. */
 #include "resolve/health.h"
 #include "resolve/health_priv.h"
@@ -8,8 +9,8 @@
 
 #include "base/mem.h"
 #include "dns/message.h"
-#include "resolve/types_priv.h"
 #include "resolve/resolver.h"
+#include "resolve/types_priv.h"
 #include "resolve/upstream.h"
 
 #define PROBE_TIMEOUT_NS NS_PER_S

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Health of upstreams. No probe is sent while all is well: a check starts when an exchange failed,
  * asks at once and then every interval until any DNS reply comes. One resolver of all threads runs
  * it, the one that came first. */

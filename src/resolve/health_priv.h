@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Ending the health checks that a resolver runs. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Links: descriptors in the loop, the ids in use on each, and when they close. */
 #include "resolve/link_priv.h"
 
@@ -11,8 +12,8 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "resolve/exchange_priv.h"
-#include "resolve/types_priv.h"
 #include "resolve/resolver_priv.h"
+#include "resolve/types_priv.h"
 
 int link_socket(const struct resolve_conf *conf, int type)
 {

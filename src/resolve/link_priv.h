@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Sockets and connections to an upstream: their life, and the exchanges on them by id. */
 #pragma once
 

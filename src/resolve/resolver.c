@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The resolver of one loop: its pools of sockets and connections, starting exchanges, sending what
  * is queued, and calling back those that ended. */
 #include "resolve/resolver.h"
@@ -14,8 +15,8 @@
 #include "resolve/exchange_priv.h"
 #include "resolve/health_priv.h"
 #include "resolve/link_priv.h"
-#include "resolve/types_priv.h"
 #include "resolve/stream_pool_priv.h"
+#include "resolve/types_priv.h"
 #include "resolve/udp_priv.h"
 #include "resolve/upstream.h"
 #include "resolve/wheel_priv.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The resolver of one loop: it owns sockets and connections to upstreams, and runs exchanges. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The resolver's inside: entering and leaving it, its pools, what is to be sent. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A connection's life: connecting, the TLS handshake, bytes in and out, and its end. */
 #include <assert.h>
 #include <errno.h>

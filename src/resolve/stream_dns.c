@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The codec of TCP and TLS: messages with their length in front, replies in any order. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which exchange goes over which connection, who waits for one, and what becomes of exchanges when
  * a connection breaks. */
 #include "resolve/stream_pool_priv.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which exchange goes over which connection, and what becomes of exchanges when one breaks. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Connections: TCP, TLS, and HTTP over TLS. stream.c has their life and their I/O, stream_pool.c
  * decides which exchange goes over which, and what becomes of exchanges when one breaks. A codec
  * turns questions into bytes and bytes into replies. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The blocking question: the test's thread plays the upstream, another one asks. */
 #include <errno.h>
 #include <poll.h>

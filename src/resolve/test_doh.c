@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* DNS over HTTPS: both versions of HTTP, both methods, what is no answer, and peers that end their
  * connections. */
 #include "base/err.h"

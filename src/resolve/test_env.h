@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the tests of resolve/ share: a loop, a resolver, a fake clock, and exchanges that remember
  * how they ended. */
 #pragma once
@@ -18,11 +19,11 @@
 #include "dns/dump_test.h"
 #include "dns/test_names.h"
 #include "resolve/link_priv.h"
-#include "testing/fake_upstream.h"
-#include "resolve/types_priv.h"
 #include "resolve/resolver.h"
 #include "resolve/resolver_priv.h"
+#include "resolve/types_priv.h"
 #include "resolve/upstream.h"
+#include "testing/fake_upstream.h"
 
 struct env {
 	struct loop *loop;

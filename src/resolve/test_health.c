@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Health checks: only after an error, one prober, until any reply comes. */
 #include "dns/types.h"
 #include "resolve/health.h"

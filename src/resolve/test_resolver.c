@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Anything in any order: exchanges over UDP and TCP that start and cancel each other from
  * inside their callbacks, an upstream that answers, lies, closes and goes silent. What must hold:
  * each exchange that was started is called back once or was cancelled, nothing is left over, and

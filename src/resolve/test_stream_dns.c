@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* DNS over TLS: verified names, resumption, many questions on one connection, failures that say
  * why. */
 #include "base/err.h"

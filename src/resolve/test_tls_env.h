@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* An upstream that speaks TLS, driven by the test's own thread: DNS messages or HTTP inside. */
 #pragma once
 
@@ -6,14 +7,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/err_text.h"
 #include "http/framing.h"
-#include "testing/testcert.h"
 #include "net/tls.h"
 #include "net/tls_test.h"
 #include "resolve/stream_priv.h"
 #include "resolve/test_env.h"
 #include "resolve/upstream.h"
-#include "base/err_text.h"
+#include "testing/testcert.h"
 
 enum { PEERS = 8, ASKED = 256 };
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Exchanges over real loopback datagrams, with a fake clock: what is accepted, what is ignored,
  * what fails at once, and which sockets are used. */
 #include <errno.h>

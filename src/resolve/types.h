@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The DNS client: questions to servers given by address, over UDP, TCP, TLS and HTTPS, on an event
  * loop. It resolves nothing by itself: no cache, no recursion, no search list.
  *

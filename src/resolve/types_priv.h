@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The data that all files of resolve/ share: a resolver with its pools, links and deadlines.
  *
  * Glossary

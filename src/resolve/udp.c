@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* UDP: connected sockets on random ports, questions and replies in batches, ICMP errors. */
 #include "resolve/udp_priv.h"
 
@@ -14,8 +15,8 @@
 #include "base/mem.h"
 #include "resolve/exchange_priv.h"
 #include "resolve/link_priv.h"
-#include "resolve/types_priv.h"
 #include "resolve/resolver_priv.h"
+#include "resolve/types_priv.h"
 
 enum { RECV_BATCHES_PER_TURN = 4, ERRORS_PER_TURN = 64, SEND_TRIES = 4 };
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Upstream objects: configuration with defaults, and what is measured. */
 #include "resolve/upstream.h"
 
@@ -9,8 +10,8 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/mem.h"
 #include "base/err_text.h"
+#include "base/mem.h"
 #include "dns/name.h"
 #include "resolve/types_priv.h"
 

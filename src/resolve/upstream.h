@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Upstream objects: servers to ask, shared by all threads. */
 #pragma once
 

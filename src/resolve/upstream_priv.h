@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Errors of exchanges in words, and measured round trips. */
 #pragma once
 

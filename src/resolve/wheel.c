@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Deadlines of exchanges: a hashed wheel of lists and one loop timer. */
 #include "resolve/wheel_priv.h"
 
@@ -6,8 +7,8 @@
 
 #include "base/err.h"
 #include "resolve/exchange_priv.h"
-#include "resolve/types_priv.h"
 #include "resolve/resolver_priv.h"
+#include "resolve/types_priv.h"
 
 /* 8.4 ms a slot, 8.6 s a turn. */
 enum { SLOT_SHIFT = 23 };

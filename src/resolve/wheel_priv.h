@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Deadlines of exchanges: adding, removing, and ending those that are due. */
 #pragma once
 

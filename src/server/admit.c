@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* CoreDNS's admission rules: what is answered before any plugin sees it. */
 #include "server/admit.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From received bytes to a running query; shared by UDP and TCP. Private to server/. */
 #pragma once
 

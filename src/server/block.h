@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A server block of the Corefile as the server runs it: its zones, its listeners, and the chain of
  * plugin instances. Built by generation.c; nothing changes it afterwards. */
 #pragma once

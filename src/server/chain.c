@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The walk of a query down and up its chain, and its waits. One loop, no recursion: a
  * query that waits leaves the loop and comes back through the worker's run queue. */
 #include "server/chain.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The walk of a query down and up its chain (handler.h explains the verdicts). */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The control thread. Signals as in CoreDNS: TERM and INT stop in order, with
  * lameduck; a second INT exits 2; QUIT exits at once; USR1 reloads; HUP is ignored. With the
  * `reload` plugin a changed Corefile is loaded as well: at once where the source reports changes,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The control thread of `fairlead dns`: start, signals, reloads, orderly end. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From a Corefile to a generation: blocks and their keys, plugin set-up in chain order, routes per
  * listener with the duplicate and overlap rules of CoreDNS. */
 #include "server/generation.h"

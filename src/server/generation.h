@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A generation: everything that was built from one reading of the Corefile. The control thread
  * builds and frees it; workers read it, and each counts its own queries on it. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The plugin interface: what a plugin is, what it may set in the server at load, and how a query
  * passes through it. A plugin is one folder under plugin/ and one line in plugin/meson.build.
  *

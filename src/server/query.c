@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What plugins may ask of a query and of its worker. */
 #include "server/query.h"
 

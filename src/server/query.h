@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A query in flight. It is born in a slot of its worker's slab, never moves, and is touched by that
  * worker's thread only. Memory from its arena needs no freeing. */
 #pragma once

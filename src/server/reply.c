@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From a finished query to bytes on the wire: what CoreDNS's replies promise, and its EDNS rules,
  * and the worker's batch of outgoing datagrams. */
 #include "server/reply.h"

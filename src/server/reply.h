@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From the outcome of a query to the bytes of its reply, and to the socket. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Request metrics: label values are turned into series once, then each count is an add to the
  * worker's own cell. */
 #include "server/report.h"

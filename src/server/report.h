@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The request metrics, with CoreDNS's names, counted on the hot path: one struct per (server, zone,
  * view), whose series are looked up when first needed. */
 #pragma once

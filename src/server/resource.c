@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The registry: a map from key to reference-counted value, under one mutex. */
 #include "server/resource.h"
 

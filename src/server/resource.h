@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Things that outlive a generation (HTTP listeners, tables, informers, caches): one process-wide
  * registry, reference-counted, keyed by text. Two generations that ask for the same key share one.
  */

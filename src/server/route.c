@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From a question to a server block: longest suffix, then the first block of that zone whose view
  * accepts the query, else the next shorter zone. */
 #include "server/route.h"

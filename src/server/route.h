@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What one listener does in one generation: which zones it serves, and which queries it admits. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Start, reload, stop. The control thread talks to workers by messages and waits for their
  * acknowledgements; nothing it does holds up a query. */
 #include "server/server.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The DNS server: starts workers, serves a configuration, swaps it for another without losing a
  * query, and stops. All functions are for the one control thread. */
 #pragma once

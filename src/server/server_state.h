@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The inside of struct server, for the files of server/ and their tests.
  *
  * Threads: the control thread builds generations and opens listeners; each worker switches to a new

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reading stanzas: options by table, zones, fallthrough, paths; and what plugins may ask about
  * their block. */
 #include "server/setup.h"

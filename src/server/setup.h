@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What plugins use to read their stanzas. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Query slots, and blocks of 4 KB and 64 KB, of one worker: used again without the allocator once
  * the slab has grown to what the load needs. */
 #include "server/slab.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The memory of queries on one worker: slots of 4 KB, each with a query, its request and an arena,
  * and blocks of 4 KB ("small") and 64 KB ("large") for what does not fit there. All of it belongs
  * to the worker's thread. */

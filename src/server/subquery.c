@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Builds the request of a sub-query and queues it; chain.c runs it and hands its outcome to the
  * parent. */
 #include "server/subquery.h"

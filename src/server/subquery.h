@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Sub-queries: questions that a plugin asks on behalf of the query it serves, as queries of their
  * own that run from the worker's queue. */
 #pragma once

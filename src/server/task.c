@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One background thread with a loop of its own; it starts with the first task. */
 #include "server/task.h"
 

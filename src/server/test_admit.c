@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The admission table: raw packets and what comes back before (or without) any plugin. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,9 +11,9 @@
 #include <cmocka.h>
 
 #include "dns/test_bytes.h"
-#include "testing/fake_server.h"
 #include "server/query.h"
 #include "server/setup.h"
+#include "testing/fake_server.h"
 
 static unsigned n_served, n_prefetched;
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The walk of a query down and up its chain: order, verdicts, waits, sub-queries, memory, and what
  * a reload does to queries that wait. Three plugins (a, b, c) write down every call; what they do
  * is set by each test. */
@@ -14,7 +15,6 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "server/conn/listener.h"
-#include "testing/fake_server.h"
 #include "server/handler.h"
 #include "server/query.h"
 #include "server/server_state.h"
@@ -24,6 +24,7 @@
 #include "server/waiting.h"
 #include "server/worker.h"
 #include "server/worker_hook.h"
+#include "testing/fake_server.h"
 
 typedef enum verdict (*step_fn)(struct plugin_inst *self, struct query *q);
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From a Corefile to a generation: instances, their order and texts, what blocks tell the server,
  * and the dry run of a check. */
 #include <setjmp.h>
@@ -14,12 +15,12 @@
 #include "base/strbuf.h"
 #include "corefile/corefile.h"
 #include "server/block.h"
-#include "testing/fake_server.h"
 #include "server/generation.h"
 #include "server/handler.h"
 #include "server/query.h"
 #include "server/server_state.h"
 #include "server/setup.h"
+#include "testing/fake_server.h"
 
 static char trace[1024];
 static bool fail_prepare;

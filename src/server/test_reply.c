@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From an outcome to bytes: the EDNS rules, truncation at every client size, large replies in
  * blocks of the pool, and a pool that is used up. */
 #include <setjmp.h>
@@ -10,7 +11,6 @@
 
 #include <cmocka.h>
 
-#include "testing/fake_server.h"
 #include "server/handler.h"
 #include "server/query.h"
 #include "server/server_state.h"
@@ -18,6 +18,7 @@
 #include "server/slab.h"
 #include "server/waiting.h"
 #include "server/worker.h"
+#include "testing/fake_server.h"
 
 /* What the plugin puts into its reply. */
 static struct {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The request metrics: labels, counts, buckets, and codes without a row of their own. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,9 +11,9 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "testing/fake_server.h"
 #include "server/query.h"
 #include "server/report.h"
+#include "testing/fake_server.h"
 
 static uint16_t rcode;
 static enum verdict verdict;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The registry: one value per key, counted, freed with the last reference. */
 #include <setjmp.h>
 #include <stdarg.h>

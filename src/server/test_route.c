@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From a question to a block: suffixes, views, DS, listeners, opcodes and classes, and what a
  * Corefile may not say about zones and listeners. Each block answers with a TXT record that names
  * it. */
@@ -10,9 +11,9 @@
 
 #include <cmocka.h>
 
-#include "testing/fake_server.h"
 #include "server/query.h"
 #include "server/setup.h"
+#include "testing/fake_server.h"
 
 /* ---- plugins: what a block is called, and what it tells the server ---- */
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The server with its threads and real sockets: start, reload under traffic, stop with queries in
  * flight, and starts that fail half-way. */
 #include <setjmp.h>

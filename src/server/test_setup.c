@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What plugins use to read their stanzas: options, zones, fallthrough, paths, the block. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,9 +10,9 @@
 
 #include <cmocka.h>
 
-#include "testing/fake_server.h"
 #include "server/query.h"
 #include "server/setup.h"
+#include "testing/fake_server.h"
 
 struct conf {
 	const char *first;

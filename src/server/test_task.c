@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Background tasks: once, again and again, stopped from outside and from inside. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which queries may wait: limits of the worker and of a client, memory of waiting queries, and that
  * everything else is answered meanwhile. One plugin does what the first letter of the question
  * says. */
@@ -12,7 +13,6 @@
 
 #include "base/clock.h"
 #include "server/conn/client.h"
-#include "testing/fake_server.h"
 #include "server/handler.h"
 #include "server/query.h"
 #include "server/server_state.h"
@@ -21,6 +21,7 @@
 #include "server/subquery.h"
 #include "server/waiting.h"
 #include "server/worker.h"
+#include "testing/fake_server.h"
 
 #define WAIT_NS (10 * NS_PER_MS)
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The limit on waiting queries, and each client's share of it. The clients of a worker are in a
  * hash table of its own: nothing is shared, and memory is allocated only when there are more
  * clients than ever before. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* How many queries of a worker may wait, and how many of one client.
  *
  * Only waiting is limited: a query that is answered at once is served however many others wait.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A worker: one thread, one loop, its sockets. It changes generation by messages from the control
  * thread: first it initialises the new one's instances, then it switches, and when the last query
  * of the old one is done it reports that. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A worker: one thread with its own loop, sockets, slots and send queue. Everything in the struct
  * belongs to that thread unless it says otherwise. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The hooks of a worker that are armed in the present batch. */
 #include "server/worker_hook.h"
 

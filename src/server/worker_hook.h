@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Work put off to the end of a worker's batch, so that what its queries want to send leaves
  * together. */
 #pragma once

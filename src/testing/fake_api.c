@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The scripted server: a thread that accepts, one per connection; all end when the stop pipe is
  * closed. */
 #include "testing/fake_api.h"
@@ -14,10 +15,10 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/err_text.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
-#include "base/err_text.h"
 #include "net/tls.h"
 
 struct answer {

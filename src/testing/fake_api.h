@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* An API server for tests: on loopback, plain or with TLS, with answers by script. Each request
  * takes the next answer, whatever it asks; when the script is at its end all get 200 and `{}`.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The client side of HTTP, as simple as tests need it. */
 #include "testing/fake_http.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What tests need around an HTTP server of the program: a free port, and a client. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The test double of the network: datagrams in, datagrams out, no sockets. */
 #include "testing/fake_server.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A server for tests: the real chain on a fake network and a fake clock, on the caller's thread.
  *
  *	struct fake *f = fake_new(". {\n whoami\n}");

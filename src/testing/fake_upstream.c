@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The scripted upstream: non-blocking loopback sockets and a list of questions taken. */
 #include "testing/fake_upstream.h"
 

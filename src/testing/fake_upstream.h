@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A scripted upstream for tests: UDP and TCP on one loopback port, driven by the test's own thread.
  * Loopback delivers while the sender is still in its system call, so nothing has to wait: turn the
  * loop, look what was asked, answer, turn the loop again.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Certificates for tests: a CA and certificates signed by it, as PEM files in a folder. */
 #pragma once
 

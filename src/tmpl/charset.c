@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which characters are letters, and which can be shown: Unicode in a few ranges. Exact for the
  * scripts in daily use; characters that are not assigned yet count as printable. */
 #include "tmpl/charset_priv.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which characters are letters, and which can be shown. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What can be known before there is data: types flow from the root class through fields, variables
  * and functions; fields are looked up, arguments counted, constants given the kind that is asked
  * for. Where a type depends on the data it is TMPL_ANY and the executor looks. */

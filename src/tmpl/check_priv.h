@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Checking a parsed template: types, fields, functions, numbers of arguments. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Constants as Go writes them: quoted and raw strings, characters, integers in four bases, floats
  * in two. */
 #include "tmpl/const_priv.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reading constants as Go writes them: strings, characters, numbers. */
 #pragma once
 

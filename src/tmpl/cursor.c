@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Where the parser stands in its tokens, how it complains, what it counts, and which variables are
  * in scope. */
 #include "tmpl/cursor_priv.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Where the parser stands in its tokens, its errors, its limits, and the variables in scope. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Text made safe for HTML, JavaScript and URL queries, as Go's html, js and urlquery do it. */
 #include "tmpl/escape_priv.h"
 

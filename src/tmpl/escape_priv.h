@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Text made safe for HTML, JavaScript and URL queries. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Executes a checked template. Data comes through the tables the fields were resolved to; memory
  * from the run's arena; text goes straight to the caller's buffer. */
 #include "tmpl/out_priv.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Go's fmt verbs for one value of a basic kind: integers, floats, strings, with flags, width and
  * precision. */
 #include "tmpl/fmt_priv.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any text is parsed; what parses is printed back, which must not change by doing it again, and is
  * executed in little memory. */
 #include "tmpl/tmpl.h"

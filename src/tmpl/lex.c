@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Cuts a template text into tokens: plain text, and inside {{ }} the words and signs, where blanks
  * are tokens too because they separate arguments. Trim markers and comments end here. */
 #include "tmpl/lex_priv.h"

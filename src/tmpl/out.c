@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Writing text into fixed memory, and quoting it as Go's strconv does. */
 #include "tmpl/out_priv.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Text being written into fixed memory, and quoted as Go's strconv does it. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From tokens to bodies: text and actions, blocks and their ends, definitions. */
 #include "tmpl/parse_priv.h"
 

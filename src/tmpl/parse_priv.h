@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The parser's parts share their state here: cursor.c holds tokens, errors, limits and variables,
  * pipeline.c what stands between {{ and }}, parse.c actions, blocks and bodies. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What stands between {{ and }}: pipelines of commands, commands of operands, operands with their
  * fields, declarations. */
 #include "tmpl/funcs_priv.h"

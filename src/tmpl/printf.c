@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Go's fmt.Sprint, Sprintln and Sprintf over template values: the format language, and values made
  * of other values. Mistakes in a format show in the text, as in Go, and are no errors. */
 #include "tmpl/printf_priv.h"

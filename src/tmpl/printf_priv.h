@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Go's fmt.Sprint, Sprintln and Sprintf over template values, written to call->out. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Ready-made lists and maps over plain arrays. */
 #include "tmpl/tmpl_priv.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The data the tests and the fuzz target execute templates over: a query as CoreDNS's template
  * plugin shows it, with values of every kind. */
 #pragma once

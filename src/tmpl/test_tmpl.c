@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* tmpl against real Go: test_tmpl.tsv holds what text/template of Go 1.26 does with each template
  * over the same data; and what Go has no answer for: places, limits, parts, threads. */
 #include "tmpl/tmpl.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A template printed back in Go's canonical form, which is what metrics are labelled with. */
 #include "tmpl/out_priv.h"
 #include "tmpl/tmpl_priv.h"

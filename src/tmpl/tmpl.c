@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The public side of parsing: from a text to a checked template, and what can be asked of it. */
 #include "tmpl/funcs_priv.h"
 #include "tmpl/tmpl_priv.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Go's text/template language: parse, check against the caller's data table, execute.
  *
  * class   the fields and methods of one kind of object, a table of the caller's

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The parsed form of a template and what the files of this folder offer each other.
  *
  * text -> tmpl_lex -> tokens -> tmpl_parse_tokens -> bodies -> tmpl_check (types, fields, callees

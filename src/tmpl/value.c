@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Values: what they are called, whether they are true, how they compare, what is in them. */
 #include "tmpl/value_priv.h"
 

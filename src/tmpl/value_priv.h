@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Values: their types' names, whether they are true, how they compare, what they hold. */
 #pragma once
 

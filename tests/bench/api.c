@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A client that measures the embedded API over TLS; driven by tests/bench/api, which starts the
  * server.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Own work per query: the real chain on a fake network, in batches of 64, on one thread.
  *
  *	bench-cpu SCENARIO QUERIES

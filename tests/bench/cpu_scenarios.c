@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The scenarios of bench-cpu. One function per Corefile, one line per scenario; cpu.json has what
  * was recorded for them. */
 #include "cpu_scenarios.h"

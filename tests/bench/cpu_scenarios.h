@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What bench-cpu can measure: a Corefile and the questions that go with it. */
 #pragma once
 

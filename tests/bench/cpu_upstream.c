@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Answers wait in a queue per descriptor. The descriptors are real sockets, which only a real
  * datagram makes readable for epoll: each gets one when answers first wait for it, and since nobody
  * takes it out it stays readable, whatever is really read. */

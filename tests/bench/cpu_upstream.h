@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* An upstream inside bench-cpu's fake network: a question that a plugin sends is its answer the
  * next time the same socket is read. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What tests/bench/kube-sync measures with.
  *
  *   kube-sync-bench informers KUBECONFIG stream|list   both kinds at once; a line of JSON when they

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The text that the DNS operator makes of a number of templates, for measurements:
  *
  *	operator-text TEMPLATES ZONES SERVERS

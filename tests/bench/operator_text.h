@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The DNS operator's text for a number of templates: what servers run in a cluster. */
 #pragma once
 

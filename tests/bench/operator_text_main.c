@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Prints the DNS operator's text: see operator_text.c. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The store of the embedded API by itself: durable writes per second beside what one fdatasync
  * takes, watchers' delays, and a large store opened, listed and compacted.
  *

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Case files: TOML around a Corefile and lines of questions. README.md describes the format."""
 import os
 import random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Ask two servers the same, and say where they differ."""
 import os
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Fixtures of the differential suite, and a loud word when it could not run."""
 import os
 import re

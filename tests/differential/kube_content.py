@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """What an API server holds for the kubernetes plugin: Services of every shape, slices, pods, namespaces, all from a seed.
 Written straight into etcd, so that also content is there that today's validation refuses and yesterday's let through."""
 import random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Questions about the content of kube_content.py: names that are there, near misses, odd ones; types and transports."""
 import ipaddress
 import random

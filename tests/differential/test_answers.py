@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """The same questions under the same Corefile to CoreDNS and to Fairlead; cases are data, in cases/."""
 import os
 import time

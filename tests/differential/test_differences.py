@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """docs/differences.md and the tests name the same intended differences: the first table has cases here, each row of the
 second one names a test elsewhere."""
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """DNS over HTTPS and DNS over TLS: the same requests to CoreDNS and to Fairlead. Status, type, age and body of HTTP
 responses are compared, and the messages inside them."""
 import base64

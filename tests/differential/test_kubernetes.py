@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """The kubernetes plugin beside CoreDNS's, on one API server whose content is generated from a seed (kube_content.py).
 
 DIFF_KUBE=N asks N questions of each configuration instead of 1800 (10000: the whole set, 120 000 questions in a minute),

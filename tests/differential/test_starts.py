@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Corefiles that must start, and ones that must be refused, in both servers; cases are data, in starts/."""
 import os
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Zone transfers beside CoreDNS's (those of a cluster's zone are in test_kubernetes.py): the same records, the same
 refusals, the same NOTIFY."""
 import collections

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Cases with upstreams, on CoreDNS against itself: what such a case can say, and that what is wrong is seen."""
 import cases
 from compare import Pair

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Fixtures of the functional suite: servers that end with their test, a summary of what was measured."""
 import os
 

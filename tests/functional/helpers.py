@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """What the functional suite shares: the program and what it was built with, short questions, bounded waiting, network
 namespaces.
 

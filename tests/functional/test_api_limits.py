@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """What clients may take from the embedded API: strangers next to nothing, those with a token their share, and always so that
 the administrator gets through. `pytest -s` prints what it costs in memory."""
 import os

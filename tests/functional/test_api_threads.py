@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Requests of every sort at the same time: schemas, catalogue and caches are shared by the threads that serve. What this
 can show best is a thread-sanitizer build; `Embedded` looks at what the server printed when it stops."""
 import json

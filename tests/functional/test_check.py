@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """`fairlead check`: what a start would refuse, with its place, and nothing opened."""
 import os
 import shutil

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Flags, exit status and texts of `fairlead` and `fairlead dns`; the program under the name `coredns`."""
 import json
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """A changed configuration is served within a second: a mounted ConfigMap as a kubelet swaps it, plain files, imports. The
 interval of `reload` is long in all of them, so what is seen comes from being told."""
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Connections of clients that stay, and of those that do not read what they asked for: how many there are, what is kept
 for them and for how long."""
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """examples/aaaa-demo does what it says, with dig and with kdig, and leaves nothing behind."""
 import os
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """What the documents show works: every Corefile in docs/, README.md and examples/ is valid.
 
 Plugins that docs/plugins/README.md calls planned cannot be checked yet: their lines are left out of an example, the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """DNS over TLS and over HTTPS as kdig, curl and hostile clients use them; certificates that are renewed; reloads."""
 import os
 import shutil

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """health, ready and prometheus over HTTP; metrics after known queries; clients of these ports that mean harm."""
 import json
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Faults: a killed server, logs that cannot be written, descriptors used up, Corefiles of absurd size or content."""
 import os
 import random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Memory of an idle server and the time to its first answer. The bounds are promises (design: numbers to hold);
 sanitizer builds are measured but not held to them."""
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Many clients ask the same at a time and the reply cannot be stored: few questions leave, each from another port.
 With a thousand equal questions on one port, a forged reply would hit one of them with every 65th packet."""
 import collections

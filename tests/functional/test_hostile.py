@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Load and malice beyond single packets: waiting queries without end, patterns that explode, templates that do not
 stop, ends and reloads in the middle of it all."""
 import signal

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Addresses and ports: both families, the address a reply leaves from, ports in use, privileges, sharing."""
 import os
 import re

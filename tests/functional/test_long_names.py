@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Names of 253, 254 and 255 octets, the longest there are, through plugins that read or make a name and need no cluster: each is
 answered, and the server lives on. A sanitizer build finds arrays that are one byte too short."""
 import socket

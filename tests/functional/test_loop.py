@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """loop: the question at the start, the end of a server that forwards to itself, and no end of one that does not."""
 import re
 import socket

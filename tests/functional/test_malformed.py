@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Packets that are not proper queries: FORMERR, NOTIMP or silence, never a crash, never a reply to a reply."""
 import os
 import random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """docs/reference/names.md lists every name that we leave in a cluster: it is compared with the source and deploy/."""
 import os
 import re

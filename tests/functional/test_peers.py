@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Forwarding to real resolvers over each transport: hundreds of questions at once share few connections, and each
 gets its own answer."""
 import shutil

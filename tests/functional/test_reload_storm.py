@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """A reload every 100 ms under load, every second one adding and removing a listener: nothing is lost.
 
 The long version (30 s at half of the measured capacity) is tests/bench/reload-loss; this one runs 5 s at a fixed

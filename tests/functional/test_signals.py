@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Signals, as CoreDNS takes them: in-order end with lameduck, reload, and those that are ignored."""
 import os
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """TCP: pipelining, time-outs, and clients that mean harm."""
 import random
 import select

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Transfers under clients that do not take what they asked for, go away, or ask for too much (docs/plugins/transfer.md). What
 a transfer holds is for tests/differential."""
 import os

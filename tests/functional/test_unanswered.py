@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Upstreams over TCP and TLS that never answer some names: other names do not wait behind them, whether the upstream
 passes such a name over or stops at it (a server that answers each connection in order)."""
 import asyncio

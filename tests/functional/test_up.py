@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """`fairlead up` and its companions, as a user on one machine has them."""
 import json
 import os

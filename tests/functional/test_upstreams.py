@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Upstreams that are dead, silent, or come back: what clients see, and how much is sent to those who do not answer
 (issue: all down is SERVFAIL within 5 s, recovery within one health interval, no retry storm)."""
 import struct

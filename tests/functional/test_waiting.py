@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Queries that wait for an upstream which never answers: what they hold must not be missing where somebody else, or
 the same client, asks for something that needs no waiting."""
 import collections

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Zones from files: a signed one is served as knot serves it, a huge one loads in bounded memory, a bad one changes
 nothing.
 

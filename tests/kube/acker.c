@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Asks servers which text they run, with the operator's code:
  *	kube-acker hash			the hash of standard input
  *	kube-acker ask ADDR:PORT...	a line for each: told HASH, other TEXT, unreachable TEXT */

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """`fairlead api` as a process, and small clients for it over HTTPS."""
 import http.client
 import json

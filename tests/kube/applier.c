@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Server-side apply for tests: does the writes that lines of JSON on standard input say, and
  * answers each with a line of JSON.
  *

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Writes by several managers, whose outcome is recorded in src/api/apply/test_managed.json (see applylib.py)."""
 import json
 

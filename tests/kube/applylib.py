@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Sequences of writes by several managers: done on a real API server, recorded for src/api/apply/test_managed.c, and done by our
 own code (the program `kube-applier`).
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Tests that run against a real API server and against the embedded one, with the same assertions.
 
     from bothlib import c, embedded, real, real_only  # noqa: F401 (fixtures)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The client for tests: does what lines of JSON on standard input say, and answers each with a line
  * of JSON.
  *

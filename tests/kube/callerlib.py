@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """The program kube-caller (caller.c) driven from Python, and a proxy that cuts connections."""
 import json
 import os

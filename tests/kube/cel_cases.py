@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Rules in CEL and objects for them: what the API server says is recorded in src/api/schema/test_rule.json."""
 S, I, N, B = ({"type": t} for t in ("string", "integer", "number", "boolean"))
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """From a change of `DNS default` to the last server that answers by it, measured on the wire: servers in pods (podslib.py)
 that read what the operator writes, each asked all the time."""
 import contextlib

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Put in front of a program's libraries (LD_PRELOAD), moves its wall clock by the number of seconds
  * that the file $CLOCKSTEP holds (eight bytes, of this machine's order), whatever they are at the
  * time of each look. The other clocks stay. */

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Requests and answers for comparing two API servers: the files of tests/kube/conformance.
 
 A file holds scenarios, a scenario steps; each step is one request and a case of its own:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """What the controller tests share: `fairlead controller` processes, and waiting for a state with a limit."""
 import contextlib
 import datetime

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """CRDs of deploy/crds and the objects of tests/kube/objects, for tests against a real API server.
 
 Files are sent as they are (the server reads YAML); of an object's text only the lines that say where it belongs are

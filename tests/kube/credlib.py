@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Credentials that change: kubeconfigs that name files, and files that are swapped."""
 import json
 import os

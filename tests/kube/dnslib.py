@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """What tests of `kubernetes` and the plugins around it share: objects for the API server, and servers that read it."""
 import itertools
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """A node of OpenShift for tests of templates, from the object to the wire: an API, `fairlead controller`, three DNS servers in
 pods (Fairlead that reads the ConfigMap through the API, Fairlead and CoreDNS that have it as a volume) and two upstreams that
 remember what they were asked. Needs root.

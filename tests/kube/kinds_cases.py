@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Objects of built-in kinds, good and bad, whose fate a real API server decides (test_kinds.py).
 
 A case is (kind, object) or (kind, object, old): the second is an update. Objects are written without apiVersion and kind;

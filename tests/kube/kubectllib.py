@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Transcripts of kubectl: the files of tests/kube/kubectl, one scenario each, run against an API server.
 
     ## a remark

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Looks a name up as programs do, by getaddrinfo, and prints its addresses. Built with each libc
  * that is to be counted. */
 #include <arpa/inet.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """A node in a network of its own, with pods that are joined to it: what an API server needs that is to reach pods (it does
 not reach loopback addresses). Needs root. The thread that makes it, and what that starts, is on the node meanwhile."""
 import os

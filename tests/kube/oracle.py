@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Asks a real API server what it thinks of objects, and keeps the answers in a file that unit tests read.
 
 A table is {"schemas": {kind: ...}, "rows": [{kind, object, old?, errors | stored, message?}]}. `errors` are the causes of a

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Commands of the documentation, run as they are printed.
 
 A block whose fence is "console NAME" is a transcript: lines that begin with "$ " are commands (with the lines of their

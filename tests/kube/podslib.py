@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """`fairlead dns` in pods, as a cluster runs it: each with a network, files and a service account of its own, the image's
 root, and its Corefile through the API (`-conf configmap:`). The text is the operator's as it is: same ports in every pod.
 

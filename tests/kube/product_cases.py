@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Objects of the product's own kinds, good and bad: what the API server says by deploy/crds is recorded in
 src/api/test_product.json. CASES: (what it is about, kind.group/version, spec[, old spec]); STATUS_CASES: (..., spec, status
 that is written[, status before])."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """What the DNS operator writes while nothing changes that it cares for, counted at the API: in the audit log of a real
 server, by the metrics of the embedded one. Around it the cluster lives: nodes report, pods come and go and become ready,
 events are told, objects that the operator reads are touched."""

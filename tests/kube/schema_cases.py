@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Schemas and objects, good and bad: what the API server says of them is recorded in src/api/schema/test_schema.json.
 
 SCHEMAS: {kind: schema of spec, or {"root": schema of the whole object}}; "loose" is the schema under which objects that

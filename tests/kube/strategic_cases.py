@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Strategic merge patches and what they are applied to; the server's answers are recorded in src/api/patch/test_strategic.json.
 
 OBJECTS: {name: (kind, object)}; CASES: (name, patch), or (name, patch, subresource).

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Who may ask the embedded API, for what, and in which ways: identities, what reviews say and what is then
 allowed, files, TLS, and requests that no client sends. Where a real server has the same question its answer is compared."""
 import json

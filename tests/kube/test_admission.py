@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Web hooks and policies against a real API server: objects are refused and changed, certificates come and go."""
 import base64
 import signal

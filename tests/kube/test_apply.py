@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Server-side apply and managedFields: what src/api/apply/test_managed.json holds our code to is what a real API server does, and
 random writes come out the same."""
 import os

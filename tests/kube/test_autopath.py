@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """`autopath @kubernetes` (AMP-3, PD-M3): as CoreDNS for addresses of pods, not at all for those of
 nodes, and never by another namespace's path, however fast addresses are used again."""
 import random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """`fairlead backup` and `restore` of a data directory that is in use, and cut off in the middle."""
 import os
 import random

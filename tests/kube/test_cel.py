@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """What src/api/schema/test_rule.json holds our CEL to is what a real API server says."""
 import os
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """What src/apiserver/kind/test_table_cells.json holds our tables to is what a real API server shows.
 
 Times are chosen an offset before now and written into the file as the same offset before a fixed moment, so that every

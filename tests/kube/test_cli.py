@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """`fairlead get`, `apply` and `delete` as a user without kubectl has them."""
 import http.server
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """The client (src/kube) against a real API server and the embedded one: every verb, and everything that goes wrong on the
 way."""
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """The embedded API and a real one, asked the same questions: tests/kube/conformance holds them as data."""
 import concurrent.futures
 import http.client

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """`fairlead dns -conf configmap:NAMESPACE/NAME`: a Corefile through a real API server, under a Role for that one object;
 changes, a start without API, deletion, versions that were compacted."""
 import os

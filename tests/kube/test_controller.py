@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """The example controller and the manager around it, against a real API server and the embedded one."""
 import re
 import subprocess

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """kill -9 under load, over HTTPS: what was answered is there, and nothing is half there.
 
 Several writers, each with objects of its own and one request under way at a time, a watcher, and a process that is killed

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """The product's CRDs are accepted by a real API server, and so are the example objects of each kind."""
 import json
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Names that search paths ask for and nobody has (AMP-4, PD-M5): they take no room in `cache`, and a Service is
 there as soon as the server knows it, however often its name was denied before."""
 import socket

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """`fairlead api` on disks that are full, read-only, damaged or somebody else's: one sentence each, and nothing is overwritten."""
 import hashlib
 import json

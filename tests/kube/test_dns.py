@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """The kubernetes plugin on a real API server that is away, comes back, or changes a thousand times a second.
 That its answers are CoreDNS's is for tests/differential/test_kubernetes.py."""
 import json

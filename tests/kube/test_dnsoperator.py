@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """`fairlead controller --controllers dnsoperator` against a real API server and against the embedded one: the life
 of templates, from the DNS object to the ConfigMap and back to its conditions."""
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Admission of `DNS default` in a real API server: each refused row of src/controller/dnsoperator/plan/test_validate_templates.json and
 test_validate_routes.json is denied by the CRD's schema, by deploy/policies or by the web hook, and dnsoperator_admission.txt says by
 which (FAIRLEAD_RECORD=1 writes it anew); what the conditions accept, none of them denies.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """OP-34, OP-T17: `TemplateConfigurationApplied` says what servers run, and they are asked for it over DNS. Real servers,
 each with a file of its own in which a thread puts the ConfigMap's text, as a kubelet does."""
 import os

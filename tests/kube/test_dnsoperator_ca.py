@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """OP-D1, OP-D2, OP-D5: CA bundles of upstreams over TLS, from `openshift-config` to the servers' namespace and into the text."""
 import pytest
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """OP-27: a change of `DNS default` is served by all of three servers within two seconds, what they had cached of
 before is not seen again, and the operator says so; `tests/bench/template-change` has figures."""
 import os

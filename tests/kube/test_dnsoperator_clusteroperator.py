@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """OP-D4: ClusterOperator `dns`, and the DNS object that must be there on OpenShift."""
 import pytest
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """OP-D4, OP-T15: Progressing, Available, Upgradeable and Degraded of `DNS default` on OpenShift. A real API server; no kubelet, so the
 test itself says how many pods there are."""
 import itertools

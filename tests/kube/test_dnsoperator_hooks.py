@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """The web hook of `dnsoperator`: the program of deploy/webhooks against a real API server, its role, and what no file of
 deploy/ may have."""
 import base64

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Hosted control planes: the controller `dnsoperator` with one cluster that has the DNS object (workload) and one that has its
 Lease (management). Nothing but what docs/controllers/dnsoperator.md says is written to either."""
 import base64

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """OP-D8: kill -9 between any two steps converges. A proxy in front of the API kills the operator when its first write is
 done, before it knows; in another run after its second, and so on until it does all of them. One that starts afterwards must
 come to the same end."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """OP-T9: metrics of the operator, and their join with those of the servers: templates by name, which are not in the servers'
 configuration (OP-25)."""
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """What runs DNS in a cluster (OP-D3): applied as deploy/operands has it, by the operator under its shipped
 role, at a real API server; put right when others change it; and nothing is written when nothing changed."""
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Where `dnsoperator` runs: beside the original it does nothing and says so, by docs/controllers/dnsoperator.md it takes
 over and gives back, and it sees by itself that it is on MicroShift."""
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """OP-T17: an operator beside a hosted control plane asks servers through the API server (pods/proxy), under its shipped
 roles. A node in a network of its own with kube-apiserver, and pods that have the ConfigMap's text as it is."""
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """OP-D8: a settled operator makes no API writes, whatever else happens in the cluster; counted at the API. The ten
 minutes of the issue are `tests/bench/operator-quiet`."""
 import os

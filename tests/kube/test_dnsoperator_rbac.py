@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """The shipped role of `dnsoperator`: with it nothing is refused, and without any one verb something is."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """What the DNS operator renders (src/controller/dnsoperator/plan/cases) on the wire: every text starts in Fairlead and in
 CoreDNS, and templates do what they should in both, beside the Services of a real cluster."""
 import glob

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """EndpointSlices and Endpoints that the embedded API makes for Services are those of kube-controller-manager.
 
 One difference is on purpose: a Pod without a node, or on one that does not exist as an object, is an endpoint here, since no

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Only the image is changed: pods with the Corefiles, arguments, rights and roles of kubeadm, k3s and OpenShift
 (`platforms/`), once with our image (`deploy/image`) and once with CoreDNS 1.15, which shows that the pods are right. Each
 has a service account with exactly the stock ClusterRole, and all the tests ask of us CoreDNS does, too."""

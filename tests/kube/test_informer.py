@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Informers against a real API server and the embedded one: what they hold is what a list says, whatever happens in between."""
 import signal
 import time

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Credentials change under informers: what was good is refused afterwards. They go on without a restart of theirs,
 and without a list where the versions they have are still known."""
 import os

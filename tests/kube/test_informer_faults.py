@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Informers, and what else stands on the client, against an API server that refuses, forgets or is old, and on a
 machine whose clock is moved. The faults of the connection are in test_informer.py, those of credentials in
 test_informer_creds.py."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """`k8s_external`: the same replies as CoreDNS on the same API."""
 import os
 

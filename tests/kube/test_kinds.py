@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """What src/apiserver/kind/test_kinds.json holds our built-in kinds to is what a real API server says."""
 import copy
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """kubectl 1.37 and Debian's 1.20 print the same against the embedded API as against a real one.
 
 What the real one made them print is kept in tests/kube/kubectl. FAIRLEAD_RECORD=1 asks it (etcd, kube-apiserver and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Two processes and one Lease. Never two leaders; a dead one is followed in time. Those with leases of two
 seconds run alone: on a busy machine a leader may not be able to renew in time."""
 import concurrent.futures

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """docs/aaaa-filtering.md: its commands print what the page says, its metrics exist, and each row of its table of troubles was
 met. The names of a cluster's addresses in the page stand for servers of the test."""
 import os

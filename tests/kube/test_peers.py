@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Where the programs of the suite come from (tests/peers/build)."""
 import os
 import subprocess

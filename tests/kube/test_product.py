@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """What src/api/test_product.json holds our validation of the product's kinds to is what a real API server says."""
 import os
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Bodies that kubectl sends as protobuf, and objects as the server writes them so, recorded into
 src/apiserver/codec/test_protobuf.json beside the same objects as JSON.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """The Python client (PyPI's `kubernetes`) with a real API server and the embedded one: it sends bodies
 without Content-Type, apiVersion or kind, PUT without resourceVersion and DELETE without a body."""
 import json

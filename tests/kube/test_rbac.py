@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Each shipped Role allows exactly what its component does: with it nothing is refused, and when any one verb is taken
 away something is. What was refused is read from the API server's audit log."""
 import copy

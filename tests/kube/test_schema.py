@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """What src/api/schema/test_schema.json holds our validation to is what a real API server says."""
 import os
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """`searchpath`: AMP-1, AMP-2, AMP-7; PD-M1 counted with programs of two libcs, PD-M2 against a model client."""
 import hashlib
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """`snapshot` of kubernetes: a start while the API server is away serves the last known names, until the server is heard."""
 import os
 import signal

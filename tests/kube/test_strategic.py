@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Strategic merge patches: what src/api/patch/test_strategic.json holds our code to is what a real API server does."""
 import os
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """The commands that OpenShift's description of templates has for support work as they are written there, with kubectl in place
 of oc: the object, the ConfigMap, the log of the servers by their label, the removal of templates. A thread stands for the
 kubelet that has the log."""

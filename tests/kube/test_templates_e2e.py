@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Templates in nine scenarios, on the wire. Each runs with the embedded API and with a real kube-apiserver;
 in each, two servers of Fairlead and one of CoreDNS run the operator's ConfigMap as it is, and every question is put to all three,
 which must give the same reply (e2elib)."""

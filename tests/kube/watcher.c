@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* An informer for tests: prints what its handlers hear as lines of JSON and answers commands on
  * standard input.
  *

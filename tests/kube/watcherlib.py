@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """What the informer tests share: a driver of kube-watcher, a quick writer, a TCP proxy that cuts."""
 import http.client
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Certificates for tests, made by openssl: a CA, and certificates that it signed."""
 import os
 import subprocess

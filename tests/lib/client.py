@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Clients that send bytes and give back bytes: pipelined UDP and TCP.
 
 Both take a list of Ask and return, for each, the list of replies that came (none, one, or more than one).

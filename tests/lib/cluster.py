@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """A real Kubernetes API on loopback: etcd and kube-apiserver on free ports, with users by token; and the embedded one of
 this program, which is used in the same way.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """A pod on this machine, made as a kubelet and a container runtime make one: a network of its own, the image's files as a
 root that is read-only, volumes with a kubelet's links, a user, capabilities, process number 1. Needs root.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Ports for servers that a test starts by number."""
 import random
 import socket

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Start a DNS server program on free loopback ports, wait until it listens, stop it by its pid.
 
     with Server(fairlead(), ".:@PORT@ { whoami }") as s:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """tools/fuzz with programs that behave as libFuzzer does: what counts as a run, a finding and a new input."""
 import argparse
 import importlib.machinery

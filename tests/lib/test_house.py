@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """tools/house and tools/check-names on a small tree whose figures are known."""
 import os
 import subprocess

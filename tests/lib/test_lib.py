@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """The helpers themselves: what a comparison must see, and what it must overlook."""
 import struct
 

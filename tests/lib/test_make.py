@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """What `make` does for a user who only wants to see the program run."""
 import os
 import re

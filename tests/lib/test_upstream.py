@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """The scripted upstream itself: each word of its script, seen from a client."""
 import base64
 import http.client

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """An upstream DNS server for tests, scripted by text, which remembers every query it got.
 
     with Upstream('''

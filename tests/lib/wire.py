@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """DNS messages as bytes: build queries, take replies apart.
 
 dnspython is used for text (names, record data, mnemonics) only. Its message parser merges equal records and refuses

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Zone transfers as a client asks for them.
 
     t = xfr.ask(s.port(), "example.org.")            AXFR

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Building a reply from the words of a rule. */
 #include "message.h"
 

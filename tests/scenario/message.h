@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Replies of a scripted upstream as bytes. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reading `www.example.org. A edns=1232 do client=192.0.2.7:53` and the like. */
 #include "question.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The arguments of `ask` and `send`: `NAME TYPE` and options. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reading the script of an upstream, and finding the rule for a query. */
 #include "rules.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The script of an upstream: which queries get which replies. The words are those of
  * tests/lib/README.md, "A scripted upstream". */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Runs one scenario file on the real chain, with a fake network and clock (testing/fake_server.h),
  * and says at which line what differed. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Cutting a scenario file into steps. */
 #include "script.h"
 

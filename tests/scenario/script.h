@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A scenario file in memory: a list of steps, each `--- VERB ARGUMENTS` and the lines below it. */
 #pragma once
 

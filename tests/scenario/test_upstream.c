@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The scripted upstreams of scenarios, asked over plain sockets: what each word of a script does.
  */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Serving the upstreams of a scenario. Sockets are testing/fake_upstream.h's, replies are put
  * together here, because a script says more than that header's replies can. */
 #include "upstream.h"

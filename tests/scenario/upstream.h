@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The upstreams of a scenario: scripted servers on loopback sockets that answer when they are
  * served, on the scenario's clock. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Server-side apply: merges the applied configuration into the object and makes the applier its owner;
  * fields that it applied before and left out now are removed unless others own them. */
 #include "api/apply/apply.h"
@@ -15,8 +16,8 @@
 #include "api/apply/write_priv.h"
 #include "api/meta.h"
 #include "base/err.h"
-#include "base/mem.h"
 #include "base/err_text.h"
+#include "base/mem.h"
 
 static struct fieldset *named_fields(const struct managed_write *write, const json_t *object)
 {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Checks that a value fits its schema well enough to be merged. The messages are the API server's. */
 #include "api/apply/check_priv.h"
 

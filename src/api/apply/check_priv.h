@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Whether a value fits its schema well enough to be merged. */
 #pragma once
 

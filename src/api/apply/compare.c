@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Compares two objects by their schema: the paths that were removed, modified and added. */
 #include "api/apply/compare_priv.h"
 

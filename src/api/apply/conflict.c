@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Conflicts of apply, in the API server's words. */
 #include "api/apply/conflict.h"
 

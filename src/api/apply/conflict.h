@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Conflicts of server-side apply: fields that others own. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Conflicts between an applier and the owners of fields. */
 #pragma once
 

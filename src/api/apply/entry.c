@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Entries of managedFields: reading, writing, finding, and merging them when there are too many. */
 #include "api/apply/entry_priv.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Entries of managedFields: which writer owns which fields. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The set of fields of a value, and sets of fields as a schema sees them. */
 #include "api/apply/fields_priv.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The set of fields of a value, and sets seen through a schema. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Items of lists of type set and map: the element that identifies an item, and lists sorted by it. */
 #include "api/apply/item_priv.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Items of lists of type set and map, by their elements. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* kubectl's annotation of client-side apply: the fields it set count as kubectl's when it changes to
  * server-side apply, and the annotation follows what it applies from then on. */
 #include "api/apply/last_applied_priv.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* kubectl's annotation last-applied-configuration, which client-side apply left. */
 #pragma once
 

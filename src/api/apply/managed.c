@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* managedFields after an update, and times that stay where nothing changed. */
 #include "api/apply/managed.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Server-side apply and managedFields: which writer owns which field of an object, and merging an
  * applied configuration into it. Works on trees by the schema's list types and keys
  * (x-kubernetes-list-type, -list-map-keys, -map-type); results, managedFields included, are the same

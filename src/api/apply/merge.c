@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Merges an applied configuration into an object, and removes fields from it. */
 #include "api/apply/merge_priv.h"
 

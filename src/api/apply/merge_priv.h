@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Merging an applied configuration into an object, and removing fields. */
 #pragma once
 

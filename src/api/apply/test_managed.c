@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Server-side apply and managedFields against what a real API server did with the same writes
  * (test_managed.json, which tests/kube/test_apply.py records and compares), and the limits. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* For tests: one recorded write done here (tests/kube/applylib.py records them).
  *
  * A kind is {schema, apiVersion, crd?, reset?, resetStatus?, versions?, empty?}; a step is
@@ -14,12 +15,12 @@
 #include "api/apply/managed.h"
 #include "api/meta.h"
 #include "api/patch/patch.h"
-#include "api/schema/schema.h"
 #include "api/patch/strategic.h"
+#include "api/schema/schema.h"
 #include "api/tree.h"
 #include "base/err.h"
-#include "base/mem.h"
 #include "base/err_text.h"
+#include "base/mem.h"
 
 static inline const char *replay_text(const json_t *v, const char *key)
 {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reads from a schema what kind of value a place of an object may have, as server-side apply sees it.
  */
 #include "api/apply/type_priv.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Types of places in an object, as its schema describes them.
  *
  *	type	what a schema says of a place; cheap, by value, borrows from the schema

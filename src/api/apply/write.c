@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One write: the fields it changes, their owners before it, and their owners after it. */
 #include "api/apply/write_priv.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One write of an object: its change, and who owns the changed fields afterwards. */
 #pragma once
 

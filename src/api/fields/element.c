@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Elements of field paths: their order, and their two texts, that of FieldsV1 and that of messages. */
 #include "api/fields/element.h"
 

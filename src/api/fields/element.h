@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Elements of field paths: a field's name, or an item of a list. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Sets of fields: a sorted tree, and the operations on two of them as merges of sorted lists. */
 #include "api/fields/fieldset.h"
 

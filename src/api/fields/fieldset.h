@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Sets of fields of an object, as managedFields hold them (FieldsV1), and operations on them.
  *
  *	element		one step: a field's name, an item of a list by its keys, by its value or

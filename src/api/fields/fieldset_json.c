@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* FieldsV1: {"f:spec":{".":{},"f:ports":{"k:{\"port\":80}":{}}}}. An object without anything in it
  * is a member; "." says that of one that has something below it. */
 #include "api/fields/fieldset_json.h"

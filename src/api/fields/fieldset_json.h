@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Sets of fields as JSON: FieldsV1. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any text as FieldsV1: read or refused, and what is read is written so that it reads the same. */
 #include <stdlib.h>
 

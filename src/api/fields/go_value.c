@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Prints JSON values as Go does. */
 #include "api/fields/go_value.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* JSON values as Go prints them, for messages that equal the API server's. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Sets of fields: FieldsV1 read and written, texts of paths, operations, limits. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any target and any operations, as a list of two: patched or refused, and neither of them is
  * changed. */
 #include <stdint.h>

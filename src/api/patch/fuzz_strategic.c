@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any two objects, as a list of the target and the patch: patched or refused by a schema with every
  * kind of list, and neither of them is changed. */
 #include <stdint.h>

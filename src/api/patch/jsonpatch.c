@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* JSON patch: pointers into a copy of the tree, one operation after the other. */
 #include "api/patch/jsonpatch.h"
 
@@ -7,10 +8,10 @@
 #include "api/patch/patch.h"
 #include "api/tree.h"
 #include "base/err.h"
+#include "base/err_text.h"
 #include "base/mem.h"
 #include "base/slice.h"
 #include "base/strbuf.h"
-#include "base/err_text.h"
 
 /* A place in the tree: a container and what stands for the member. */
 struct place {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* JSON merge patch. */
 #include "api/patch/merge.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* JSON merge patch (RFC 7386). */
 #pragma once
 

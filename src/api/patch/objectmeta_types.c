@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The schema of metadata, for patches and apply: schemas of kinds do not describe it. */
 #include "api/patch/objectmeta_types.h"
 

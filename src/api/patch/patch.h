@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Patches: JSON merge patch (RFC 7386) and JSON patch (RFC 6902). Trees passed in are not
  * changed; results are new references that may share parts with them, so treat them as read-only or
  * copy them (json_deep_copy). */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Strategic merge patches: maps and their directives. */
 #include "api/patch/strategic.h"
 
@@ -6,8 +7,8 @@
 #include <string.h>
 
 #include "api/fields/fieldset.h"
-#include "api/patch/patch.h"
 #include "api/patch/objectmeta_types.h"
+#include "api/patch/patch.h"
 #include "api/patch/strategic_list_priv.h"
 #include "api/patch/strategic_priv.h"
 #include "api/tree.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Strategic merge patches: as JSON merge patches, but lists of things with a key are merged by it,
  * and directives say what is removed: $patch, $setElementOrder/X, $retainKeys,
  * $deleteFromPrimitiveList/X. Which lists, and by which key, is in the schema:

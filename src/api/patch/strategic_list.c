@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Strategic merge patches: lists. Items are found by the value of their merge key, scalars by
  * themselves; what the patch says stands in the patch's order, and what only the object has keeps
  * its place among its neighbours as well as it can. */

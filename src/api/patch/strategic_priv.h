@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Strategic merge patches: maps. Trees are changed in place: both are copies. */
 #pragma once
 

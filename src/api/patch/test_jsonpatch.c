@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The cases of RFC 6902's appendix and what must be refused; a refused patch changes nothing. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,8 +12,8 @@
 #include "api/patch/patch.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/mem.h"
 #include "base/err_text.h"
+#include "base/mem.h"
 
 static json_t *load(const char *s)
 {

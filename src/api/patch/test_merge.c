@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* RFC 7386's own table, and that a difference applied gives the other tree. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Strategic merge patches against what a real API server made of them (test_strategic.json, which
  * tests/kube/test_strategic.py records and compares), and the limits. */
 #include <setjmp.h>
@@ -15,8 +16,8 @@
 #include "api/patch/strategic.h"
 #include "api/tree.h"
 #include "base/err.h"
-#include "base/mem.h"
 #include "base/err_text.h"
+#include "base/mem.h"
 
 /* What a server adds to what a patch brings. */
 static const char *const defaults[] = {

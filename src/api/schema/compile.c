@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Compiles a schema into a tree of nodes, by a table of keywords. */
 #include "api/schema/compile.h"
 
@@ -7,15 +8,15 @@
 #include <string.h>
 
 #include "api/meta.h"
-#include "api/schema/rule_type_priv.h"
 #include "api/schema/format_priv.h"
 #include "api/schema/node_priv.h"
 #include "api/schema/path_priv.h"
 #include "api/schema/rule_priv.h"
+#include "api/schema/rule_type_priv.h"
 #include "api/tree.h"
 #include "base/err.h"
-#include "base/mem.h"
 #include "base/err_text.h"
+#include "base/mem.h"
 
 struct compile {
 	struct api_schema *schema;

@@ -1,11 +1,12 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Formats of strings: those that the API server checks, with the same results. */
 #include "api/schema/format_priv.h"
 
 #include <arpa/inet.h>
 #include <string.h>
 
-#include "base/text/duration.h"
 #include "base/err.h"
+#include "base/text/duration.h"
 
 static bool is_hex(char ch)
 {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* An expression, a line of three dashes, an object: the expression as a rule of a fixed schema is
  * read, or refused, and what is read is evaluated, as a rule and as one about a change. Both end.
  */
@@ -5,8 +6,8 @@
 #include <string.h>
 
 #include "api/schema/schema.h"
-#include "base/mem.h"
 #include "base/err_text.h"
+#include "base/mem.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Documents of YAML: the first is a schema, or a whole CRD; the others are objects, each of them an
  * update of the one before. Whatever they hold, reading, preparing and validating end, and
  * preparing once more changes nothing. */
@@ -6,8 +7,8 @@
 #include "api/meta.h"
 #include "api/schema/schema.h"
 #include "api/yaml/yaml.h"
-#include "base/mem.h"
 #include "base/err_text.h"
+#include "base/mem.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

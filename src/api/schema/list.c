@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Checks that lists of type set and map have no duplicates, and that embedded objects have apiVersion
  * and kind. */
 #include "api/schema/list_priv.h"

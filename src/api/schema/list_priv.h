@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Checks of lists of type set and map, and of embedded objects. */
 #pragma once
 

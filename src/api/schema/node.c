@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Nodes of a compiled schema. */
 #include "api/schema/node_priv.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The compiled schema: a tree with one node for each schema object. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the API server does to an object before it validates it: prune unknown fields, drop nulls, set
  * defaults. */
 #include "api/schema/prepare.h"

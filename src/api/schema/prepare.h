@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a write does first with an object: pruning and defaulting. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Collects the errors of a validation. */
 #include "api/schema/result_priv.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Errors of a validation, collected while an object is walked. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* x-kubernetes-validations: the rules of a schema in CEL, compiled with it and evaluated for each object.
  * Messages, and when they are reported, follow the API server. */
 #include "api/schema/rule_priv.h"
@@ -11,8 +12,8 @@
 #include "api/schema/unchanged_priv.h"
 #include "api/tree.h"
 #include "base/err.h"
-#include "base/mem.h"
 #include "base/err_text.h"
+#include "base/mem.h"
 #include "cel/cel.h"
 
 /* Of all rules for one object; for one rule, CEL_COST_MAX. */

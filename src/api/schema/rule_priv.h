@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Validation rules of a schema (x-kubernetes-validations). */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Describes the nodes of a schema as types of CEL, so that rules can be checked against them. The
  * kinds, and which nodes rules cannot see, follow the API server. */
 #include "api/schema/rule_type_priv.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The types that rules see: one struct cel_type for each node of a schema. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Checks of one value by itself: type, range, length, pattern, format and enum. The order of the checks,
  * what ends them early and the messages are those of the API server's library. */
 #include "api/schema/scalar_priv.h"

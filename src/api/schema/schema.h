@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Structural schemas of CRDs: what the API server does with an object by its schema, done here with
  * the same results and the same messages (compared with a real server: tests/kube/test_schema.py).
  *

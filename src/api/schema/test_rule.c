@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Rules in CEL: what a real API server made of the same rules and objects (test_rule.json), which
  * expressions are refused, and that none can cost much. */
 #include <setjmp.h>
@@ -8,10 +9,10 @@
 
 #include <cmocka.h>
 
-#include "cel/cel.h"
 #include "api/schema/test_schema.h"
 #include "base/err.h"
 #include "base/err_text.h"
+#include "cel/cel.h"
 
 static void recorded_answers(void **state)
 {

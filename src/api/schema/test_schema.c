@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Schemas against what a real API server said of the same objects (test_schema.json, which
  * tests/kube/test_schema.py records and compares), and what is refused when they are read. */
 #include <errno.h>
@@ -16,8 +17,8 @@
 #include "api/schema/test_schema.h"
 #include "api/tree.h"
 #include "base/err.h"
-#include "base/mem.h"
 #include "base/err_text.h"
+#include "base/mem.h"
 
 static void recorded_answers(void **state)
 {

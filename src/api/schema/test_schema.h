@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* For tests: tables of objects with what a real API server said of them (tests/kube/oracle.py). */
 #pragma once
 
@@ -11,9 +12,9 @@
 
 #include "api/schema/schema.h"
 #include "api/tree.h"
+#include "base/err_text.h"
 #include "base/map.h"
 #include "base/mem.h"
-#include "base/err_text.h"
 
 struct test_table {
 	json_t *file;

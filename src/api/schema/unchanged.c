@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Compares the old and the new value of an update. */
 #include "api/schema/unchanged_priv.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Validates an object by walking it along its schema. The order of checks is the API server's: type,
  * alternatives, string, number, list, enum, object; so is the count of successful checks, by which it
  * picks the alternative whose errors are reported.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any text: parsed or refused; what was parsed is written and reads back as the same. */
 #include <stdlib.h>
 

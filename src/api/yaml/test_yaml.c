@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* YAML as kubectl reads it, its limits, where fields stand, and that what is written reads back. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reads YAML: builds trees from the events of libyaml. */
 #include "api/yaml/yaml.h"
 

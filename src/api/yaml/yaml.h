@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* YAML and JSON texts into object trees, as kubectl reads them: libyaml's events, the types of YAML 1.1
  * (`yes` and `N` are booleans, 010 is eight), merge keys, and no duplicate keys. Every JSON text is
  * YAML. This header includes those of the writer and of api_yaml_locate.

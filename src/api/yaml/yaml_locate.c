@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Finds the position of a field in a YAML text: reads the events again and keeps the current path. */
 #include "api/yaml/yaml_locate.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The type of an unquoted scalar of YAML 1.1, by the rules of the reader that kubectl uses. */
 #include "api/yaml/yaml_scalar_priv.h"
 
@@ -6,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text/charset.h"
 #include "base/mem.h"
+#include "base/text/charset.h"
 
 static const struct {
 	const char *text;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The meaning of unquoted scalars, for the reader and the writer of YAML. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Writes YAML: block style, two spaces per level, lists in line with their key as kubectl prints them. */
 #include "api/yaml/yaml_write.h"
 

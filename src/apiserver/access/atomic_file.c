@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reads and writes small secret files. A write goes to a temporary file, which is synced and then
  * renamed, so that a crash leaves the old or the new content. */
 #include "apiserver/access/atomic_file.h"
@@ -10,9 +11,9 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/err_text.h"
 #include "base/mem.h"
 #include "base/readfile.h"
-#include "base/err_text.h"
 
 static int fail_with(const char *verb, const char *path, int code, struct err_text err)
 {

@@ -1,11 +1,12 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Small files of the data directory that only their owner may read: tokens, keys, kubeconfigs. */
 #pragma once
 
 #include <stdbool.h>
 
 #include "base/compiler.h"
-#include "base/strbuf.h"
 #include "base/err_text.h"
+#include "base/strbuf.h"
 
 enum { APISERVER_ATOMIC_FILE_MAX_BYTES = 256 * 1024 };
 

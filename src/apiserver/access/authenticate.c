@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The two bearer tokens: creating them at the first start, keeping them in files, and finding the
  * user of a request by its Authorization header. */
 #include "apiserver/access/authenticate.h"
@@ -6,9 +7,9 @@
 
 #include "apiserver/access/atomic_file.h"
 #include "base/err.h"
+#include "base/err_text.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "base/err_text.h"
 
 enum { TOKEN_BYTES = 32, TOKEN_TEXT = 2 * TOKEN_BYTES };
 enum { IDENTITIES = 2 };

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Authentication. There are two users: the machine's user, whose token is in the kubeconfig, and
  * the system itself, whose controllers write what nobody else may. Both tokens are created at the
  * first start and kept in files of the data directory, mode 0600. */

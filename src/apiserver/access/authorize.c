@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Authorization: the verb, resource and namespace that a request asks for, the few rules about who
  * may do what, and the 403 that explains a refusal. */
 #include "apiserver/access/authorize.h"

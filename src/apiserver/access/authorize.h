@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Authorization, before anything else is done with a request: what it wants to do, read from its
  * method and path alone, and whether its user may. The path is parsed by the code that routes the
  * request (apiserver/request/route.h): a second parser could allow one thing and do another. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The API server's own CA and serving certificate: when they are renewed, and how they are stored
  * in the data directory. */
 #include "apiserver/access/ca.h"
@@ -6,9 +7,9 @@
 
 #include "apiserver/access/atomic_file.h"
 #include "base/err.h"
+#include "base/err_text.h"
 #include "base/mem.h"
 #include "base/text/base64.h"
-#include "base/err_text.h"
 #include "net/certgen.h"
 
 enum {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The API server's own CA, its serving certificate, and when to renew them. Both are files of the
  * data directory, created at the first start and renewed while the server runs.
  *
@@ -12,8 +13,8 @@
 #include <stdint.h>
 
 #include "base/compiler.h"
-#include "base/strbuf.h"
 #include "base/err_text.h"
+#include "base/strbuf.h"
 
 struct apiserver_ca {
 	struct strbuf ca_cert, ca_key, old_ca_cert, server_cert, server_key; /* PEM */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Closes the files of a data directory to other users. Runs once at the start; files created later
  * have the right mode. */
 #include "apiserver/access/file_modes.h"

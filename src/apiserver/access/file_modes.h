@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Modes of the files of a data directory, which hold tokens, keys and Secrets. */
 #pragma once
 

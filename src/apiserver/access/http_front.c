@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* HTTP handlers of the embedded API. A request passes its token's check, then health, metrics and
  * discovery, then authorization and the API; the answer's headers and streams are mapped to
  * HTTP. */

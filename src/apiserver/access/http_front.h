@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The HTTP front of the API: authentication, health, metrics, discovery, header fields and streams.
  * Handlers of an http_service; any thread, many at a time. */
 #pragma once

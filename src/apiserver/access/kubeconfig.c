@@ -1,11 +1,12 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Writes kubeconfig files: address, CA certificates and token of one user. */
 #include "apiserver/access/kubeconfig.h"
 
 #include <string.h>
 
 #include "apiserver/access/atomic_file.h"
-#include "base/text/base64.h"
 #include "base/err_text.h"
+#include "base/text/base64.h"
 
 static void wipe_text(struct strbuf *text)
 {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* kubeconfig files for the users of the embedded API. */
 #pragma once
 

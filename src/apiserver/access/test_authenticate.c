@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Tokens survive restarts and identify their users. */
 #include "apiserver/access/authenticate.h"
 
@@ -14,8 +15,8 @@
 #include <cmocka.h>
 
 #include "base/err.h"
-#include "base/mem.h"
 #include "base/err_text.h"
+#include "base/mem.h"
 
 static const char *const files[] = { "admin.token", "system.token" };
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Authorization: the action that a request asks for, who may do it, and that no spelling of a path
  * gets around a rule. */
 #include "apiserver/access/authorize.h"

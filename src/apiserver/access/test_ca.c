@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The CA: created once, renewed in time, replaced when damaged; and the kubeconfig beside it. */
 #include "apiserver/access/ca.h"
 
@@ -18,10 +19,10 @@
 #include "api/yaml/yaml.h"
 #include "apiserver/access/atomic_file.h"
 #include "apiserver/access/kubeconfig.h"
-#include "base/text/base64.h"
 #include "base/err.h"
-#include "base/mem.h"
 #include "base/err_text.h"
+#include "base/mem.h"
+#include "base/text/base64.h"
 #include "http/tlscert.h"
 #include "net/certgen.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The HTTP front over real HTTP, with a fake API behind it. */
 #include "apiserver/access/http_front.h"
 
@@ -15,8 +16,8 @@
 #include <cmocka.h>
 
 #include "apiserver/request/answer.h"
-#include "base/mem.h"
 #include "base/err_text.h"
+#include "base/mem.h"
 #include "net/addr.h"
 
 /* --- the stand-in: says what it was asked; its stream is three lines, one per wake --- */

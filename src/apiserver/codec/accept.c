@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The Accept header: parses its clauses, sorts them by the client's preference, and picks the first
  * one that this server can produce. */
 #include "apiserver/codec/accept.h"

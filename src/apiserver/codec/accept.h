@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The form in which a client wants its reply, from the header field Accept:
  *
  *	application/json;as=Table;v=v1;g=meta.k8s.io, application/json

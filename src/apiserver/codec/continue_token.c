@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Encodes and decodes the continue tokens of paged lists, with the server's messages for invalid
  * ones. */
 #include "apiserver/codec/continue_token.h"

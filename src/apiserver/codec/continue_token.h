@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Continue tokens of paged lists: where the next page begins and at which revision all pages are
  * read. Base64 of {"v":"meta.k8s.io/v1","rv":7,"start":"name\u0000"}, as the server makes them. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any text as the header field Accept. */
 #include "apiserver/codec/accept.h"
 

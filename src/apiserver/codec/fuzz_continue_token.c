@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any text as a continue token: the decoded key must begin with the list's prefix. */
 #include "apiserver/codec/continue_token.h"
 

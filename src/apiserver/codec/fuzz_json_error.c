@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any text: an error is reported if, and only if, jansson refuses the text. */
 #include "apiserver/codec/json_error.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any path, over a tree of every shape. */
 #include "apiserver/codec/jsonpath.h"
 

@@ -1,9 +1,10 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any text that is JSON or YAML, as the body of some kinds. */
 #include <stddef.h>
 #include <stdint.h>
 
-#include "apiserver/codec/strict.h"
 #include "api/yaml/yaml.h"
+#include "apiserver/codec/strict.h"
 #include "apiserver/codec/strict_convert.h"
 #include "base/err_text.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A scanner that finds the first syntax error of a JSON text and words it as Go's encoding/json
  * does. It builds nothing; nesting is a stack of bits. All *_error functions append the message and
  * return true when they find an error. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The message of Go's decoder for a text that is not JSON; kubectl prints it and people search
  * it. */
 #pragma once

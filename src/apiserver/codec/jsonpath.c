@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* JSONPath of printer columns: a path is parsed into steps, which are then followed in the tree.
  * Paths are short, so that they are parsed anew for each call. */
 #include "apiserver/codec/jsonpath.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* JSONPath of printer columns: the part of it that CRDs use. Only the first result is returned,
  * since only that is printed:
  *

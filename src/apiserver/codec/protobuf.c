@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Decodes protobuf bodies into JSON trees. The schemas of the built-in kinds have the number of
  * each field (x-go), so that no generated code is needed; the few Go types with an encoding of
  * their own (times, quantities) are a table here. */
@@ -10,13 +11,13 @@
 #include "api/meta.h"
 #include "api/time.h"
 #include "api/tree.h"
-#include "apiserver/kind/resource.h"
 #include "apiserver/kind/go_normalize.h"
-#include "base/text/base64.h"
+#include "apiserver/kind/resource.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/strbuf.h"
 #include "base/err_text.h"
+#include "base/strbuf.h"
+#include "base/text/base64.h"
 
 enum wire { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 };
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Protobuf bodies, which client-go and kubectl send for built-in kinds, decoded into JSON trees. */
 #pragma once
 
@@ -6,8 +7,8 @@
 #include <jansson.h>
 
 #include "base/compiler.h"
-#include "base/slice.h"
 #include "base/err_text.h"
+#include "base/slice.h"
 
 enum {
 	/* Values in one object: two bytes of a body may stand for an empty object, which takes a

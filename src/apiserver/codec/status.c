@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Refusals as Kubernetes Status objects: code, reason, message and details. The messages are
  * kube-apiserver's, since clients and people match them. */
 #include "apiserver/codec/status.h"

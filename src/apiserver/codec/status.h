@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Refusals: the Status (code, reason, message, details) that the API returns instead of an object,
  * worded as by kube-apiserver.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Strict decoding of bodies: unknown and duplicate fields are found in the text, because a tree has
  * no duplicate keys; values of wrong types are found in the tree (strict_type.c). */
 #include "apiserver/codec/strict.h"
@@ -11,10 +12,10 @@
 #include "apiserver/codec/json_error.h"
 #include "apiserver/codec/strict_type.h"
 #include "base/err.h"
+#include "base/err_text.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/vec.h"
-#include "base/err_text.h"
 
 /* ---- schemas ---- */
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Strict decoding (fieldValidation): unknown and duplicate fields of a body, and values of wrong
  * types, reported as kube-apiserver does. */
 #pragma once
@@ -8,8 +9,8 @@
 
 #include "apiserver/kind/resource.h"
 #include "base/compiler.h"
-#include "base/slice.h"
 #include "base/err_text.h"
+#include "base/slice.h"
 
 enum { APISERVER_STRICT_LINES_MAX = 100 };
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The result of a strategic merge patch or an apply is not decoded as a body: the server converts
  * the tree into its Go types, with other messages for wrong types: `cannot convert int64 to
  * v1.Protocol`. / */
@@ -11,8 +12,8 @@
 #include "api/tree.h"
 #include "apiserver/codec/strict_value.h"
 #include "base/err.h"
-#include "base/strbuf.h"
 #include "base/err_text.h"
+#include "base/strbuf.h"
 
 struct message {
 	struct err_text err;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Values of wrong types in what a strategic merge patch or an apply made of an object of a built-in
  * kind. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Finds the first value of a wrong type in a body and words it as Go's decoder does: `json: cannot
  * unmarshal number into Go struct field ServicePort.spec.ports.port of type int32`. */
 #include "apiserver/codec/strict_type.h"
@@ -11,8 +12,8 @@
 #include "apiserver/codec/json_error.h"
 #include "apiserver/codec/strict_value.h"
 #include "base/err.h"
-#include "base/strbuf.h"
 #include "base/err_text.h"
+#include "base/strbuf.h"
 
 struct walk {
 	const char *owner;  /* the innermost struct: "ServicePort"; "" at the very top */

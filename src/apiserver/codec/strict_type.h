@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Values of wrong types in a decoded body. */
 #pragma once
 

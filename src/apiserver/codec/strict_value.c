@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Checks times, base64 and quantities as Go's parsers do, with their messages. */
 #include "apiserver/codec/strict_value.h"
 
@@ -5,10 +6,10 @@
 #include <string.h>
 
 #include "api/tree.h"
-#include "base/text/base64.h"
+#include "base/err_text.h"
 #include "base/mem.h"
 #include "base/slice.h"
-#include "base/err_text.h"
+#include "base/text/base64.h"
 
 /* A piece of a time layout: digits, or a fixed character. */
 struct piece {

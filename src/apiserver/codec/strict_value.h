@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Times, base64 and quantities: Go's message for a malformed one. All return false, and leave `err`
  * alone, when the value is well-formed. */
 #pragma once

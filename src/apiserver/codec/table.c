@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Writes Tables as JSON text. A cell comes from the column's JSONPath or, for columns without one,
  * from the kind's own function. */
 #include "apiserver/codec/table.h"

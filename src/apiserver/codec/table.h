@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Objects as rows of a Table (meta.k8s.io), which `kubectl get` prints, and as metadata only
  * (PartialObjectMetadata). Both are appended as text, so that a long list needs no second tree. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The Accept header: the choices of kube-apiserver 1.37 for the same headers. */
 #include "apiserver/codec/accept.h"
 

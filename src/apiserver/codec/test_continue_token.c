@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Continue tokens: round trips, and the server's messages for invalid ones. */
 #include "apiserver/codec/continue_token.h"
 

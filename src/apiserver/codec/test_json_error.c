@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Go's messages for texts that are not JSON. */
 #include "apiserver/codec/json_error.h"
 

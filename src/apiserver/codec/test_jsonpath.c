@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* JSONPath: the paths that printer columns use, and invalid ones. */
 #include "apiserver/codec/jsonpath.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Protobuf bodies of kubectl and kube-apiserver with the same objects as JSON (test_protobuf.json,
  * recorded by tests/kube/test_protobuf.py), and malformed bodies. */
 #include <setjmp.h>
@@ -8,16 +9,16 @@
 
 #include <cmocka.h>
 
-#include "apiserver/codec/protobuf.h"
 #include "api/meta.h"
 #include "api/tree.h"
-#include "apiserver/kind/resource.h"
+#include "apiserver/codec/protobuf.h"
 #include "apiserver/kind/go_normalize.h"
-#include "base/text/base64.h"
+#include "apiserver/kind/resource.h"
 #include "base/err.h"
+#include "base/err_text.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "base/err_text.h"
+#include "base/text/base64.h"
 
 /* A JSON text may hold what is empty; kubectl's do. */
 static json_t *shaped(const json_t *o)

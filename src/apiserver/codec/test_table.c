@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Tables: the texts that kube-apiserver 1.37 wrote for such objects, without column
  * descriptions. */
 #include "apiserver/codec/table.h"

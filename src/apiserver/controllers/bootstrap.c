@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Objects that must exist before the first request: namespaces, Service default/kubernetes with its
  * endpoints, the ServiceCIDR and the CustomResourceDefinitions. At every start, missing ones are
  * created; existing ones are left alone, except the API's address and the definitions, which follow
@@ -11,11 +12,11 @@
 #include "api/time.h"
 #include "api/tree.h"
 #include "apiserver/kind/crd.h"
+#include "apiserver/request/object.h"
 #include "apiserver/rules/ip_rules.h"
 #include "apiserver/store/key.h"
 #include "apiserver/store/read.h"
 #include "apiserver/verb/allocator.h"
-#include "apiserver/request/object.h"
 #include "apiserver/verb/write.h"
 #include "base/clock.h"
 #include "base/err_text.h"

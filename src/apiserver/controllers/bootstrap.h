@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The objects that exist before the first request: namespaces, the API's own Service, the kinds'
  * definitions; and filling the allocator with the addresses of stored Services. */
 #pragma once

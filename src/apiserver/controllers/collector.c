@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The collector: follows all objects, keeps an index of owners, and queues the keys of objects that
  * may have to be deleted, released or emptied. */
 #include "apiserver/controllers/collector.h"
@@ -12,11 +13,11 @@
 #include "apiserver/controllers/collector_namespace.h"
 #include "apiserver/controllers/collector_owners.h"
 #include "apiserver/controllers/collector_priv.h"
+#include "apiserver/request/object.h"
 #include "apiserver/store/key.h"
 #include "apiserver/store/read.h"
 #include "apiserver/store/watch.h"
 #include "apiserver/verb/delete.h"
-#include "apiserver/request/object.h"
 #include "apiserver/verb/write.h"
 #include "base/clock.h"
 #include "base/mem.h"

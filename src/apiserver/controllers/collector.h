@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Garbage collection: deletes objects whose owners are gone, empties namespaces that are being
  * deleted, and deletes expired Events. One thread; its state comes from the store, so that a
  * restart loses nothing.

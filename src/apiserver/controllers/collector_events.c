@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Deletes expired Events. kube-apiserver stores them with a lease that each write renews; here the
  * times in the Event decide. */
 #include "apiserver/controllers/collector_events.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Deletion of a namespace: deletes its objects kind by kind, writes the conditions that kubectl
  * shows meanwhile, and removes the namespace when it is empty. */
 #include "apiserver/controllers/collector_namespace.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Owners and dependents, by the rules of Kubernetes' garbage collector: background, foreground and
  * orphan deletion. */
 #include "apiserver/controllers/collector_owners.h"

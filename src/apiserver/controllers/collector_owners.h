@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Garbage collection by ownerReferences. Both functions return false when a write lost against
  * another one or the store failed: the object must be checked again. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The collector's state, and what its parts (owners, namespaces, Events) share. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The endpoints controllers of the embedded API: they follow Services, Pods and Endpoints, and
  * write the endpoints of each Service.
  *
@@ -16,13 +17,13 @@
 #include "apiserver/controllers/endpoints_subsets.h"
 #include "apiserver/controllers/endpoints_write.h"
 #include "apiserver/controllers/follower.h"
+#include "apiserver/kind/strategy.h"
+#include "apiserver/request/object.h"
+#include "apiserver/request/request.h"
 #include "apiserver/rules/members.h"
 #include "apiserver/store/key.h"
 #include "apiserver/store/read.h"
 #include "apiserver/store/watch.h"
-#include "apiserver/request/request.h"
-#include "apiserver/kind/strategy.h"
-#include "apiserver/request/object.h"
 #include "base/map.h"
 #include "base/mem.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Endpoints of Services, made from Pods as a cluster's controllers make them: EndpointSlices and
  * the older Endpoints object for Services with a selector, and EndpointSlices for Endpoints that
  * people write by hand for Services without one.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* An index from a property (a label, a Service) to the names of the objects that have it. */
 #include "apiserver/controllers/endpoints_index.h"
 

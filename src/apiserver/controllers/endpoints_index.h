@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Names of objects by a property: Pods by label, EndpointSlices by Service. Without it, each
  * Service would need reading all Pods and slices of its namespace.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Builds endpoints from a Service and the Pods that it selects: which Pods count, with which
  * addresses, ports and conditions. */
 #include "apiserver/controllers/endpoints_pods.h"
@@ -6,11 +7,11 @@
 
 #include "api/meta.h"
 #include "api/tree.h"
-#include "apiserver/rules/ip_rules.h"
 #include "apiserver/controllers/endpoints.h"
-#include "apiserver/rules/members.h"
 #include "apiserver/controllers/endpoints_subsets.h"
 #include "apiserver/kind/strategy.h"
+#include "apiserver/rules/ip_rules.h"
+#include "apiserver/rules/members.h"
 #include "apiserver/rules/name_rules.h"
 
 enum { ENDPOINTS_ADDRESSES_MAX = 1000 }; /* of an Endpoints object, as in a cluster */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From Pods to endpoints, without I/O: groups for EndpointSlices, subsets for Endpoints objects
  * (see endpoints.h for the terms). */
 #pragma once

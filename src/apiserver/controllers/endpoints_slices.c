@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Plans which EndpointSlices to change, create and remove so that they hold the wanted
  * endpoints. */
 #include "apiserver/controllers/endpoints_slices.h"
@@ -7,8 +8,8 @@
 
 #include "api/meta.h"
 #include "apiserver/controllers/endpoints.h"
-#include "apiserver/rules/members.h"
 #include "apiserver/kind/strategy.h"
+#include "apiserver/rules/members.h"
 #include "base/map.h"
 #include "base/mem.h"
 

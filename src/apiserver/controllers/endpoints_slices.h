@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which EndpointSlices to write so that they hold the groups, without I/O. */
 #pragma once
 

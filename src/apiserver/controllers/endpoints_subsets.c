@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Subsets of Endpoints objects: merging them into a canonical form, and converting them to groups
  * of EndpointSlices. */
 #include "apiserver/controllers/endpoints_subsets.h"
@@ -5,8 +6,8 @@
 #include <string.h>
 
 #include "api/meta.h"
-#include "apiserver/rules/ip_rules.h"
 #include "apiserver/controllers/endpoints.h"
+#include "apiserver/rules/ip_rules.h"
 #include "base/map.h"
 #include "base/mem.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Subsets of Endpoints objects, without I/O. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Writes the EndpointSlices, Endpoints and Events of the endpoints controllers, with their labels
  * and owners. Objects that have the right content already are not written. */
 #include "apiserver/controllers/endpoints_write.h"
@@ -8,14 +9,14 @@
 #include "api/time.h"
 #include "api/tree.h"
 #include "apiserver/controllers/endpoints.h"
-#include "apiserver/kind/service.h"
-#include "apiserver/rules/members.h"
-#include "apiserver/store/key.h"
-#include "apiserver/verb/delete.h"
 #include "apiserver/controllers/endpoints_slices.h"
+#include "apiserver/kind/service.h"
 #include "apiserver/kind/strategy.h"
 #include "apiserver/request/object.h"
 #include "apiserver/request/request.h"
+#include "apiserver/rules/members.h"
+#include "apiserver/store/key.h"
+#include "apiserver/verb/delete.h"
 #include "apiserver/verb/write.h"
 #include "base/clock.h"
 #include "base/mem.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Writes of the endpoints controllers. All functions return false when a write lost against another
  * one or the store failed: process the Service again. Writes that the API refuses are not retried
  * until something changes. */

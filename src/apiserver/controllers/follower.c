@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The loop of a follower's thread: list all objects, take changes, act, wait. When the watch has
  * fallen behind what the store keeps, it starts over with a list. */
 #include "apiserver/controllers/follower.h"

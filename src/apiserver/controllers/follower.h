@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A thread that follows the store: it reads every object once, then every change, and then calls
  * its user to act. The collector and the endpoints controllers have one each.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The index of owners: dependents by the uid of each owner. */
 #include "apiserver/controllers/owner_index.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* An index of the objects that have ownerReferences, by owner. Objects without owners, which are
  * most, cost nothing. One thread. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The collector: owners, namespaces and expired Events, also after a restart. */
 #include "apiserver/test_api.h"
 

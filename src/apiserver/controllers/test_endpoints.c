@@ -1,11 +1,12 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Endpoints of Services: from Pods to endpoints, changes of slices, and the controllers on a real
  * store. tests/kube/test_endpoints.py compares whole scenarios with kube-controller-manager. */
 #include "api/tree.h"
 #include "apiserver/controllers/endpoints.h"
-#include "apiserver/store/store.h"
 #include "apiserver/controllers/endpoints_pods.h"
 #include "apiserver/controllers/endpoints_slices.h"
 #include "apiserver/controllers/endpoints_subsets.h"
+#include "apiserver/store/store.h"
 #include "apiserver/test_api.h"
 
 #define NS     "/api/v1/namespaces/default/"

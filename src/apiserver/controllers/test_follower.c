@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A follower ends quickly even if much work is left. */
 #include "apiserver/controllers/follower.h"
 #include "apiserver/store/read.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Builds the catalogue of served groups and versions from the table of resources, in the order in
  * which discovery lists them. */
 #include "apiserver/discovery/catalogue.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The groups and versions that are served, in the order in which discovery lists them: core, the
  * built-in groups, then those of custom resources by name; of each group the preferred version
  * first. */

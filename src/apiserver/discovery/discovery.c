@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Serves the discovery documents: /api, /apis, /version and /openapi. They are built for each
  * request, since these are rare; only the hashes of the OpenAPI documents are cached. */
 #include "apiserver/discovery/discovery.h"

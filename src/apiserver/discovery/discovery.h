@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Discovery: groups, versions, kinds, their schemas and the server's version, built from the table
  * of resources without I/O. Aggregated discovery is not supported; clients fall back to this
  * one. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* OpenAPI v3 documents. The schemas of kinds are nested; where the server's Go types have a name,
  * clients expect a schema of that name in components and a reference to it. */
 #include "apiserver/discovery/openapi.h"

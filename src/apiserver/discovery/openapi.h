@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* OpenAPI v3 documents of what is served, as small as kubectl accepts them. */
 #pragma once
 

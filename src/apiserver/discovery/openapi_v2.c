@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The OpenAPI v2 document in protobuf. Only a few messages of gnostic's openapi_v2 are needed;
  * every field is a string or a message, so that a field is a tag, a length and bytes. */
 #include "apiserver/discovery/openapi_v2.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The OpenAPI v2 document, which kubectl reads for validation and completion. */
 #pragma once
 

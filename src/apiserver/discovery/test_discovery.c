@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Discovery documents of the real table of resources, in the form of kube-apiserver 1.37's. */
 #include "apiserver/discovery/discovery.h"
 

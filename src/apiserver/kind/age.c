@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Formats a time span with one or two units, as kubectl prints ages. */
 #include "apiserver/kind/age.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Ages as tables print them: "5s", "2m3s", "4h", "3d". */
 #pragma once
 

@@ -1,8 +1,9 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* ConfigMap: validation of keys and size, and of data that is immutable. */
 #include "api/meta.h"
 #include "api/tree.h"
-#include "apiserver/kind/table_cells.h"
 #include "apiserver/kind/strategy.h"
+#include "apiserver/kind/table_cells.h"
 #include "apiserver/rules/field_errors.h"
 #include "apiserver/rules/name_rules.h"
 #include "base/strbuf.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* CustomResourceDefinition: the server publishes one for each of the product's kinds. A client may
  * write it unchanged, so that manifests made for a cluster can be applied here; any other is refused. */
 #include "apiserver/kind/crd.h"
@@ -6,8 +7,8 @@
 
 #include "api/meta.h"
 #include "apiserver/kind/resource.h"
-#include "apiserver/kind/table_cells.h"
 #include "apiserver/kind/strategy.h"
+#include "apiserver/kind/table_cells.h"
 #include "apiserver/rules/field_errors.h"
 #include "apiserver/rules/members.h"
 

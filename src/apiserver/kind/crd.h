@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* CustomResourceDefinitions of the product's kinds, as objects. */
 #pragma once
 

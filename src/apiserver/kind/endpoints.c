@@ -1,13 +1,14 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Endpoints: the addresses behind a Service, grouped by ports. EndpointSlices have replaced this kind,
  * but people still list it and old tools still write it. */
 #include <string.h>
 
 #include "api/meta.h"
 #include "api/tree.h"
+#include "apiserver/kind/strategy.h"
+#include "apiserver/kind/table_cells.h"
 #include "apiserver/rules/field_errors.h"
 #include "apiserver/rules/ip_rules.h"
-#include "apiserver/kind/table_cells.h"
-#include "apiserver/kind/strategy.h"
 #include "apiserver/rules/members.h"
 #include "apiserver/rules/name_rules.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* EndpointSlice: validation of addresses, which must be of one type, and of ports, whose names must
  * differ. */
 #include <stdio.h>
@@ -5,10 +6,10 @@
 
 #include "api/meta.h"
 #include "api/tree.h"
+#include "apiserver/kind/strategy.h"
+#include "apiserver/kind/table_cells.h"
 #include "apiserver/rules/field_errors.h"
 #include "apiserver/rules/ip_rules.h"
-#include "apiserver/kind/table_cells.h"
-#include "apiserver/kind/strategy.h"
 #include "apiserver/rules/members.h"
 #include "apiserver/rules/name_rules.h"
 #include "base/map.h"

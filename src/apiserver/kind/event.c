@@ -1,11 +1,12 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Event: the same objects are served in two groups, core and events.k8s.io. The core form is stored.
  * Validation works on it and uses its field names in errors, as kube-apiserver does. */
 #include <stdio.h>
 #include <string.h>
 
 #include "api/meta.h"
-#include "apiserver/kind/table_cells.h"
 #include "apiserver/kind/strategy.h"
+#include "apiserver/kind/table_cells.h"
 #include "apiserver/rules/field_errors.h"
 #include "apiserver/rules/members.h"
 #include "apiserver/rules/name_rules.h"

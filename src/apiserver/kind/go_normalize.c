@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Drops empty values, or adds zero values, as a Go server does when it decodes an object and encodes
  * it again. The schema's `x-go` says which fields of the Go type are pointers or always encoded. */
 #include "apiserver/kind/go_normalize.h"

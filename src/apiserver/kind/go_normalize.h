@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Changes an object as decoding into kube-apiserver's Go types and encoding again would: empty fields
  * are dropped unless the type always encodes them; those are added. The schema's `x-go` describes the
  * types (see resource.h). */

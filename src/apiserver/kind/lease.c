@@ -1,9 +1,10 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Lease: validation of its numbers. Its times are checked when the body is decoded. */
 #include <string.h>
 
 #include "api/meta.h"
-#include "apiserver/kind/table_cells.h"
 #include "apiserver/kind/strategy.h"
+#include "apiserver/kind/table_cells.h"
 #include "apiserver/rules/field_errors.h"
 
 static void validate_lease(const struct apiserver_env *env, const json_t *object, const json_t *old,

@@ -1,10 +1,11 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Namespace: the server sets its finalizer, its phase and the label with its name. */
 #include <string.h>
 
 #include "api/meta.h"
 #include "api/tree.h"
-#include "apiserver/kind/table_cells.h"
 #include "apiserver/kind/strategy.h"
+#include "apiserver/kind/table_cells.h"
 #include "apiserver/rules/field_errors.h"
 #include "apiserver/rules/members.h"
 #include "apiserver/rules/name_rules.h"

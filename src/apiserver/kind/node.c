@@ -1,12 +1,13 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Node: Pod networks and taints. Fields that the schema does not describe are stored unchanged. */
 #include <string.h>
 
 #include "api/meta.h"
 #include "api/tree.h"
+#include "apiserver/kind/strategy.h"
+#include "apiserver/kind/table_cells.h"
 #include "apiserver/rules/field_errors.h"
 #include "apiserver/rules/ip_rules.h"
-#include "apiserver/kind/table_cells.h"
-#include "apiserver/kind/strategy.h"
 #include "apiserver/rules/members.h"
 #include "apiserver/rules/name_rules.h"
 #include "base/map.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Validation of metadata. As in kube-apiserver, an update is checked for less than a new object: names,
  * namespaces and finalizers were checked when the object was created. */
 #include "apiserver/kind/objectmeta.h"

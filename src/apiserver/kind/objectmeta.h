@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Validation of metadata: name, labels, owners, finalizers. */
 #pragma once
 

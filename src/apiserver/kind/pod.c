@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Pod: defaults and validation of the fields that `kubectl describe` and resolvers read; all others
  * are stored unchanged. */
 #include <string.h>

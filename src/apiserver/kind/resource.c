@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Builds the table of served resources from the descriptions that are compiled in. */
 #include "apiserver/kind/resource.h"
 
@@ -9,13 +10,13 @@
 #include "api/meta.h"
 #include "api/tree.h"
 #include "api/yaml/yaml.h"
-#include "apiserver/kind/table_cells.h"
-#include "apiserver/kind/strategy.h"
 #include "apiserver/kind/resource_priv.h"
+#include "apiserver/kind/strategy.h"
+#include "apiserver/kind/table_cells.h"
+#include "base/err_text.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/vec.h"
-#include "base/err_text.h"
 
 static struct {
 	pthread_once_t once;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The table of served resources: one `struct apiserver_resource` per resource and version, built at the
  * start from YAML descriptions. The product's kinds are described by their CRDs (deploy/crds), built-in
  * kinds in the same form by src/apiserver/builtin: names, schema with list and merge keys, printer

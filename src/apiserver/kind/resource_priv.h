@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The descriptions that are compiled in, for resource.c. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reviews: a client asks what it may do, or who it is. The answer is returned and not stored. */
 #include <string.h>
 

@@ -1,16 +1,17 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Secret: stringData is moved into data, and some types require certain keys. */
 #include <string.h>
 
 #include "api/meta.h"
 #include "api/tree.h"
-#include "apiserver/kind/table_cells.h"
 #include "apiserver/kind/strategy.h"
+#include "apiserver/kind/table_cells.h"
 #include "apiserver/rules/field_errors.h"
 #include "apiserver/rules/members.h"
 #include "apiserver/rules/name_rules.h"
-#include "base/text/base64.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "base/text/base64.h"
 
 /* Encodes data again as Go does, without line breaks. */
 static void reencode_data(json_t *data)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Service: defaults that depend on other fields, and allocation of cluster addresses and node ports. */
 #include "apiserver/kind/service.h"
 
@@ -8,10 +9,10 @@
 #include "apiserver/kind/service_addresses_priv.h"
 #include "apiserver/kind/service_status_priv.h"
 #include "apiserver/kind/service_validate_priv.h"
+#include "apiserver/kind/strategy.h"
+#include "apiserver/kind/table_cells.h"
 #include "apiserver/rules/field_errors.h"
 #include "apiserver/rules/ip_rules.h"
-#include "apiserver/kind/table_cells.h"
-#include "apiserver/kind/strategy.h"
 #include "apiserver/rules/members.h"
 #include "base/err.h"
 #include "base/strbuf.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Predicates on a Service's spec that several files use. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Service: validation of cluster addresses and IP families, and of changes to them. */
 #include "apiserver/kind/service_addresses_priv.h"
 
@@ -6,9 +7,9 @@
 #include "api/meta.h"
 #include "api/tree.h"
 #include "apiserver/kind/service.h"
+#include "apiserver/kind/strategy.h"
 #include "apiserver/rules/field_errors.h"
 #include "apiserver/rules/ip_rules.h"
-#include "apiserver/kind/strategy.h"
 #include "apiserver/rules/members.h"
 #include "base/map.h"
 #include "base/strbuf.h"

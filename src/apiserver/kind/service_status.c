@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Service status: the addresses that a load balancer's controller writes. */
 #include "apiserver/kind/service_status_priv.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Validation of Services, in the order of kube-apiserver, which decides the order of errors. */
 #include "apiserver/kind/service_validate_priv.h"
 
@@ -6,11 +7,11 @@
 
 #include "api/meta.h"
 #include "api/tree.h"
-#include "apiserver/kind/service_addresses_priv.h"
 #include "apiserver/kind/service.h"
+#include "apiserver/kind/service_addresses_priv.h"
+#include "apiserver/kind/strategy.h"
 #include "apiserver/rules/field_errors.h"
 #include "apiserver/rules/ip_rules.h"
-#include "apiserver/kind/strategy.h"
 #include "apiserver/rules/members.h"
 #include "apiserver/rules/name_rules.h"
 #include "base/map.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The list of all strategies, and what several of them share. Two kinds are so simple that their
  * strategies are here: of a ServiceAccount only the metadata is checked, and ServiceCIDRs are created by
  * the server itself, clients only read them. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Strategies: code for what the schema of a kind cannot express, such as defaults that depend on other
  * fields, validation with kube-apiserver's wording, allocation of addresses. */
 #pragma once

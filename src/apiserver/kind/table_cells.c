@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Table cells of all built-in kinds apart from Pods, computed as kube-apiserver does. */
 #include "apiserver/kind/table_cells.h"
 

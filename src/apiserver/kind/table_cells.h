@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Table cells of the built-in kinds: what `kubectl get` prints. Each function returns a new array with
  * one value per column of its kind's description, in order; null for columns that have a path. */
 #pragma once

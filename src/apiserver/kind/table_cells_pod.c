@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Table cells of Pods: how many containers are ready, and one word for the state of all of them. */
 #include "apiserver/kind/table_cells_pod.h"
 

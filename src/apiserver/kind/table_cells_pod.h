@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Table cells of Pods; see table_cells.h. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Ages: both sides of each limit between units. */
 #include "apiserver/kind/age.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The built-in kinds compared with the answers of a real API server to the same objects, which are in
  * test_kinds.json (recorded and compared by tests/kube/test_kinds.py). */
 #include <setjmp.h>
@@ -11,16 +12,16 @@
 
 #include "api/meta.h"
 #include "api/tree.h"
+#include "apiserver/codec/strict.h"
+#include "apiserver/kind/resource.h"
 #include "apiserver/kind/strategy.h"
 #include "apiserver/kind/write_steps.h"
-#include "apiserver/codec/strict.h"
 #include "apiserver/verb/allocator.h"
-#include "apiserver/kind/resource.h"
 #include "base/err.h"
+#include "base/err_text.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
-#include "base/err_text.h"
 
 enum { DRAWN_PORT = 32000 };
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The table of resources: it is complete, it agrees with api_kinds, and its cost in time and memory. */
 #include <malloc.h>
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reviews: the question reaches the authorizer, and its answer the object. */
 #include <setjmp.h>
 #include <stdarg.h>

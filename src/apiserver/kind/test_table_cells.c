@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Table cells compared with those of a real API server, which are in test_table_cells.json (recorded and
  * compared by tests/kube/test_cells.py). */
 #include <setjmp.h>

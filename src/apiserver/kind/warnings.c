@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Warnings with kube-apiserver's wording and in its order. For Pods only those that concern fields
  * which something here reads: names, node labels, variables, host aliases. */
 #include "apiserver/kind/warnings.h"

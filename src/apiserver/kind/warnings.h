@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Warnings about an accepted object, for the response's Warning headers. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The steps of a write that depend on the kind: defaulting and normalizing the object, then
  * validating it. Built-in kinds are validated by their strategies, custom resources by their schemas. */
 #include "apiserver/kind/write_steps.h"

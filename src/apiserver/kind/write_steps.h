@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The steps of a write that depend on the kind. `old` is the stored object, NULL for a new one. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The answer's life, and answers without an object: refusals, unknown paths and methods. */
 #include "apiserver/request/answer.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The answer to an API request, and the answers that need no resource: refusals as JSON, unknown
  * paths, unknown methods. */
 #pragma once

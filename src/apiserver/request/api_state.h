@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The API as one struct: its configuration, and the parts that verbs and controllers share. It is
  * built and freed in apiserver/api.c. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Request bodies: decoding them from JSON, YAML or protobuf, and checking that they are the kind
  * that the path names. Messages are those of Go's decoders, since kubectl prints them. */
 #include "apiserver/request/body.h"
@@ -11,11 +12,11 @@
 #include "apiserver/codec/json_error.h"
 #include "apiserver/codec/protobuf.h"
 #include "apiserver/codec/strict.h"
-#include "apiserver/kind/objectmeta.h"
 #include "apiserver/kind/go_normalize.h"
+#include "apiserver/kind/objectmeta.h"
 #include "apiserver/request/object.h"
-#include "base/mem.h"
 #include "base/err_text.h"
+#include "base/mem.h"
 
 enum { SUMMARY_BYTES = 30 };
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Bodies of writes, decoded into JSON trees: JSON, YAML, and protobuf of built-in kinds. All
  * functions return ERR_DENIED with `status` filled in when they refuse a body. */
 #pragma once

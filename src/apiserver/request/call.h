@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One API request as the verbs see it: method, decoded path and arguments, body, and who sent it.
  * No HTTP library and no TLS, so that every rule is tested without a socket. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any arguments and any body: lines `name=value`, an empty line, a body. */
 #include "apiserver/request/options.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any text as a path. */
 #include "apiserver/request/route.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any text as a label selector: what the server's words accept, the parser accepts. */
 #include "apiserver/request/selection.h"
 

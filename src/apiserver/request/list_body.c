@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The body of a list: its head with metadata, its items (stored texts, objects, Table rows or
  * metadata only) and its end, either as a whole or for a stream. */
 #include "apiserver/request/list_body.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The body of a list answer, written item by item: begin, add each item, end; or, for a long list,
  * begin, add the first items, open, and then further items for the stream. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Conversion between JSON trees and the texts in the store, and between the version that a request
  * uses and the version that is stored. */
 #include "apiserver/request/object.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Objects as JSON trees and as stored texts. A text begins with kind and apiVersion and then the
  * metadata, resourceVersion first: the store writes the revision there, and a list leaves out kind
  * and apiVersion of its items:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* ListOptions, CreateOptions, UpdateOptions, PatchOptions and DeleteOptions: parsing query
  * parameters and the body of a DELETE, and the server's messages for invalid ones. */
 #include "apiserver/request/options.h"

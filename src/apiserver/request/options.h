@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Options of lists, watches, writes and deletes, from the query parameters or, for deletes, the
  * body. They are validated as kube-apiserver does. Texts are borrowed from the parameters or from
  * the body's tree. */

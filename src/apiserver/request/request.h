@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One request while a verb serves it: the call, its route, the form of the reply, and the answer
  * that the verb fills in. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* resourceVersion texts: parsing them, refusing malformed ones with the server's message, and
  * waiting for a revision that the store has not reached yet. */
 #include "apiserver/request/resource_version.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* resourceVersion texts of clients, which are revisions of the store. */
 #pragma once
 

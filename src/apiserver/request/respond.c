@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Writes objects and refusals into the answer, in the form that the client accepts: JSON or YAML,
  * as objects, Tables or metadata only. */
 #include "apiserver/request/respond.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Writing objects and refusals into the answer, in the form that the client accepts. */
 #pragma once
 

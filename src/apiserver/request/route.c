@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Parses request paths into group, version, namespace, resource, name and subresource, and checks
  * that the object in a body is the one that the path names. */
 #include "apiserver/request/route.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The parts of a request path:
  *
  *	/api/v1/namespaces/NS/configmaps/NAME		/apis/GROUP/VERSION/PLURAL/NAME/status */

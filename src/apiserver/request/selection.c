@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Label and field selectors of lists and watches: parsing, the server's messages for invalid ones,
  * and matching. */
 #include "apiserver/request/selection.h"
@@ -6,10 +7,10 @@
 
 #include "api/meta.h"
 #include "api/tree.h"
-#include "apiserver/store/key.h"
-#include "base/text/charset.h"
-#include "base/err_text.h"
 #include "apiserver/request/selector_error.h"
+#include "apiserver/store/key.h"
+#include "base/err_text.h"
+#include "base/text/charset.h"
 
 enum { NAME_MAX_BYTES = 253 };
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The objects that a list or watch selects: its label and field selectors. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The server's message for an invalid label selector: a copy of Go's lexer and parser that builds
  * nothing. All *_error functions append the message and return true when they find an error. */
 #include "apiserver/request/selector_error.h"
@@ -7,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/selector.h"
 #include "apiserver/request/selection.h"
 #include "apiserver/rules/name_rules.h"
-#include "api/selector.h"
 #include "base/mem.h"
 
 enum token {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Streams of watches and long lists, and the filler: one thread with a queue of the streams whose
  * next piece is too expensive for the HTTP thread.
  *

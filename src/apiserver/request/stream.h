@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Answers that are sent in pieces: watches and long lists. The HTTP server's one thread pulls them
  * and must not block: it produces cheap pieces itself; pieces that read the disk or check many
  * objects are produced by the filler, a thread that serves all streams in turn. A stream buffers

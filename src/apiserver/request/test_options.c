@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Options of lists, writes and deletes. tests/kube/conformance compares the messages, too. */
 #include "apiserver/request/options.h"
 #include "apiserver/request/resource_version.h"

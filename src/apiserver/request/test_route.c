@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Parsing of request paths. */
 #include "apiserver/request/route.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Selectors: matching, and the server's messages for invalid ones. */
 #include "apiserver/request/selection.h"
 #include "apiserver/request/selector_error.h"

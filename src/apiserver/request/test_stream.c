@@ -1,9 +1,10 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Streams that the filler produces: long lists, watches with a large state, watches that start far
  * back or skip many changes. A stream buffers one piece, and the pulling thread never produces
  * it. */
+#include "apiserver/request/stream.h"
 #include "apiserver/store/compact.h"
 #include "apiserver/store/store.h"
-#include "apiserver/request/stream.h"
 
 #include <pthread.h>
 

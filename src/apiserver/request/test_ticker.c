@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The ticker: calls at the right time, and none after apiserver_tick_free. */
 #include "apiserver/request/ticker.h"
 

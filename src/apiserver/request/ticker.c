@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The timer thread of watches: a list of ticks, searched whenever the earliest is due. Each watch
  * has one tick, due once a minute or less, so a list is enough. */
 #include "apiserver/request/ticker.h"

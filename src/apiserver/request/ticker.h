@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Timers of watches, for their end and their bookmarks: one thread that calls back at given
  * times. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Field errors with kube-apiserver's wording, and the paths of the fields that they name. */
 #include "apiserver/rules/field_errors.h"
 

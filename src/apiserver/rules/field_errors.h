@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Field errors, worded as kube-apiserver words them. `value` is the refused value; NULL is shown as
  * null. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Parsing and checking of IP addresses and networks. */
 #include "apiserver/rules/ip_rules.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* IP addresses and networks in objects, checked as kube-apiserver does: it first parses like old Go
  * versions, which accept leading zeros, and then refuses what is ambiguous. */
 #pragma once

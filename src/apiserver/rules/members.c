@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Members of JSON objects, as strategies read and change them. */
 #include "apiserver/rules/members.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Members of JSON objects: defaults, and short forms of common reads. */
 #pragma once
 

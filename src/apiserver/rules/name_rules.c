@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which characters and lengths names, labels and keys may have. */
 #include "apiserver/rules/name_rules.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Syntax rules for names, labels and keys. Each function adds one error per violated rule, worded as
  * kube-apiserver words it. */
 #pragma once

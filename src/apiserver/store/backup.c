@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Backup: a consistent copy of a database that is in use. SQLite's online backup copies all pages in
  * one step, in one read transaction, so that no writer makes it start again. The copy is checked, and
  * gets its final name only when it is complete and durable.
@@ -22,8 +23,8 @@
 #include "apiserver/store/schema_priv.h"
 #include "apiserver/store/store_priv.h"
 #include "base/err.h"
-#include "base/mem.h"
 #include "base/err_text.h"
+#include "base/mem.h"
 
 /* ---- backup ---- */
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Backups: a consistent copy of the database, written while the store is in use; and restoring one. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Checksums of rows. SQLite detects damage to its own structures, but not a changed byte inside a key
  * or a value. So each row has a checksum of all its columns, and every reader checks it. */
 #include "apiserver/store/checksum_priv.h"

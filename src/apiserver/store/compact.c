@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Compaction: deletes replaced versions and tombstones up to a revision, the compaction point. Lists
  * and watches before it get ERR_GONE. The point is moved first; then rows are deleted in batches on
  * the writer's thread, with pauses for other writes. If a crash interrupts it, the next round

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Compaction on request; otherwise a thread of the store does it by time (see compact.c). */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Damaged rows: reading one fails with ERR_DAMAGED and names its key. Each is reported once, and
  * health checks fail until a verification finds none. Verification reads all rows, a few at a time,
  * and compares their checksums, so that damage is found in rows that nobody reads. It also finds rows

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Rows that were found damaged: readers get ERR_DAMAGED for them and health checks report them. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The data directory: created if it is missing, used by one store at a time. The lock belongs to an
  * open file, so the kernel releases it however the process ends; the pid in the file is only for
  * error messages.
@@ -17,9 +18,9 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/err_text.h"
 #include "base/mem.h"
 #include "base/slice.h"
-#include "base/err_text.h"
 
 int store_dir_sync(const char *dir)
 {

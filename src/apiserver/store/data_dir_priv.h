@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The data directory: its lock, and the file with an upper bound of all revisions. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One connection to SQLite: its settings, statements that are prepared on first use and kept, and the
  * translation of SQLite's errors into ERR_ codes and -errno. */
 #include "apiserver/store/db_priv.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One connection to SQLite: its settings, prepared statements and error codes. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Events: one change of an object each, with its key, its new value and the value before in one
  * allocation. The ring and all watches that deliver the event share it by reference. */
 #include "apiserver/store/event_priv.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* struct store_event: one change, shared by the ring and by watches. */
 #pragma once
 

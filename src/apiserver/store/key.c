@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Building and splitting keys. Nothing is escaped: names are path segments, so they contain no slash. */
 #include "apiserver/store/key.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Keys of the store: "group/plural/namespace/name", with "core" for the core group and an empty
  * namespace for cluster-scoped objects. Keys in byte order are in the order of the API's lists. */
 #pragma once

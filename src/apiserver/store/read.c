@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Get and list. Each runs in a read transaction of its own, on a connection from the pool. A list
  * walks the index of keys and versions, and reads the value of the newest version of each key. */
 #include "apiserver/store/read.h"

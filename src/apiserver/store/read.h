@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reading objects: one by its key, or all of a key prefix as of one revision. Both fail with
  * ERR_DAMAGED if a row's checksum is wrong (see damage.h), with ERR_PARSE if SQLite finds the file
  * damaged. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Connections for readers. Each reader has one to itself, so readers wait neither for each other nor
  * for the writer; a few stay open between reads. */
 #include "apiserver/store/reader_pool_priv.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* struct store_pool: connections for readers. */
 #pragma once
 

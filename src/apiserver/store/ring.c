@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The ring of the latest events. Publishing an event marks the watches that wait for its key; their
  * `wake` functions are then called one after the other, without the lock. */
 #include "apiserver/store/ring_priv.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* struct store_ring: the latest events in memory, and the watches to wake when a new one is added. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The database file: creating its tables, upgrading them from the version before, and checking it
  * after a crash. Files of a newer version and damaged files are refused unchanged. */
 #include "apiserver/store/schema_priv.h"
@@ -13,8 +14,8 @@
 #include "apiserver/store/data_dir_priv.h"
 #include "apiserver/store/db_priv.h"
 #include "base/err.h"
-#include "base/mem.h"
 #include "base/err_text.h"
+#include "base/mem.h"
 
 /* Revisions start at 2: an empty store is at revision 1, because 0 means "any" to clients. */
 static const char schema[] =

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The spare file, `store.spare`, does nothing but occupy disk space. Removing objects and compacting
  * are writes too, which a full disk refuses. So that both still work, the store then deletes the file
  * and lets only such writes use its space, until the disk has as much space again.

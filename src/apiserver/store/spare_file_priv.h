@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The spare file, `store.spare`: disk space reserved for removals. All functions run on the writer's
  * thread, or before it is started. */
 #pragma once

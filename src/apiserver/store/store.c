@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Opening and closing a store: the order in which its parts start and stop. */
 #include "apiserver/store/store_priv.h"
 
@@ -15,8 +16,8 @@
 #include "apiserver/store/store.h"
 #include "apiserver/store/writer_priv.h"
 #include "base/err.h"
-#include "base/mem.h"
 #include "base/err_text.h"
+#include "base/mem.h"
 
 /* Passes the revisions in the database on to the parts that continue from them. */
 static int read_revisions(struct apiserver_store *store)

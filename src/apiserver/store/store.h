@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The embedded API's store: objects and their history in one append-only SQLite table. This header
  * opens and closes it; read.h, writer.h, watch.h, compact.h, damage.h and backup.h use it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* struct apiserver_store and the parts that its files own. Which file does what:
  *
  *	store.c		opening and closing

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Backup and restore: also into damaged directories, during writes, and killed at any moment. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Damage inside rows, which SQLite does not detect; and upgrades of stores without checksums. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Compaction: which rows stay, what lists and watches see, and the thread that does it by time. */
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A full disk, by a small file system of its own and by a file size limit. Writes are refused as a
  * whole, reads continue, and writes work again as soon as there is space. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Keys of objects: building and splitting. */
 #include "apiserver/store/key.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* kill -9 at random moments under write load, repeatedly on the same store: acknowledged writes exist,
  * sets are complete, no revision is assigned twice, watches resume.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Get and list: order, prefixes, pages, old revisions, and writes during a list. */
 #include "apiserver/store/read.h"
 #include "apiserver/store/test_store.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Opening a store: lock, permissions, versions, and files that are damaged, empty or not a store. */
 #include <errno.h>
 #include <fcntl.h>

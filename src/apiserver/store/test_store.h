@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Fixture for tests of the store: a store in a new directory, and short functions to write and check. */
 #pragma once
 
@@ -16,8 +17,8 @@
 #include "apiserver/store/store.h"
 #include "apiserver/store/writer.h"
 #include "base/err.h"
-#include "base/mem.h"
 #include "base/err_text.h"
+#include "base/mem.h"
 
 struct fixture {
 	char dir[64];

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Watches: events from the table and from the ring, waking, and freeing while `wake` runs. */
 #include <pthread.h>
 #include <stdatomic.h>

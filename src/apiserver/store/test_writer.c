@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Writes: compare and swap, sets, limits, and many threads at once. */
 #include <pthread.h>
 

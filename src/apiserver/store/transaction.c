@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One batch of writes as a transaction. Each set of writes is applied completely or not at all; all
  * sets of a batch share one commit, and so one fsync. On a full disk only removals, and writes that
  * lead to them, are applied: they may use the space of the spare file. */

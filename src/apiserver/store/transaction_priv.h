@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One batch of jobs as a transaction. The writer's thread. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Watches. A watch that starts in the past, or is slower than the ring, reads the table in chunks
  * until the ring has everything that follows; then it takes events from the ring. Its memory is
  * bounded: one chunk, and the event that it handed out last. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Watches: all changes of a key prefix after a revision, in order. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* struct apiserver_watch: for watch.c, and for ring.c, which wakes watches. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The writer's thread. Callers queue sets of writes; the thread puts all that wait into one batch,
  * commits it (transaction.c), and then wakes the callers and the watches. Other work that needs the
  * writer's connection, such as compaction, runs on this thread as a job of its own. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Writing objects: sets of creations, replacements and removals, each set atomic. */
 #pragma once
 

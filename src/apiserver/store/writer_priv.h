@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* struct store_writer: the only thread that writes, and its queue of jobs. */
 #pragma once
 

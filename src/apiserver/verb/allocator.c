@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Allocation of Service addresses and node ports: a bitmap per range. As in kube-apiserver, the
  * first part of a range is left to Services that name their address; others get a random one from
  * the rest, so that a re-created Service seldom gets the address that clients still cache. */
@@ -11,9 +12,9 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/err_text.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "base/err_text.h"
 #include "net/addr.h"
 
 enum { BAND_MIN = 16, BAND_MAX = 256, BAND_SHARE = 16 };

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Allocator of Service addresses and node ports. It is kept in memory only and filled from the
  * store's Services at start, so that it cannot disagree with them. Any thread. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* POST: creates objects, and answers reviews (SelfSubjectAccessReview and the like), which are not
  * stored. */
 #include "apiserver/verb/create.h"
@@ -5,12 +6,12 @@
 #include <string.h>
 
 #include "api/meta.h"
-#include "apiserver/rules/field_errors.h"
-#include "apiserver/request/body.h"
-#include "apiserver/request/respond.h"
 #include "apiserver/kind/go_normalize.h"
-#include "apiserver/rules/name_rules.h"
+#include "apiserver/request/body.h"
 #include "apiserver/request/options.h"
+#include "apiserver/request/respond.h"
+#include "apiserver/rules/field_errors.h"
+#include "apiserver/rules/name_rules.h"
 #include "apiserver/verb/write.h"
 
 /* A custom resource whose apiVersion fits and whose kind does not is invalid, not malformed. */

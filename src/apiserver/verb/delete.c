@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* DELETE of one object or a collection. An object with finalizers gets a deletionTimestamp and
  * stays until they are gone; any other object is removed at once. */
 #include "apiserver/verb/delete.h"
@@ -7,14 +8,14 @@
 #include "api/meta.h"
 #include "api/time.h"
 #include "api/tree.h"
-#include "apiserver/store/key.h"
-#include "apiserver/store/read.h"
 #include "apiserver/request/list_body.h"
 #include "apiserver/request/object.h"
 #include "apiserver/request/resource_version.h"
 #include "apiserver/request/respond.h"
 #include "apiserver/request/selection.h"
 #include "apiserver/request/stream.h"
+#include "apiserver/store/key.h"
+#include "apiserver/store/read.h"
 #include "apiserver/verb/write.h"
 #include "base/clock.h"
 

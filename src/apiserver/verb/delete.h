@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* DELETE of an object or a collection, and the same for the controllers. */
 #pragma once
 

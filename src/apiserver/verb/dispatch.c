@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Finds the verb and the resource of a request and calls the verb's function. A kube-apiserver
  * serves built-in kinds and custom resources by two different parts, which refuse unknown paths and
  * methods with different messages; so does this. */
@@ -7,12 +8,12 @@
 
 #include "api/meta.h"
 #include "apiserver/request/body.h"
+#include "apiserver/request/respond.h"
 #include "apiserver/verb/create.h"
 #include "apiserver/verb/delete.h"
 #include "apiserver/verb/get.h"
 #include "apiserver/verb/list.h"
 #include "apiserver/verb/patch.h"
-#include "apiserver/request/respond.h"
 #include "apiserver/verb/update.h"
 #include "apiserver/verb/watch.h"
 

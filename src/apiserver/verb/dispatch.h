@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The entry of the API: one request in, one answer out. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Field ownership of a write: which paths nobody owns, which versions the kind has, and who writes;
  * api/apply does the rest. */
 #include "apiserver/verb/field_managers.h"

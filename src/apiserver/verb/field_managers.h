@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Field ownership (metadata.managedFields) of writes, by the rules in api/apply/managed.h. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* GET of one object, at the newest revision or a later one that the client names. */
 #include "apiserver/verb/get.h"
 

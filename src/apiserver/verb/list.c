@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* GET of a collection: pages, selectors and resourceVersions. A long list without a limit is sent
  * while it is read, at one revision, and a page ends where it becomes too long: this bounds the
  * memory that a client costs. */
@@ -8,16 +9,16 @@
 #include <string.h>
 
 #include "apiserver/codec/continue_token.h"
-#include "apiserver/store/damage.h"
-#include "apiserver/store/key.h"
-#include "apiserver/store/read.h"
-#include "apiserver/store/store.h"
 #include "apiserver/request/list_body.h"
 #include "apiserver/request/object.h"
 #include "apiserver/request/resource_version.h"
 #include "apiserver/request/respond.h"
 #include "apiserver/request/selection.h"
 #include "apiserver/request/stream.h"
+#include "apiserver/store/damage.h"
+#include "apiserver/store/key.h"
+#include "apiserver/store/read.h"
+#include "apiserver/store/store.h"
 #include "base/mem.h"
 
 enum {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* PATCH: JSON, merge and strategic merge patches, and server-side apply. A patch without a
  * resourceVersion is tried again when another write came in between. */
 #include "apiserver/verb/patch.h"
@@ -8,21 +9,21 @@
 #include "api/patch/patch.h"
 #include "api/patch/strategic.h"
 #include "api/tree.h"
-#include "apiserver/rules/field_errors.h"
+#include "apiserver/codec/json_error.h"
 #include "apiserver/codec/strict_convert.h"
-#include "apiserver/request/body.h"
-#include "apiserver/verb/field_managers.h"
-#include "apiserver/kind/objectmeta.h"
-#include "apiserver/request/resource_version.h"
-#include "apiserver/request/respond.h"
 #include "apiserver/kind/go_normalize.h"
-#include "apiserver/rules/name_rules.h"
+#include "apiserver/kind/objectmeta.h"
+#include "apiserver/request/body.h"
 #include "apiserver/request/object.h"
 #include "apiserver/request/options.h"
+#include "apiserver/request/resource_version.h"
+#include "apiserver/request/respond.h"
+#include "apiserver/rules/field_errors.h"
+#include "apiserver/rules/name_rules.h"
+#include "apiserver/verb/field_managers.h"
 #include "apiserver/verb/write.h"
-#include "apiserver/codec/json_error.h"
-#include "base/mem.h"
 #include "base/err_text.h"
+#include "base/mem.h"
 
 enum { PATCH_TRIES = 20 };
 

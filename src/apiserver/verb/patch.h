@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* PATCH of an object, server-side apply included. */
 #pragma once
 

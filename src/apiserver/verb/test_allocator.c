@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The allocator: wanted and random Service addresses and node ports, limits of ranges. */
 #include "apiserver/verb/allocator.h"
 

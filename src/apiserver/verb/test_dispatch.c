@@ -1,16 +1,17 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The verbs on a real store, without HTTP. Their answers and refusals are compared with
  * kube-apiserver's by tests/kube/test_conformance.py; here are cases that need threads, time or
  * history. */
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "apiserver/export.h"
+#include "apiserver/request/request.h"
+#include "apiserver/request/resource_version.h"
 #include "apiserver/store/compact.h"
 #include "apiserver/store/store.h"
-#include "apiserver/request/request.h"
-#include "apiserver/verb/dispatch.h"
-#include "apiserver/export.h"
 #include "apiserver/test_api.h"
-#include "apiserver/request/resource_version.h"
+#include "apiserver/verb/dispatch.h"
 
 #define CMS "/api/v1/namespaces/default/configmaps"
 #define EFS "/apis/k8s.ovn.org/v1/namespaces/default/egressfirewalls"

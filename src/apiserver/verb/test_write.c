@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* All ways to write an object, with a failure at each step. */
 #include "apiserver/verb/write.h"
 

@@ -1,15 +1,16 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* PUT: replaces an object; of some kinds it also creates a missing one. */
 #include "apiserver/verb/update.h"
 
 #include <string.h>
 
 #include "api/meta.h"
-#include "apiserver/store/key.h"
 #include "apiserver/request/body.h"
 #include "apiserver/request/object.h"
 #include "apiserver/request/options.h"
 #include "apiserver/request/resource_version.h"
 #include "apiserver/request/respond.h"
+#include "apiserver/store/key.h"
 #include "apiserver/verb/write.h"
 
 enum { UPDATE_TRIES = 20 };

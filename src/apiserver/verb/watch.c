@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Watches: a stream of events, each produced when the client reads it, so that a slow client costs
  * the buffer of one event. First the present state, if the client wants it, read page by page at
  * one revision; then the changes after that revision. */
@@ -8,16 +9,16 @@
 #include <string.h>
 
 #include "api/meta.h"
-#include "apiserver/store/damage.h"
-#include "apiserver/store/read.h"
-#include "apiserver/store/store.h"
-#include "apiserver/store/watch.h"
 #include "apiserver/request/object.h"
 #include "apiserver/request/resource_version.h"
 #include "apiserver/request/respond.h"
 #include "apiserver/request/selection.h"
 #include "apiserver/request/stream.h"
 #include "apiserver/request/ticker.h"
+#include "apiserver/store/damage.h"
+#include "apiserver/store/read.h"
+#include "apiserver/store/store.h"
+#include "apiserver/store/watch.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/rng.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One write of an object, in the API server's order: defaulting, field ownership, validation,
  * admission (addresses and ports), storage. */
 #include "apiserver/verb/write.h"
@@ -8,13 +9,13 @@
 #include "api/apply/managed.h"
 #include "api/meta.h"
 #include "api/time.h"
-#include "apiserver/kind/write_steps.h"
 #include "apiserver/kind/warnings.h"
+#include "apiserver/kind/write_steps.h"
+#include "apiserver/request/object.h"
 #include "apiserver/store/key.h"
 #include "apiserver/store/writer.h"
 #include "apiserver/verb/allocator.h"
 #include "apiserver/verb/field_managers.h"
-#include "apiserver/request/object.h"
 #include "base/clock.h"
 #include "base/rng.h"
 

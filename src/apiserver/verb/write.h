@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What all writes share: defaulting, field ownership, validation and storage of an object. Objects
  * are in the version of the request. Functions return ERR_DENIED with writing->status filled in
  * when they refuse a write. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The registry of families and series, and their cells. One mutex guards the registry; counting
  * touches cells only. Rendering is in text.c. */
 #include "base/metrics/metrics.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Metrics in Prometheus' text form. A *family* is a static table row (name, help, kind, labels); a
  * *series* is one set of label values of a family. Each series has one row of cells per *slot*, so
  * that workers count without sharing a cache line; a scrape sums the rows.

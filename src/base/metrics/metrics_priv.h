@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the registry (metrics.c) and the printer (text.c) share. */
 #pragma once
 

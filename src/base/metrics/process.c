@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The process_* metrics every Prometheus client has, read from /proc at each scrape. */
 #include "base/metrics/process.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The process_* metrics that every Prometheus client has. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* metrics: the text form, cells per slot, and the life of a series. */
 #include "base/metrics/metrics.h"
 #include "base/metrics/process.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Prometheus' text form 0.0.4, byte for byte as its Go client prints it: families by name, series
  * by label values, labels by name, numbers in Go's shortest %g. */
 #include "base/metrics/text_priv.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Printing families of metrics in Prometheus' text form. */
 #pragma once
 

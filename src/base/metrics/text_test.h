@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Tests print single numbers as the text form of metrics does. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Character classes of the linear matcher: a table for ASCII, PCRE2 for the rest. */
 #include "base/regex/charset_priv.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The characters that a class matches, for the linear matcher. PCRE2 says which they are, so that
  * both matchers have the same idea of case and of Unicode's properties. */
 #pragma once

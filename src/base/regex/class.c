@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Character classes and escapes of RE2 syntax, printed for PCRE2 as plain ranges, so that no
  * difference between the two ideas of \s or [:word:] is left. */
 #include "base/regex/class_priv.h"

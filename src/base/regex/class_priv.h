@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Character classes and escapes of RE2 syntax, printed for PCRE2. All functions read at the front of
  * `rest` and cut off what they read; on an error `bad` is the offending text and the result
  * describes it. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A pattern and a subject, split at the first NUL: whatever is accepted is matched by PCRE2 and by
  * the linear matcher, which must agree. */
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The linear matcher: all ways through the pattern are followed at once, one character at a time.
  * A thread is an instruction and the offsets of the groups on the way there. Each instruction is in
  * a list once, with the thread of the highest priority: which is what a backtracking matcher would

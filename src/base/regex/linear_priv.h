@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The linear matcher: matches in time proportional to pattern times text, whatever they are. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Compiles the tree of a pattern for the linear matcher. Code is generated from the end of the
  * pattern to its beginning, so that each piece knows where it goes on. Loops are laid out as Go's
  * compiler does it, since that decides what an empty round of a loop means. */

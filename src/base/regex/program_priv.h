@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A pattern compiled for the linear matcher: instructions of a machine with many threads. */
 #pragma once
 

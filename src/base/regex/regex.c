@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Regular expressions: RE2 syntax translated (syntax.c), compiled and matched by PCRE2 with
  * bounded work and bounded memory; what PCRE2 cannot finish is matched again in linear time
  * (linear.c). */

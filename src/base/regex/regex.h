@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Regular expressions in Go's (RE2) syntax and with its meaning. PCRE2 with JIT matches them: what
  * RE2 and PCRE2 read differently is translated at load, what RE2 refuses is refused: look-around,
  * back references, \k, possessive quantifiers, atomic groups, (?x), (?#...), (*VERB), \h, \Z,

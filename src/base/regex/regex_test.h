@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The two matchers behind regex.h, each alone: tests compare them. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reads RE2 syntax the way Go's parser does, prints what it means for PCRE2, and builds the tree
  * that the linear matcher is compiled from. Flags are resolved here ((?i) is kept, since PCRE2
  * folds case itself), so that each printed item means the same whatever PCRE2's defaults are. */

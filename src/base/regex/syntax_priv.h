@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reading a pattern in RE2 syntax: its translation for PCRE2, its group names, its tree. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* regex_linear: compared with PCRE2 on random patterns and texts, and its bounds. */
 #include "base/regex/linear_priv.h"
 

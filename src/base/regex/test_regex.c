@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* regex: compared with Go's regexp row by row (test_regex.tsv), and the limits. */
 #include "base/regex/regex.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The tree of a pattern: nodes in one array, linked by their indexes. */
 #include "base/regex/tree_priv.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A pattern as a tree, built by the reader of RE2 syntax (syntax.c) and compiled for the
  * linear matcher (program.c).
  *

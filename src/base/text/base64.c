@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Encoding bytes as Base64 and decoding it, for Secrets, kubeconfigs and record data. */
 #include "base/text/base64.h"
 

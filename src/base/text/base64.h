@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Base64 (RFC 4648 section 4), in which JSON, keys and kubeconfigs carry bytes. */
 #pragma once
 

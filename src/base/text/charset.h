@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Is a character one of a set? As strchr() does it, but the NUL byte is in no set: strchr() finds
  * the one that ends the set, and then NUL bytes in texts from outside pass for what was asked for.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reads and writes durations in Go's notation, which Corefiles and flags use. */
 #include "base/text/duration.h"
 

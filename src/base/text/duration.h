@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Durations as Go writes them: `300ms`, `1h30m`, `-1.5s`, `0`; a bare number other than 0 is an
  * error. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Base64 of any bytes: no crash, and what is taken comes back the same when encoded. */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Whatever duration_parse accepts, duration_str prints so that it reads back equal. */
 #include <stddef.h>
 #include <stdint.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* RFC 4648 section 10's vectors, all lengths, and what is none. */
 #include <setjmp.h>
 #include <stdarg.h>

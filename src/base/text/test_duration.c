@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* duration: what Go's time package reads and prints. */
 #include "base/text/duration.h"
 

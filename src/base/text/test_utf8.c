@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* utf8: every code point there and back, malformed sequences refused. */
 #include "base/text/utf8.h"
 

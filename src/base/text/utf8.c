@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Decodes and encodes one character of UTF-8 at a time; refuses overlong forms and surrogates. */
 #include "base/text/utf8.h"
 

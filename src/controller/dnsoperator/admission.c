@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The web hook: the operator's own checks on an object that somebody is about to store. */
 #include "controller/dnsoperator/admission.h"
 

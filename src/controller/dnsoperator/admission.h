@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Admission of the object `DNS default`: what the conditions would refuse later is refused before
  * it is stored, in the same words, as far as the watches show it: leaders and followers answer alike. An
  * object is never refused for what is not known. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Copies CA bundles from openshift-config to the namespace of the servers, reports sources that are
  * missing or invalid, and deletes copies that nobody uses. */
 #include "controller/dnsoperator/ca_bundle_copies.h"

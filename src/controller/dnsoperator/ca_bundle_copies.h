@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Copies of the upstreams' CA bundles in the servers' namespace (plan/ca_bundle.h). */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reads ConfigMaps from the watch's copy or the API server; applies and deletes them. */
 #include "controller/dnsoperator/configmaps.h"
 

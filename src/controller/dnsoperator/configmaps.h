@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The ConfigMaps that the operator writes and watches: the Corefile, the accepted configuration,
  * copies of CA bundles. They are read from the watch's copy, or from the API server while the copy
  * is older than our own last write (own_writes.h). One worker at a time. */

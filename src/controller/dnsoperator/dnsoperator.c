@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* dnsoperator: makes the DNS servers' configuration, the operands and the status follow the object
  * `DNS default`. This file holds the controller's row; docs/ARCHITECTURE.md, "Life of a reconcile",
  * names the files of a pass in order.
@@ -9,8 +10,8 @@
  *   status/       conditions, ClusterOperator, metrics */
 #include <stdlib.h>
 
-#include "base/mem.h"
 #include "base/err_text.h"
+#include "base/mem.h"
 #include "controller/dnsoperator/admission.h"
 #include "controller/dnsoperator/ignored_dns.h"
 #include "controller/dnsoperator/operands/apply.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The finalizer that OpenShift's operator puts on the DNS object, handled as it does: where the
  * operands are ours it is added, and when the object is deleted, the servers' DaemonSet and the
  * Service default/openshift are deleted before it is removed. The status of an object that others still hold reports that it is being deleted. */
@@ -13,8 +14,8 @@
 #include "base/strbuf.h"
 #include "controller/dnsoperator/gather.h"
 #include "controller/dnsoperator/operands/apply.h"
-#include "controller/dnsoperator/plan/configmap_objects.h"
 #include "controller/dnsoperator/operands/manifests.h"
+#include "controller/dnsoperator/plan/configmap_objects.h"
 #include "controller/dnsoperator/rival_operator.h"
 #include "controller/dnsoperator/status/report.h"
 #include "kube/decode/tree.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* OpenShift's finalizer on the DNS object, and what happens when the object is deleted. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Gathers the inputs of the plan: platform, address families, feature gate and CRD from the watches,
  * the ConfigMaps, and objects that are not watched. */
 #include "controller/dnsoperator/gather.h"

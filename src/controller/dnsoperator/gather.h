@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The first step of a pass: gathers the inputs of the plan from the watches and the API server. */
 #pragma once
 

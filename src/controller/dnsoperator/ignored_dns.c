@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* DNS objects with another name than `default` have no effect. A log line and an Event say so, once
  * for each object. */
 #include "controller/dnsoperator/ignored_dns.h"

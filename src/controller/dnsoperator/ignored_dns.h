@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* DNS objects with another name than `default` have no effect; an Event says so, once for each. */
 #pragma once
 

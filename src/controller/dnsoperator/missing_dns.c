@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A pass while DNS default is missing. On OpenShift it must exist: the ClusterOperator reports that it
  * is missing, and it is created again after a minute, because whoever deleted it may be about to
  * create another. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A pass while the DNS object is missing. */
 #pragma once
 

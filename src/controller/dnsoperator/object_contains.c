@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Compares trees by the rules of server-side apply, as far as the operator's objects need them. */
 #include "controller/dnsoperator/object_contains.h"
 

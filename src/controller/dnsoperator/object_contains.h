@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Does an object in the cluster contain what was applied? Fields that others added are theirs, as with
  * server-side apply. Lists and maps that it treats as one value (rules, tolerations, selectors) must
  * be equal. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Compares resourceVersions of copies with those of our own writes, and counts repairs. */
 #include "controller/dnsoperator/own_writes.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Our own writes that a watch may not have shown yet. A watch's copy of an object is always a little
  * older than the cluster. It must not be older than our own last write, though: we would write
  * twice, or fall back to what has been replaced. The same record counts repairs, so that a writer

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What every step of a pass needs: watched objects, reads of the API server, Events, the error and
  * the time of the next pass. */
 #include "controller/dnsoperator/pass.h"
@@ -8,8 +9,8 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "kube/events/events.h"
 #include "kube/decode/tree.h"
+#include "kube/events/events.h"
 
 const struct controller_options *dnsoperator_options(const struct controller_ctx *ctx)
 {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One pass: a single reconcile of the DNS object. struct dnsoperator_pass carries what each step
  * found on to the next; the functions here are what all steps need. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One pass over the DNS object, as a table of steps: each gathers, decides or writes one thing, so
  * that a pass over settled objects writes nothing and a killed process arrives at the same state.
  * The writes go in this order: what to fall back to, the Corefile, the operands, the status. */

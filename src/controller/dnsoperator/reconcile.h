@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reconciles the keys of the operator's queue; the table of steps is in reconcile.c. */
 #pragma once
 

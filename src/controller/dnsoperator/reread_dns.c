@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reads the DNS object while its CRD is new. After a CRD was changed, an API server keeps its present
  * watches for a moment, and those show objects without the new fields. The fields never come later,
  * because for the watch nothing has changed. So the object is read for a while. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reads the DNS object from the API server while its CRD is new. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Looks for OpenShift's own DNS operator, by its Deployment. */
 #include "controller/dnsoperator/rival_operator.h"
 

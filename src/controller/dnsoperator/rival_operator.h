@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* OpenShift's own DNS operator, the rival. Two operators must not own one object: while it runs
  * nothing is written, not even the status. The log, an Event, /readyz and a metric say so, and how
  * to take over. */

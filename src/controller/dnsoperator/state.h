@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the operator remembers between two passes; made by `start`, freed by `stop`. Members without
  * an atomic type or a lock belong to the one worker at a time that holds the DNS object's key. */
 #pragma once

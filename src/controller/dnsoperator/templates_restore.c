@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Restores templates in the DNS object that a CRD without the field has dropped, and holds our own
  * writes, which would destroy them, until a copy is saved (plan/pruned_templates.h). */
 #include "controller/dnsoperator/templates_restore.h"

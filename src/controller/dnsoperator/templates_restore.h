@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Protects spec.templates from a CRD that lacks the field, and restores the list afterwards. */
 #pragma once
 

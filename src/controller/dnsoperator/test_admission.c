@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The web hook: every row that the checks of templates and servers have, in the same words; then
  * test_admission.json, what it leaves alone, what it warns of, and what it cannot know. */
 #include <stdlib.h>
@@ -8,8 +9,8 @@
 #include "controller/dnsoperator/admission.h"
 #include "controller/dnsoperator/pass.h"
 #include "controller/dnsoperator/plan/validate_routes.h"
-#include "controller/dnsoperator/test_rows.h"
 #include "controller/dnsoperator/plan/validate_templates.h"
+#include "controller/dnsoperator/test_rows.h"
 #include "kube/decode/tree.h"
 
 extern const struct controller dnsoperator_controller;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What counts as a change of what was applied. */
 #include <setjmp.h>
 #include <stdarg.h>

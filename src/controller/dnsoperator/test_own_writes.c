@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* When the watch's copy may be used, and how often changes by others are repaired. */
 #include <stdarg.h>
 #include <stddef.h>

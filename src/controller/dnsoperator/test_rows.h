@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* For tests: rows of a JSON file, each with an id, what is looked at, the problems as
  * "REASON field", and texts that the message must have. */
 #pragma once

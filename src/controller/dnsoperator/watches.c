@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The watched kinds, and which of their objects start a pass. */
 #include "controller/dnsoperator/watches.h"
 
@@ -5,8 +6,8 @@
 
 #include "api/meta.h"
 #include "controller/dnsoperator/gather.h"
-#include "controller/dnsoperator/plan/ca_bundle.h"
 #include "controller/dnsoperator/pass.h"
+#include "controller/dnsoperator/plan/ca_bundle.h"
 #include "kube/decode/tree.h"
 
 static void keys_of_any(const struct controller_ctx *ctx, const json_t *object,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The kinds that the operator watches, and which of their objects start a pass. */
 #pragma once
 

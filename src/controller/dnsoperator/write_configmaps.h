@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The step that writes the ConfigMaps: the accepted configuration to fall back to, then the
  * Corefile. */
 #pragma once

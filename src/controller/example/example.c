@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* example: keeps a copy of one ConfigMap in each Namespace that asks for it by a label. The
  * smallest complete controller: docs/controllers.md walks through it. */
 #include <stdio.h>
@@ -9,8 +10,8 @@
 #include "base/err.h"
 #include "controller/controller.h"
 #include "kube/client/client.h"
-#include "kube/events/events.h"
 #include "kube/decode/tree.h"
+#include "kube/events/events.h"
 
 #define LABEL	    "example.fairlead.dev/copy"
 #define MANAGED	    "app.kubernetes.io/managed-by"

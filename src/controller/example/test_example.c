@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* example: what it does for each state of the three objects, on stores filled by hand and a
  * scripted server. */
 #include <stdlib.h>
@@ -8,8 +9,8 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "controller/controller.h"
-#include "kube/test_rig.h"
 #include "kube/decode/tree.h"
+#include "kube/test_rig.h"
 
 extern const struct controller example_controller;
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Rdata layouts as rows: types whose text is one field after another go straight to wire. Here are
  * the common types, for speed, and the rare ones libzscanner does not know. */
 #include "dns/rrtext/fields_priv.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The table of record data layouts, and writers of single fields that other files use, too. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any text as a record: what is accepted has a valid owner, and both ways of reading rdata agree
  * where both accept it. */
 #include <stdint.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Splits one record of a master file into words and quoted strings, as CoreDNS's parser does: a
  * parenthesis or a carriage return is dropped without ending a word. A newline inside parentheses
  * does end one (RFC 1035 section 5.1; CoreDNS drops it, so that lines run into each other).

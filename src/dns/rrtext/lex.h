@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The lexer of record text: one record of a master file into words and quoted strings. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The record text parser's data, which its files and the reader of master files share: the lexer's
  * state, the head of a record, and the buffers of libzscanner for types with intricate text. */
 #pragma once

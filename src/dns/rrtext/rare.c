@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Record types whose text is not simply one field after another and which libzscanner lacks or
  * reads differently from CoreDNS: HINFO and ISDN, HIP, AMTRELAY. */
 #include "dns/rrtext/rare_priv.h"

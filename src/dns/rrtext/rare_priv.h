@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Record types whose text has a structure of its own: HINFO and ISDN, HIP, AMTRELAY. */
 #pragma once
 

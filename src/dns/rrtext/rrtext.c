@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One record from text: reads owner, TTL, class and type in CoreDNS's order and spelling, then
  * hands the rdata to the layout table, to libzscanner, or decodes RFC 3597 bytes. */
 #include "dns/rrtext/rrtext.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One resource record from its master-file text, through libzscanner (plus our own small table for
  * types and SVCB keys it lacks, turned into RFC 3597 form). A scanner costs 200 KB: one per worker,
  * reused. Origin is the root, default TTL 3600, default class IN; only the first record of the text

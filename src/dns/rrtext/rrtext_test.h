@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Tests send record types through libzscanner that normally use the layout table, to compare both.
  */
 #pragma once

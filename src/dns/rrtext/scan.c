@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Types whose text libzscanner reads. The record is written anew as one plain line for it: owner,
  * TTL and class do not matter there, mnemonics it lacks become numbers, names and strings are
  * escaped the way it insists on. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Record types whose text libzscanner reads. */
 #pragma once
 

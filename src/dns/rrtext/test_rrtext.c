@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Record texts against what CoreDNS's parser makes of them (test_rrtext.txt), the direct path
  * against libzscanner, limits, and that parsing never calls the allocator. */
 #include <setjmp.h>

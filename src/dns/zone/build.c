@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Building a zone snapshot: records come in any order; names are numbered as they appear (with the
  * empty non-terminals above them), and at the end put into canonical order with their sets. */
 #include "dns/zone/build.h"

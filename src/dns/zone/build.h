@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Building a zone snapshot from records in any order. */
 #pragma once
 

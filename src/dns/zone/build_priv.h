@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which record types have names in their data that replies care about. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any text as a master file that may include itself: what is accepted makes records with valid
  * owners, and a zone that finds each of its names again. */
 #include <stdint.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* $GENERATE: the range, and the line for each of its values. The forms are those of BIND: $ alone,
  * ${offset[,width[,base]]} with base d, o, x, X, n or N, $$ or \$ for a dollar sign. */
 #include <inttypes.h>

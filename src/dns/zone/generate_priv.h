@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Inside of the master file reader: one $GENERATE line. */
 #pragma once
 

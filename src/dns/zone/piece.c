@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The apex's NS and SOA records laid out for replies once, so that a reply with them is a copy and
  * a few pointers. */
 #include "dns/zone/piece.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Copying the apex's NS or SOA records into a reply. */
 #pragma once
 

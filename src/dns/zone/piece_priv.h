@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Laying out the apex's NS and SOA records when a zone is built. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Zone snapshots: order, look-ups, sets, pieces for replies, memory. */
 #include <setjmp.h>
 #include <stdarg.h>

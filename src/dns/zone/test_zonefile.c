@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Master files: what is read, in which order, and where errors are placed. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,8 +9,8 @@
 #include <cmocka.h>
 
 #include "base/err.h"
-#include "base/mem.h"
 #include "base/err_text.h"
+#include "base/mem.h"
 #include "dns/test_names.h"
 #include "dns/zone/zonefile.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Zones by suffix: against a plain search over all of them. */
 #include <setjmp.h>
 #include <stdarg.h>

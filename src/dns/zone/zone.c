@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Zone snapshots as readers see them: finding names and records, and counting references. */
 #include "dns/zone/zone.h"
 

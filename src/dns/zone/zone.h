@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A zone as it is served: an immutable snapshot, compact, found by hash and kept in canonical
  * order. Nothing in it changes after it was built, so any thread may read it; knows no plugin.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Inside of a zone snapshot: what the builder lays out and the look-ups read. */
 #pragma once
 

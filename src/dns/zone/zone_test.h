@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Tests count the records of a zone and find single nodes. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reads a master file line by line: directives here, records through the record text parser. */
 #include "dns/zone/zonefile.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Master files (RFC 1035 §5) with $ORIGIN, $TTL, $INCLUDE (RFC 2308 §4) and BIND's $GENERATE, read
  * the way CoreDNS reads them: TTL and class in either order, a TTL left out is that of $TTL or of
  * the record before, a record made by $GENERATE without one has 3600 s.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Loads a master file into a zone and checks CoreDNS's rules for zones. */
 #include "dns/zone/zoneload.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A zone from its master file, with the rules CoreDNS has for one: an SOA record owned by the
  * origin, no NSEC3. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The set of zones: a hash table of zone names, asked with the suffixes of a name. */
 #include "dns/zone/zoneset.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A set of zones, each with entries in file order; finds by suffix hash, so the cost depends on the
  * labels of the name asked and never on the number of zones. Built once, then read by many threads.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The client: the address of the API server, and requests with their retries. */
 #include "kube/client/client.h"
 
@@ -9,8 +10,8 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/mem.h"
 #include "base/err_text.h"
+#include "base/mem.h"
 #include "kube/client/client_priv.h"
 #include "kube/client/credential_priv.h"
 #include "kube/client/status_priv.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Requests to a Kubernetes API server, for threads that may block. This header includes those of
  * connections, objects, statuses and streams.
  *

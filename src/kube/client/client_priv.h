@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The client's own data, and requests with retries. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Finds and loads the configuration: a named kubeconfig, those of the environment, or the service
  * account of the pod. */
 #include "kube/client/config.h"
@@ -9,8 +10,8 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/mem.h"
 #include "base/err_text.h"
+#include "base/mem.h"
 #include "kube/client/config_priv.h"
 #include "kube/client/credential_priv.h"
 #include "kube/client/kubeconfig_priv.h"

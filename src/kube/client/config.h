@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Where the API server is and who we are: a kubeconfig, or the service account of a pod. */
 #pragma once
 

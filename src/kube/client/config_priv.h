@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The configuration's own data: the chosen context of a kubeconfig, and the credentials in force.
  *
  * Glossary

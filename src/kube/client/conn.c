@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A connection: one libcurl handle, driven so that another thread can end the wait at once. */
 #include "kube/client/conn.h"
 
@@ -12,8 +13,8 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/mem.h"
 #include "base/err_text.h"
+#include "base/mem.h"
 #include "kube/client/client_priv.h"
 #include "kube/client/credential_priv.h"
 

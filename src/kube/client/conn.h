@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A connection to the API server, for one thread at a time. Another thread can end its wait. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One exchange over a connection, without retries: kube_call and kube_stream are made of these. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reads and renews the credentials in force: the token, from a file or an exec plugin, and the
  * certificates for TLS. */
 #include "kube/client/credential_priv.h"
@@ -13,8 +14,8 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/mem.h"
 #include "base/err_text.h"
+#include "base/mem.h"
 #include "kube/client/config_priv.h"
 
 /* Has what was read at `read_ns` to be read again? */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Credentials in force: the bearer token, and the certificates for TLS. Both are renewed while the
  * program runs; the old ones stay in force when the new ones cannot be read. */
 #pragma once
@@ -8,8 +9,8 @@
 #include <stdint.h>
 
 #include "base/compiler.h"
-#include "base/strbuf.h"
 #include "base/err_text.h"
+#include "base/strbuf.h"
 #include "kube/client/secret.h"
 
 struct kube_config;

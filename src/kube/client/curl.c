@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Loads libcurl when it is first needed. */
 #include "kube/client/curl.h"
 

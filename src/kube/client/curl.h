@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* libcurl, loaded when the first connection is made: a DNS server without Kubernetes should not pay
  * for it (4 MB). Only what is used here is in the table. */
 #pragma once

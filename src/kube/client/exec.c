@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Exec plugins: a program that prints a credential. It gets no terminal and no standard input, has
  * a time limit, and is killed with all it started when that is over or nobody wants it any more. */
 #include "kube/client/exec_priv.h"
@@ -19,8 +20,8 @@
 #include "api/tree.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/mem.h"
 #include "base/err_text.h"
+#include "base/mem.h"
 #include "kube/client/config_priv.h"
 
 enum { OUTPUT_MAX_BYTES = 1 << 20, STDERR_KEPT_BYTES = 256 };

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Exec plugins: programs that print a credential (ExecCredential). */
 #pragma once
 
@@ -7,9 +8,9 @@
 #include <stdint.h>
 
 #include "base/compiler.h"
+#include "base/err_text.h"
 #include "base/slice.h"
 #include "base/vec.h"
-#include "base/err_text.h"
 #include "kube/client/secret.h"
 
 struct kube_config;

@@ -1,8 +1,9 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any text of an exec plugin: a credential or a refusal. */
 #include <stdlib.h>
 
-#include "kube/client/exec_priv.h"
 #include "base/err_text.h"
+#include "kube/client/exec_priv.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

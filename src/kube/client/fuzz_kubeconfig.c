@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any text as a kubeconfig: taken or refused with a sentence, nothing else. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any bytes of a refusal: a code, and a message of one line. */
 #include <stdlib.h>
 #include <string.h>

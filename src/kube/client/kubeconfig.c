@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reads kubeconfig files: merges them by name, then fills the configuration from the cluster and the
  * user of the chosen context, by tables of their keys. */
 #include "kube/client/kubeconfig_priv.h"
@@ -10,8 +11,8 @@
 #include "api/tree.h"
 #include "api/yaml/yaml.h"
 #include "base/err.h"
-#include "base/mem.h"
 #include "base/err_text.h"
+#include "base/mem.h"
 #include "kube/client/config_priv.h"
 
 enum { ENTRIES_MAX = 2000, FILES_MAX = 64, LIST_MAX = 1000 };

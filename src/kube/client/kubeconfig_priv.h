@@ -1,11 +1,12 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The reader of kubeconfig files. */
 #pragma once
 
 #include <stddef.h>
 
 #include "base/compiler.h"
-#include "base/slice.h"
 #include "base/err_text.h"
+#include "base/slice.h"
 
 struct kube_config;
 

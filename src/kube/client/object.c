@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Objects by kind and name: each verb of the API in one call. */
 #include "kube/client/object.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Objects by kind and name: one function for each verb of the API. */
 #pragma once
 

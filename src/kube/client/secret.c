@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Secrets in memory that is wiped, and the two ways they are read: files and base64. */
 #include "kube/client/secret.h"
 

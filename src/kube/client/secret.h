@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Bytes that others must not see: tokens and keys. Their memory is wiped before it is given back;
  * they are never printed. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reads the server's reason for refusing a request: a Status, or any text of a proxy. */
 #include "kube/client/status.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The server's reason for refusing a request: a `Status` object, or the text of a proxy. */
 #pragma once
 

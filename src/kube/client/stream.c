@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Requests whose answers are read while they arrive: lists and watches. */
 #include "kube/client/stream.h"
 

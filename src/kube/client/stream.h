@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Answers that are read while they arrive: lists and watches. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Requests against the scripted server: answers, refusals, retries, limits, cancelling. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,8 +20,8 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/mem.h"
 #include "base/err_text.h"
+#include "base/mem.h"
 #include "kube/client/client_priv.h"
 #include "kube/test_rig.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which configuration is taken, and the pod's own. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,8 +17,8 @@
 #include "base/clock.h"
 #include "base/clock_test.h"
 #include "base/err.h"
-#include "base/mem.h"
 #include "base/err_text.h"
+#include "base/mem.h"
 #include "kube/test_rig.h"
 
 #define MOUNT "/var/run/secrets/kubernetes.io/serviceaccount"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* TLS: whom we believe, who we are, and both renewed while the program runs. */
 #include <malloc.h>
 #include <setjmp.h>
@@ -13,8 +14,8 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/mem.h"
 #include "base/err_text.h"
+#include "base/mem.h"
 #include "kube/test_rig.h"
 #include "testing/testcert.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Exec plugins: what they are told, what they say, and those that fail or never end. */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,8 +17,8 @@
 #include "base/clock.h"
 #include "base/clock_test.h"
 #include "base/err.h"
-#include "base/mem.h"
 #include "base/err_text.h"
+#include "base/mem.h"
 #include "kube/client/config_priv.h"
 #include "kube/client/credential_priv.h"
 

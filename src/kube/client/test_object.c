@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Each verb: what is asked of the server. */
 #include <setjmp.h>
 #include <stdarg.h>

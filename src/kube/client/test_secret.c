@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Base64, files, wiping. */
 #include <setjmp.h>
 #include <stdarg.h>

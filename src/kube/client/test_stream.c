@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Streams: bytes as they come, silence, cancelling, refusals. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kube/client/write_limit.h"
 
 #include <setjmp.h>

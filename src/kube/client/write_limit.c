@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The limit on writes. Its state is one number: when the next write is due at a steady rate. Each
  * write moves it on; a burst may run ahead of it by the tolerance. */
 #include "kube/client/write_limit.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The limit on a client's writes: a rate per second, and a burst after a pause. Reads
  * and watches are not limited. */
 #pragma once

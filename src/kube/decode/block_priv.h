@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Where strings and brackets are in 64 bytes of JSON, as bits: bit i stands for byte i. Written so
  * that compilers make vector instructions of the first loop. */
 #pragma once

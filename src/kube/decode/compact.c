@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The part that the decoders of compact objects share: names, namespaces, ports and addresses. */
 #include "kube/decode/compact.h"
 

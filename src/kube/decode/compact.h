@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Services, EndpointSlices and Pods as name servers need them: the fields that CoreDNS keeps, each
  * object in one block of memory, strings that many objects share in a pool. All are read-only.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Decodes ServiceImports (multicluster.x-k8s.io) into the Services they stand for. */
 #include "kube/decode/compact_import.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Decoder of ServiceImports (multicluster.x-k8s.io). */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Decodes Pods into compact objects. */
 #include "kube/decode/compact_pod.h"
 

@@ -1,11 +1,12 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The part that the decoders of compact objects share: they collect texts and offsets while they read,
  * and build the object at the end. */
 #pragma once
 
 #include "base/strbuf.h"
 #include "base/vec.h"
-#include "kube/decode/filter.h"
 #include "kube/decode/compact.h"
+#include "kube/decode/filter.h"
 
 /* Ids of the rows every kind has; a kind's own start at COMPACT_OWN. */
 enum {

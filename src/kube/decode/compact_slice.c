@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Decodes EndpointSlices into compact objects. */
 #include "kube/decode/compact_slice.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Passes the values of wanted paths to a callback. The paths become a tree of nodes; while a text is
  * read, a stack holds the nodes of the open containers. Containers below a deep row are only counted;
  * unwanted ones are skipped whole. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reads only the wanted parts of a JSON text, without building a tree: a table lists the wanted
  * paths, a callback gets their values, everything else is skipped while it is tokenised.
  *

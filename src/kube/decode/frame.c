@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Splits lists and watches into objects in one pass over the bytes. A small state machine reads the
  * keys of an outer object; a member's value is skipped or captured by counting brackets outside of
  * strings. What is left of the outer object without its items, its shell, is small and parsed again by

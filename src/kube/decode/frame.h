@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Splits the answer of a list or a watch into whole objects while its bytes arrive, in pieces of any
  * size. An object that lies inside one piece is passed on without a copy. The outer object is parsed
  * strictly here; the objects inside it are parsed by their decoder.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any bytes as each of the trimmed kinds. */
 #include "kube/decode/compact.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any bytes as a list and as a watch, whole and in pieces: both ways must see the same, and what
  * they accept must be JSON. */
 #include "kube/decode/frame.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any bytes: our reader and jansson's strict decoder accept the same texts and see the same in
  * them. */
 #include <stdio.h>

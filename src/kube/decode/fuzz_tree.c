@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any bytes as a generic object, whole and trimmed. */
 #include "kube/decode/tree.h"
 

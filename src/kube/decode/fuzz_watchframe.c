@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any bytes as each of the protocol's small objects. */
 #include <stdint.h>
 

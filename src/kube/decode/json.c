@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The tokenizer of JSON. A state says which tokens may follow; one bit per open container says which
  * bracket closes it. Strings, which are most of the text, are scanned eight bytes at a time. */
 #include "kube/decode/json_priv.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A tokenizer of JSON (RFC 8259) that copies nothing and does not recurse. Strict: UTF-8
  * in its shortest form, no control characters inside strings, no half surrogates, numbers as the
  * grammar has them, one value and nothing behind it. */

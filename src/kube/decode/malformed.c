@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reports objects that cannot be decoded. The name for the report is read with a filter that wants
  * nothing else, as far as the object can be parsed. */
 #include "kube/decode/malformed.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reports objects that cannot be decoded: one sentence for each, and only once. */
 #pragma once
 

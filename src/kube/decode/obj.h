@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The head of a decoded object: its name and version, and a count of references. An object never
  * changes after it was decoded. */
 #pragma once

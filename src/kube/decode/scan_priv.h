@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Finds what ends a run of a string's bytes, eight at a time. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The pool of shared strings: a hash table with open addressing over pointers; each string knows its
  * pool and the number of its holders. */
 #include "kube/decode/string_pool.h"

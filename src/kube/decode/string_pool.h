@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Strings that many objects share (namespaces, nodes, port names): each is stored once, with a count
  * of its holders. All calls are safe from any thread; a string lives as long as it has a holder. */
 #pragma once

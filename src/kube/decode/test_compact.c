@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What is kept of Services, EndpointSlices and Pods. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which events a table of paths lets through. */
 #include <setjmp.h>
 #include <stdarg.h>

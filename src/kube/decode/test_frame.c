@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Lists and watch streams in every kind of pieces. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Every token, every refusal, and jansson as the judge of what is JSON (issue text: malformed JSON
  * at every byte offset, numbers beyond 2^53, deep nesting). */
 #include <setjmp.h>

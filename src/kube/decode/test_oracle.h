@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Is our reader of JSON of one mind with jansson's strict decoder? For unit tests and fuzzing. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Types of frames, bookmarks, errors inside a watch, a list's metadata. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* jansson trees, built from events so that what is not kept is never allocated. */
 #include "kube/decode/tree.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any object as a tree that keeps only the paths its consumer named; managedFields and kubectl's
  * copy of what was applied are never kept. Trees are read-only: several threads may hold one. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Parses the small objects of the watch protocol (bookmarks, errors, metadata of lists) with jansson. */
 #include "kube/decode/watchframe.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a frame of a watch says. The frame itself is cut by kube/decode/frame.h. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Builds Event objects, and sends them on a thread. */
 #include "kube/events/events.h"
 
@@ -13,10 +14,10 @@
 #include "api/time.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/err_text.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "base/err_text.h"
 #include "kube/client/client.h"
 
 enum {

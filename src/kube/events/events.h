@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Events (events.k8s.io/v1) about objects: `kubectl describe` shows them. They are sent by a thread
  * with a connection of its own; callers never wait. Like Events are counted, not repeated, and too
  * many are dropped (kube/events/series.h). */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Events that still have to be sent: one record for each series of like Events, and one bucket of
  * tokens for each object they are about. */
 #include "kube/events/series.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Events that still have to be sent to the server, without I/O: like Events become one with a count,
  * Events about one object are limited, and failed requests are repeated. kube/events/events.h sends
  * them. Times are of the monotonic clock. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Spec 1.9: the object of an Event, and that nobody waits for its way. */
 #include <stdlib.h>
 #include <string.h>
@@ -6,8 +7,8 @@
 #include "api/meta.h"
 #include "base/clock.h"
 #include "base/clock_test.h"
-#include "base/mem.h"
 #include "base/err_text.h"
+#include "base/mem.h"
 #include "kube/events/events.h"
 #include "kube/test_rig.h"
 

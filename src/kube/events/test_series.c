@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Spec 1.9: what of many Events reaches the server, and when. */
 #include <errno.h>
 #include <setjmp.h>

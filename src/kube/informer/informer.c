@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The reflector of an informer: sends the requests that the plan asks for, decodes the objects,
  * updates the store and calls the handlers. */
 #include "kube/informer/informer.h"
@@ -13,9 +14,9 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/err_text.h"
 #include "base/mem.h"
 #include "base/vec.h"
-#include "base/err_text.h"
 #include "kube/decode/frame.h"
 #include "kube/decode/malformed.h"
 #include "kube/decode/watchframe.h"

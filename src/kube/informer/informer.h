@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A copy of all objects of a kind, kept up to date by a thread of its own (the reflector), which also
  * calls handlers for each change.
  *

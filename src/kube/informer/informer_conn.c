@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The transport of informers over real connections. */
 #include "base/err.h"
 #include "base/err_text.h"

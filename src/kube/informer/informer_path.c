@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Builds the paths and queries of a reflector's requests. */
 #include "kube/informer/informer_path_priv.h"
 

@@ -1,9 +1,10 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* How an informer reaches its server; tests use their own transport. */
 #pragma once
 
+#include "base/err_text.h"
 #include "kube/client/client.h"
 #include "kube/informer/informer.h"
-#include "base/err_text.h"
 
 struct kube_transport {
 	int (*stream)(void *ctx, const struct kube_stream *s, struct kube_status *reterr);

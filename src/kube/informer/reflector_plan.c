@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Decides which request a reflector sends next and how long it waits before: after a list, an ended
  * watch, or one of the ways in which they fail. */
 #include "kube/informer/reflector_plan.h"

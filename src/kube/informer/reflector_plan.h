@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which request a reflector sends next, and when: decisions without I/O.
  *
  * Glossary

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The store of an informer. Objects are in an array; hash tables of 8 bytes per entry lead from a
  * hash to a place in it. The object itself is compared with the key, so no keys are stored. */
 #include "kube/informer/store.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Objects by namespace and name, and by the keys of indexes. One thread writes (the reflector), any
  * may read.
  *

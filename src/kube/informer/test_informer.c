@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The reflector over a scripted server: what it asks, what its handlers hear. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,10 +15,10 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/strbuf.h"
 #include "base/err_text.h"
-#include "kube/informer/informer_priv.h"
+#include "base/strbuf.h"
 #include "kube/decode/tree.h"
+#include "kube/informer/informer_priv.h"
 
 struct act {
 	const char *path; /* all of these words, separated by spaces, are in it */

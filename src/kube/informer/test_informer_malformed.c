@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Informers over real connections to a server that sends rubbish: an error, what was good is kept,
  * and the next answer makes up for it. */
 #include <setjmp.h>
@@ -16,13 +17,13 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/mem.h"
 #include "base/err_text.h"
-#include "kube/decode/frame.h"
-#include "kube/informer/informer_priv.h"
+#include "base/mem.h"
 #include "kube/decode/compact.h"
-#include "kube/test_rig.h"
+#include "kube/decode/frame.h"
 #include "kube/decode/tree.h"
+#include "kube/informer/informer_priv.h"
+#include "kube/test_rig.h"
 
 enum { WAIT_S = 20 };
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The store: keys, indexes, mark and sweep, and a comparison with a plain array. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* No key twice at once, no change missed, failures later and later, and threads in any order. */
 #include <pthread.h>
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The work queue: one record for each key that is ready, in work, delayed or has failed; a list of
  * those that are ready and a heap of those that are delayed. */
 #include "kube/informer/workqueue.h"

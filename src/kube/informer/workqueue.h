@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Keys of objects to reconcile. A key that is in the queue is not added again; one that is in work is
  * queued again when that is done: so no key is in work twice at once, and no change is missed. Failed
  * keys are retried with growing delays.

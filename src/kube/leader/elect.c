@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The state machine of leader election: decides by the Lease and the clock whether to read, create,
  * renew or take over the Lease. */
 #include "kube/leader/elect.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Leader election by a Lease, as a state machine without I/O: it returns the next request, and is
  * given the answer. kube/leader/lease.h runs it on a thread.
  *
@@ -15,8 +16,8 @@
 #include <jansson.h>
 
 #include "base/compiler.h"
-#include "base/rng.h"
 #include "base/err_text.h"
+#include "base/rng.h"
 
 struct elect_times {
 	uint64_t duration_ns; /* others wait so long after the last renewal; whole seconds */

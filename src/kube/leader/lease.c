@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The thread of leader election: sends the requests that the state machine (elect.h) asks for and
  * sleeps until the next one is due. */
 #include "kube/leader/lease.h"
@@ -13,10 +14,10 @@
 #include "api/kind.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/err_text.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "base/err_text.h"
 #include "kube/client/client.h"
 
 enum {

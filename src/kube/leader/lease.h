@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Leader election on a thread and a connection of its own (kube/leader/elect.h has the rules).
  *
  * A program that acts only as the leader waits for the lease, works, and stops at once when it is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Spec 1.8 and 6.1: who leads, for how long, and that there are never two, whatever the network
  * does. */
 #include <setjmp.h>
@@ -14,9 +15,9 @@
 #include "api/time.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/err_text.h"
 #include "base/mem.h"
 #include "base/rng_test.h"
-#include "base/err_text.h"
 #include "kube/leader/elect.h"
 
 #define WALL_NS (UINT64_C(1790000000) * NS_PER_S + 123456789)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The election's thread: takes a free lease, tells when it is lost, gives it back. */
 #include <pthread.h>
 #include <stdlib.h>
@@ -5,8 +6,8 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/mem.h"
 #include "base/err_text.h"
+#include "base/mem.h"
 #include "kube/leader/lease.h"
 #include "kube/test_rig.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Answers admission reviews: parses the review, calls the hooks of its kind, writes their answer. */
 #include "kube/webhook/admission.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Admission reviews (admission.k8s.io/v1): what the API server asks before it stores an object, and
  * our answer. A table of hooks by kind; no I/O, which is kube/webhook/hookserver.h's. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any bytes as a review, by a hook that changes what it can. */
 #include "kube/webhook/admission.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Decides when the certificates of web hooks are made and their bundle is changed. */
 #include "kube/webhook/hookcert.h"
 
@@ -5,8 +6,8 @@
 #include <string.h>
 
 #include "api/tree.h"
-#include "base/text/base64.h"
 #include "base/err_text.h"
+#include "base/text/base64.h"
 #include "net/certgen.h"
 
 enum {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The certificates of our web hooks, and when each is renewed: a plan without I/O.
  *
  * They live in one Secret that all replicas share. Whoever calls us trusts a bundle of authorities
@@ -18,8 +19,8 @@
 #include <jansson.h>
 
 #include "base/compiler.h"
-#include "base/strbuf.h"
 #include "base/err_text.h"
+#include "base/strbuf.h"
 
 enum hookcert_part {
 	HOOKCERT_BUNDLE, /* ca.crt */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The HTTPS server of web hooks, and the thread that renews its certificate. */
 #include "kube/webhook/hookserver.h"
 
@@ -15,10 +16,10 @@
 #include "api/tree.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/err_text.h"
 #include "base/mem.h"
 #include "base/readfile.h"
 #include "base/text/base64.h"
-#include "base/err_text.h"
 #include "http/server.h"
 #include "http/tlscert.h"
 #include "kube/client/client.h"

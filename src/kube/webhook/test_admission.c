@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reviews are answered by the hooks of their kind; changes become JSON patches. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,9 +13,9 @@
 #include "api/meta.h"
 #include "api/patch/patch.h"
 #include "base/err.h"
+#include "base/err_text.h"
 #include "base/mem.h"
 #include "base/text/base64.h"
-#include "base/err_text.h"
 #include "kube/webhook/admission.h"
 
 static unsigned asked;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The life of certificates over years of a fake clock: at each moment, a caller with the bundle of
  * up to one overlap ago trusts a replica with the certificate of up to one overlap ago. */
 #include <setjmp.h>
@@ -10,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "base/mem.h"
 #include "base/err_text.h"
+#include "base/mem.h"
 #include "kube/webhook/hookcert.h"
 #include "net/certgen.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Web hooks over HTTPS with managed certificates: what is asked of the API server, and that a
  * caller who trusts what was published gets an answer. */
 #include <errno.h>
@@ -12,9 +13,9 @@
 #include "api/meta.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/err_text.h"
 #include "base/mem.h"
 #include "base/text/base64.h"
-#include "base/err_text.h"
 #include "kube/test_rig.h"
 #include "kube/webhook/hookserver.h"
 #include "net/addr.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* acl: refuses, empties or drops queries by zone, type and address of the client, and counts what
  * it did. */
 #include <stdlib.h>

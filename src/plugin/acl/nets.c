@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The networks of acl rules as sorted ranges of addresses, and the binary search in them. */
 #include "plugin/acl/nets.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A set of networks, asked for every query: built once into sorted ranges that do not touch, so
  * that a look-up is a binary search however many networks there are. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reading `acl` stanzas, and finding the policy for a query. */
 #include "plugin/acl/rules.h"
 

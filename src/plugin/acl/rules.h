@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The rules of `acl` stanzas by zone, each with policies of action, types and networks. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* acl: which rule counts, what its actions do, and what is counted. */
 #include <setjmp.h>
 #include <stdarg.h>

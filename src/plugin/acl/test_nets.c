@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Sets of networks, against a plain scan of the same networks. */
 #include <setjmp.h>
 #include <stdarg.h>

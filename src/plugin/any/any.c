@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* any: answers ANY queries with one HINFO record (RFC 8482) instead of all records of the name. */
 #include "server/query.h"
 #include "server/setup.h"

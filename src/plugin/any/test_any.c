@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* any: HINFO to ANY, nothing else touched. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* autopath: follows a client's search path on the server. A name below the first element is looked
  * up, in the chain below, with each element in its place and then bare; the first reply that is not
  * NXDOMAIN is the answer, with a CNAME in front that leads from the name asked to the one found. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* autopath: limits, names that do not fit, look-ups that are dropped or fail.
  * The flows are in tests/scenario/autopath.scn and tests/differential. */
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* bind: the addresses a server block listens on, written as addresses or as interface names.
  * Interfaces are resolved to addresses when the configuration is read. */
 #include <errno.h>

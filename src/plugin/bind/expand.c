@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Expands the interface names of `bind` to their addresses, less the excepted ones. */
 #include "plugin/bind/expand.h"
 

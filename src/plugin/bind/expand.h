@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Words of `bind` to addresses; apart from the plugin so that tests can use interfaces of their
  * own. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* bind: what a block listens on. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,8 +11,8 @@
 #include <string.h>
 
 #include "base/strbuf.h"
-#include "testing/fake_server.h"
 #include "server/server.h"
+#include "testing/fake_server.h"
 
 static void expect(const char *corefile, const char *zones)
 {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Interface names to addresses, with interfaces made up here. */
 #include <setjmp.h>
 #include <stdarg.h>

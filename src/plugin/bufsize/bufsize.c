@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* bufsize: lowers the buffer size a client announces by EDNS, for the reply and for what is
  * forwarded, so that datagrams are not fragmented. */
 #include "server/query.h"

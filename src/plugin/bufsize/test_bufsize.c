@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* bufsize: what the client announced comes back lowered. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* cache: answers from replies seen before. A hit is the stored message with the
  * client's question and its TTLs lowered. Storing replies is in store_reply.c, queries that wait
  * for the reply to another one in single_flight.c, the store over reloads in kept_store.c. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The types that the files of the cache plugin share.
  *
  * Glossary

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Hands a reply that is not stored to all queries that wait for it. To the upstream their questions
  * are the same, so asking again would bring the same reply, and many equal questions at a time help
  * an attacker who forges replies. */

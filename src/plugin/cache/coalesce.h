@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Replies that are not stored, handed to the queries that wait for them. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Parses the `cache` stanza: capacities, TTL limits, prefetch, serve_stale and the rest. */
 #include "plugin/cache/conf.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The cache's metrics, by CoreDNS's names. A series exists from its first count on, as there. */
 #include "plugin/cache/count.h"
 

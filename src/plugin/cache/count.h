@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The cache's metrics, by CoreDNS's names. */
 #pragma once
 

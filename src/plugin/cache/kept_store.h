@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The store over reloads (CoreDNS drops it). It is kept when the stanza and everything that may
  * have made its replies is as before: the plugins behind it in the chain, the folder of relative
  * paths. Where only stanzas for some zones differ, the names of these zones are forgotten. So are,

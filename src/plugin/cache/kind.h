@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Classifies replies for the cache: the kinds of dns/typify.h, and whether an answer holds what was
  * asked for.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Single flight: of the queries of one worker for the same key, a few ask the chain below (leaders)
  * and the others wait for their replies (followers). The queries of a key are a group; groups are
  * in a small hash table, so that finding one costs the same however many wait in it. Keys are

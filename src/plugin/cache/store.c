@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The store's table: look-up without locks, insertion under a shard's lock. */
 #include "plugin/cache/store.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The table of a cache: replies by question, shared by all workers.
  *
  * Readers take no lock: they run inside the worker's RCU read section, and what they get stays

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The structs of the store, shared by store.c and store_shard.c: buckets, shards and their
  * memory. */
 #pragma once

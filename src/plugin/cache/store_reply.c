@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Stores replies on their way up the chain: all records get one TTL, OPT is removed, and the
  * message is put into the store. */
 #include "plugin/cache/store_reply.h"

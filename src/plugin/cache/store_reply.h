@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Storing replies on their way up the chain. */
 #pragma once
 

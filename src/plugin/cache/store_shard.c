@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A shard's memory and its order of eviction.
  *
  * Memory is one region cut into cells of equal size, so that any entry can have any other's place:

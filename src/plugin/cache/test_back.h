@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* cache above a back end that says what a test tells it to. */
 #pragma once
 
@@ -15,11 +16,11 @@
 #include "base/strbuf.h"
 #include "dns/rrtext/rrtext.h"
 #include "dns/test_names.h"
-#include "testing/fake_server.h"
 #include "server/handler.h"
 #include "server/query.h"
 #include "server/subquery.h"
 #include "server/waiting.h"
+#include "testing/fake_server.h"
 
 /* ---- the back end ---- */
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What cache keeps, as what, under which key, and how a hit looks. The tables hold what CoreDNS's
  * own tests of its cache ask for. */
 #include "plugin/cache/test_back.h"

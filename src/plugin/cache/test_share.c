@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* cache: one question for all who wait, what reloads keep, our own options, limits and metrics. */
 #include "base/metrics/metrics.h"
 #include "plugin/cache/test_back.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* flight: groups of equal queries, joined and left in any order, and what a very large one costs.
  */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* cache: entries that are renewed before their end, and served after it. */
 #include "plugin/cache/test_back.h"
 

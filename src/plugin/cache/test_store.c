@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The store: look-up, replacing, limits in entries and bytes, order of eviction, threads. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* cancel: the time after which plugins stop waiting for upstreams, and the query fails. */
 #include "server/query.h"
 #include "server/setup.h"

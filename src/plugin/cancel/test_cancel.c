@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* cancel: the deadline a query gets. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,11 +9,11 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "testing/fake_server.h"
 #include "server/generation.h"
 #include "server/query.h"
 #include "server/server_state.h"
 #include "server/setup.h"
+#include "testing/fake_server.h"
 
 static uint64_t deadline(const char *corefile, uint64_t inherited)
 {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* chaos: reports name and version of the server, in TXT records of class CH (version.bind and its
  * like). */
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* chaos: the names it knows, its texts, and classes it lets in. */
 #include <setjmp.h>
 #include <stdarg.h>

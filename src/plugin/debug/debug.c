@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* debug: switches debug lines on, for the whole process, as long as any block asks for it. */
 #include "server/setup.h"
 

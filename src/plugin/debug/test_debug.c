@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* debug: on while a block asks for it. */
 #include <setjmp.h>
 #include <stdarg.h>

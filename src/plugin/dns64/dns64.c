@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* dns64: AAAA records for names that have only A records (RFC 6147), so that clients without IPv4
  * reach them through a translator. Looks at the reply to an AAAA query; where it has no address the
  * whole server is asked for A, and that reply is turned into the answer. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The IPv6 prefix of dns64: parsing it, and embedding an IPv4 address in it (RFC 6052). */
 #include "plugin/dns64/prefix.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Prefixes that carry an IPv4 address inside an IPv6 one (RFC 6052 section 2.2). */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* dns64: which queries and replies it takes, the answer, and its counter. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Prefixes: the lengths of RFC 6052, its table of mappings, and CoreDNS's
  * four. */
 #include "plugin/dns64/prefix.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* erratic: a plugin for tests of clients. It answers, and drops, delays or cuts some of its replies
  * by counting. */
 #include <stdatomic.h>

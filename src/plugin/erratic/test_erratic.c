@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* erratic: what comes of counting. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,10 +11,10 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "testing/fake_server.h"
 #include "server/generation.h"
 #include "server/server_state.h"
 #include "server/setup.h"
+#include "testing/fake_server.h"
 
 /* One letter per query: '-' silence (at once), 't' with TC, '.' without. */
 static void expect(const char *options, const char *want)

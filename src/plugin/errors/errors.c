@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* errors: a log line for each query that failed with a text. Lines that match a `consolidate`
  * pattern are counted instead, and logged as one number when the pattern's period is over. */
 #include <stdatomic.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* errors: one line per failed query, and consolidated ones counted per pattern. A chain that ends
  * without an answer is the failure used here. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* file: serves zones from master files, which are read again when their serial changes. */
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reading master files. What cannot be read leaves the zone that is served untouched. */
 #include "plugin/file/source.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A zone's master file on disk: reading it, and reading it again when it changed. */
 #pragma once
 

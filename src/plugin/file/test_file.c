@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* file in its chain: reading, reading again, bad files, what is refused. Answers themselves are in
  * tests/differential and tests/functional. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The configuration of one block's stanzas: `forward FROM TO... { ... }`, as options (options.c)
  * and then as upstreams (upstreams.c).
  *

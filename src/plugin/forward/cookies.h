@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* DNS cookies towards upstreams (RFC 7873, RFC 9018): our client cookie, which an attacker cannot
  * know, and the server's cookie, which proves that we own our address. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Metrics of forward: those of CoreDNS, by its names, and one that it had before 1.10, by type. */
 #include "plugin/forward/count.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* forward: asks other servers. The stanzas of a block are one instance and are tried in file order;
  * each worker has a resolver (resolve/types.h) of its own. */
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any text as TO: what is taken has its parts inside the text and an address with a port. */
 #include <stddef.h>
 #include <stdint.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Resolves host names of upstreams at load: A, then AAAA records, from the resolvers of the stanza
  * or by the system's resolver. */
 #include "plugin/forward/lookup.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Addresses of a name among the TO arguments, looked up once, when a configuration is loaded. It
  * blocks: never on a worker. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Builds the query that is sent to upstreams: the client's, as plugins above have changed it. */
 #include "plugin/forward/message.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The query that goes up: the client's, as plugins above have left it. */
 #pragma once
 

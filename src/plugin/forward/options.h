@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The options of forward, by table. What CoreDNS accepts is accepted: lines may be repeated, the
  * last one counts, lists add up. */
 #pragma once

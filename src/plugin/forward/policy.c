@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which upstream is asked first, and which ones after it. The list beyond the first is made only
  * when it is needed: nearly every query is answered by the first. */
 #include "plugin/forward/policy.h"

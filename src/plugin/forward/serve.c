@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The life of a query in forward: which stanza accepts it, which upstream is asked, what its reply
  * or its silence means. The rules are CoreDNS's; times, retries and counts are the same
  * unless docs/differences.md says otherwise.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* How a query waits for upstreams: the state machine of serve.c and what it is made of. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* DNS cookies to upstreams: what goes up, what is learnt, what is not believed (RFC 7873 section
  * 5.3, RFC 9018). */
 #include <setjmp.h>
@@ -12,8 +13,8 @@
 
 #include "dns/request.h"
 #include "dns/types.h"
-#include "testing/fake_upstream.h"
 #include "testing/fake_server.h"
+#include "testing/fake_upstream.h"
 
 enum { COOKIE = 10, CLIENT = 8, BADCOOKIE = 23 };
 

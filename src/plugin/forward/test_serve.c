@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* forward in its chain, with scripted upstreams on loopback and the clock in hand. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,8 +13,8 @@
 #include "base/clock.h"
 #include "dns/request.h"
 #include "dns/test_names.h"
-#include "testing/fake_upstream.h"
 #include "testing/fake_server.h"
+#include "testing/fake_upstream.h"
 
 enum { UPS = 3 };
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Texts of upstreams: what they mean, and what is refused. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Upstreams made of TO arguments: files, names, duplicates, limits. */
 #include <pthread.h>
 #include <sched.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Texts of upstreams, as CoreDNS reads them: what cannot work there (a port that is none, a
  * transport that forward does not speak) is refused here. */
 #include "plugin/forward/to.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The TO arguments of forward: `[scheme://]host[%name][:port]`, where host is an address, a file
  * such as /etc/resolv.conf, or a name to be looked up. Reading a text touches neither files nor the
  * network.

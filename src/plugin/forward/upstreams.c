@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From TO arguments to upstreams: files are read and names looked up when a configuration is
  * loaded, duplicates are dropped. */
 #include "plugin/forward/upstreams.h"
@@ -10,10 +11,10 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/err_text.h"
 #include "base/log.h"
 #include "base/readfile.h"
 #include "base/strbuf.h"
-#include "base/err_text.h"
 #include "dns/resolvconf.h"
 #include "net/tls.h"
 #include "plugin/forward/lookup.h"

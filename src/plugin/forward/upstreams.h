@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From TO arguments to upstreams: files are read and names looked up when a configuration is
  * loaded, duplicates are dropped. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* header: sets and clears the flags AA, RA and RD in queries on their way down and in replies on
  * their way up. Replies the server itself makes for a failure are not touched, except that they
  * copy RD from the query. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* header: rules in order, on queries and replies; what the server replies itself. */
 #include <setjmp.h>
 #include <stdarg.h>

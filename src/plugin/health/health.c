@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* health: an HTTP page that answers OK as long as the process lives, asked by ourselves once a
  * second so that a process too busy to answer shows in the metrics. */
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One probe of the health page and its two metrics. */
 #include "plugin/health/selfcheck.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Asking one's own health page, as a kubelet would, to see whether the process keeps up. */
 #pragma once
 

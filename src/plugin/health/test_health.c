@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* health: the page, its life over reloads, and the words of its stanza. One server for all tests,
  * as metrics belong to the process; each test loads what it needs. */
 #include <setjmp.h>
@@ -11,10 +12,10 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "testing/fake_http.h"
 #include "net/addr.h"
-#include "testing/fake_server.h"
 #include "server/server.h"
+#include "testing/fake_http.h"
+#include "testing/fake_server.h"
 
 static struct fake *f;
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* selfcheck: counts time and failures, and warns when it should. */
 #include "plugin/health/selfcheck.h"
 
@@ -14,8 +15,8 @@
 #include "base/clock.h"
 #include "base/clock_test.h"
 #include "base/log.h"
-#include "testing/fake_http.h"
 #include "http/server.h"
+#include "testing/fake_http.h"
 #include "testing/fake_server.h"
 
 #define COUNT	 "coredns_health_request_duration_seconds_count"

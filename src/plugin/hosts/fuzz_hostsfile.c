@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any text is a hosts file; what it holds can be walked, and each walk ends. */
 #include <stddef.h>
 #include <stdint.h>

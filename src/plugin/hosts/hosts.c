@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* hosts: answers A, AAAA and PTR from a hosts file, which is read again when it changes, and from
  * lines written into the Corefile. */
 #include <errno.h>

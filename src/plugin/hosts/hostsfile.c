@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The parser and the table of hosts files. Everything lies in a few arrays with indexes instead of
  * pointers, because block lists come as hosts files of a million lines. */
 #include "plugin/hosts/hostsfile.h"

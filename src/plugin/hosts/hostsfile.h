@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A hosts file as a table: names to addresses, addresses to names. Lines are `ADDRESS NAME...`,
  * with comments from `#` on; what cannot be used is passed over, as every reader of such files
  * does. Built once, then read by many threads. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* hosts in its chain: what is answered, denied, passed on; files, lines of the Corefile, metrics.
  */
 #include <setjmp.h>

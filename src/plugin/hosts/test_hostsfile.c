@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Hosts files: what lines give, in which order, and what is passed over. */
 #include <setjmp.h>
 #include <stdarg.h>

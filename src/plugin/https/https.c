@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* https: limits of DNS over HTTPS listeners (connections, streams per connection). */
 #include "server/setup.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* https: limits, and blocks that share a listener. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,10 +8,10 @@
 
 #include <cmocka.h>
 
-#include "testing/fake_server.h"
 #include "server/generation.h"
 #include "server/route.h"
 #include "server/server_state.h"
+#include "testing/fake_server.h"
 
 static void limits(const char *text, uint32_t connections, uint32_t streams)
 {

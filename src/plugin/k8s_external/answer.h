@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Answers for Services. Those with host names (of load balancers) are put together when all their
  * names were looked up, one after the other, through the whole server. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The zone itself and its name server, ns1.APEX.ZONE. */
 #include "plugin/k8s_external/apex.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The zone itself and its name server, ns1.APEX.ZONE. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* k8s_external: Services of a cluster by their external addresses, as SERVICE.NAMESPACE.ZONE. What
  * they are is asked of `kubernetes` in the same block. */
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* k8s_external: its stanza. What it answers is compared with CoreDNS on a real API
  * (tests/kube/test_k8s_external.py). */
 #include <setjmp.h>

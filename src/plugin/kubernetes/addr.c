@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Builds A and AAAA answers from a set of addresses, each once, directly as wire bytes. */
 #include "plugin/kubernetes/addr.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A and AAAA answers from a set of addresses. */
 #pragma once
 

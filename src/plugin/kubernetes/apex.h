@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The zone's own name servers: the Services whose endpoints we are, or ns.dns.ZONE with our own
  * addresses. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The configuration of one `kubernetes` instance: the options of its stanzas, and what prepare made
  * of them. Every file of the plugin reads it. */
 #pragma once

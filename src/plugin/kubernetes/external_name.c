@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* ExternalName Services: a CNAME record, and what lies behind it. Names of the same zone are
  * followed here, others are asked of the whole server. */
 #include "plugin/kubernetes/external_name.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From a question to what it finds, in the order and with the exceptions of CoreDNS's
  * findServices and findPods. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* kubernetes: names of a cluster's Services, endpoints and pods, as CoreDNS answers for them. This
  * file chooses who answers, by the type of the question and what find.c found. */
 #include "plugin/kubernetes/kubernetes.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Outcomes that several files of the plugin share. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* How long a change of endpoints took from its cause to our answers. */
 #include "plugin/kubernetes/latency.h"
 

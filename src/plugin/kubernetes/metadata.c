@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Labels for `metadata`: the parts of the question, and with `pods verified` the pod that asks. */
 #include "plugin/kubernetes/metadata.h"
 

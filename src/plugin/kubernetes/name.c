@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Builds the DNS names of Services, endpoints and pods for answers. */
 #include "plugin/kubernetes/name.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The DNS names of Services, endpoints and pods. */
 #pragma once
 

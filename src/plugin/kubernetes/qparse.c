@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From the labels of a question to what it asks for, from right to left. */
 #include "plugin/kubernetes/qparse.h"
 

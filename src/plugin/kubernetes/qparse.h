@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a name below a zone of the cluster asks for: CoreDNS's grammar.
  *
  * [ENDPOINT. | _PORT._PROTO. | TOPOLOGY.(pin|prefer)._zone.]SERVICE.NAMESPACE.(svc|pod).ZONE */

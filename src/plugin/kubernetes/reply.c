@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Builds replies. Denials, the commonest of all (search paths ask for names that do not exist), are
  * written as wire bytes: the zone's name is in the question, so its SOA record is a few
  * pointers. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Builds replies: denials with the zone's SOA record, and answers that are open for records. */
 #pragma once
 

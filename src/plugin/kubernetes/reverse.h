@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* PTR questions: from addresses of Services and endpoints back to their names. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Search paths of pods. For `autopath @kubernetes` those of the namespace in which the client's
  * address is a pod's. An address from which no namespace follows has none, and the client walks its
  * path itself, as without autopath: that of a node (pods of the host's network share it with each
@@ -10,10 +11,10 @@
 #include <string.h>
 
 #include "api/meta.h"
+#include "base/err_text.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/readfile.h"
-#include "base/err_text.h"
 #include "dns/resolvconf.h"
 #include "kube/decode/tree.h"
 #include "plugin/kubernetes/find.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Search paths of pods. For `autopath @kubernetes` those of the namespace in which the client's
  * address is a pod's. An address from which no namespace follows has none, and the client walks its
  * path itself, as without autopath: that of a node (pods of the host's network share it with each

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The stanza: CoreDNS's options and their checks. Tunables of Go's client are accepted
  * and have no effect. */
 #include "plugin/kubernetes/setup.h"
@@ -9,10 +10,10 @@
 #include "api/selector.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/err_text.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/text/duration.h"
-#include "base/err_text.h"
 
 #define F(name)	    offsetof(struct kubernetes_conf, name)
 #define SNAPSHOT_NS ((int64_t)(30 * NS_PER_S))

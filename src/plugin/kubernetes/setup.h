@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The stanza: CoreDNS's options and their checks. Tunables of Go's client are accepted
  * and have no effect. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The API server's objects, kept in an index by informers. Stanzas that ask for the same share one
  * source, which outlives reloads. */
 #include "plugin/kubernetes/source.h"
@@ -12,16 +13,16 @@
 #include "api/kind.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/err_text.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/err_text.h"
 #include "kube/client/client.h"
 #include "kube/client/config.h"
 #include "kube/decode/tree.h"
 #include "kube/informer/informer.h"
 #include "net/addr.h"
-#include "plugin/kubernetes/objects/informer_age.h"
 #include "plugin/kubernetes/latency.h"
+#include "plugin/kubernetes/objects/informer_age.h"
 #include "plugin/kubernetes/objects/lists.h"
 #include "plugin/kubernetes/search_path.h"
 #include "plugin/kubernetes/stale.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The API server's objects, kept in an index by informers. Stanzas that ask for the same share one
  * source, which outlives reloads. */
 #pragma once

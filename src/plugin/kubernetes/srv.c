@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* SRV answers: a record for every port of every address, their addresses beside them. */
 #include "plugin/kubernetes/srv.h"
 

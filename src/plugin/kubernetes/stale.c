@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Serving from a snapshot until the API server answers. Each kind has a store of the snapshot's
  * objects, which its informer's thread empties; one more thread writes snapshots. */
 #include "plugin/kubernetes/stale.h"
@@ -11,12 +12,12 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/err_text.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/metrics/metrics.h"
 #include "base/readfile.h"
 #include "base/vec.h"
-#include "base/err_text.h"
 #include "plugin/kubernetes/conf.h"
 #include "plugin/kubernetes/objects/snapshot_object.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Serves the objects of a snapshot until the API server has sent its own, and writes snapshots of
  * those. */
 #pragma once

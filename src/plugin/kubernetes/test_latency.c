@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which changes count, and as what. */
 #include <setjmp.h>
 #include <stdarg.h>

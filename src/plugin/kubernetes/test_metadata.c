@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* CoreDNS's metadata rows, and the pod that asks; seen in the log. */
 #include <setjmp.h>
 #include <stdarg.h>

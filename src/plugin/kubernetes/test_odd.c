@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Objects that no API server should give out: the index takes them, is asked about them, and lets
  * them go again (issue "Refuse, keep"). */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plugin/kubernetes/qparse.h"
 
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The rows of CoreDNS's own tests of the plugin: what it knows, what is asked, what it answers. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Objects for tests, a line each, decoded as those of an API server are:
  *
  *	namespace NAME

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a transfer of a cluster's zone holds, and that it is of one moment. That
  * CoreDNS's holds the same is for tests/differential/test_kubernetes.py. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Whole zones, for `transfer`: the records that CoreDNS puts into one. A copy
  * holds the Services and slices of one moment, in the order of their names; records are made of
  * them a few at a time, when they are asked for. */

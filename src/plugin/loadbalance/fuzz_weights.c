@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any text is read or refused with a place inside it. */
 #include <stddef.h>
 #include <stdint.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* loadbalance: puts the addresses of replies into another order each time, by chance or by the
  * weights of a file, so that clients that use the first one spread over all. */
 #include "plugin/loadbalance/loadbalance.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The orders in which loadbalance puts the records of a section: groups by type, and within the
  * addresses by chance, by weight or by network. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Orders of a reply that is a message (from a cache or an upstream): the address records of a
  * section change places byte by byte, and the message needs not be opened. That works where they
  * stand together behind the others, all of one size with an owner that is a pointer, and nothing

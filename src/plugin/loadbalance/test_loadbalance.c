@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* loadbalance: orders of replies. Chance is tested by asking often. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Orders made in place: for any message the same records in the same order as in the open form, by
  * the same random numbers; and messages that must not be touched. */
 #include <setjmp.h>

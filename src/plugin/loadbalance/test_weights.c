@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Weight files. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Weight files: the parser, and weights by name and address. */
 #include "plugin/loadbalance/weights.h"
 

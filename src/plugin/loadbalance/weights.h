@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The weight file of `loadbalance weighted`: names, each followed by lines `ADDRESS WEIGHT`. Built
  * once, then read by many threads. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* local: answers what should never leave the machine: localhost, names below it or with it in
  * front, and the reverse zones of 0, 127 and 255. */
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* local: every kind of name it answers, and what it leaves to others. */
 #include <setjmp.h>
 #include <stdarg.h>

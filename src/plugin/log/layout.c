@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Placeholders of log lines, one function each, and the JSON record made of the same functions. */
 #include "plugin/log/layout.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The format of a log line: a text with {placeholders}, cut at load into a list of segments that
  * are written one after the other for each query. */
 #pragma once

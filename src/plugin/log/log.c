@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* log: a line per query, of a format cut into pieces at load, for the names and classes of replies
  * asked for. The first rule that covers the name decides. */
 #include <string.h>

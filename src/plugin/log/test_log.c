@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* log: formats, names, classes and the JSON record. The fake clock stands still within a query, so
  * that durations are 0. */
 #include <setjmp.h>

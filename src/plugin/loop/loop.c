@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* loop: asks ourselves for a name that nobody else knows and ends the program when it is met a
  * third time, because then somebody we forward to forwards to us.
  *

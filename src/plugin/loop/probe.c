@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The probe of `loop`: sends the question, waits for a reply, pauses, and sends it again until it
  * is over. */
 #include "plugin/loop/probe.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One question sent to an address over UDP again and again until somebody is content with what came
  * of it. It lives on one thread's loop and never blocks. */
 #pragma once

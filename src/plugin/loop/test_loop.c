@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* loop: the third meeting ends the program with CoreDNS's words; others are no concern. */
 #include "plugin/loop/loop.h"
 
@@ -14,9 +15,9 @@
 #include <cmocka.h>
 
 #include "base/log.h"
-#include "testing/fake_server.h"
 #include "server/server_state.h"
 #include "server/setup.h"
+#include "testing/fake_server.h"
 
 static const char *name_in(struct fake *f)
 {

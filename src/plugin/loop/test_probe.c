@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The probe against a socket of the test's own, on a clock of the test's own. */
 #include "plugin/loop/probe.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* metadata: lets every plugin of the block register its labels before the query is routed further,
  * so that view, template, log and others can ask for them. */
 #include <stdlib.h>

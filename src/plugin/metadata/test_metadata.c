@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* metadata: labels are there for its zones, before views are asked, and for its own block only. */
 #include <setjmp.h>
 #include <stdarg.h>

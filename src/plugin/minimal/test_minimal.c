@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* minimal: which replies lose what. */
 #include <setjmp.h>
 #include <stdarg.h>

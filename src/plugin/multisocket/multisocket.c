@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* multisocket: how many sockets listen on each address. Here each socket has a worker of its own,
  * so this is the number of workers; it is read once, when the program starts. */
 #include "server/setup.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* multisocket: the number reaches the server, within its limits. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,9 +8,9 @@
 
 #include <cmocka.h>
 
-#include "testing/fake_server.h"
 #include "server/generation.h"
 #include "server/server_state.h"
+#include "testing/fake_server.h"
 
 static unsigned sockets(const char *corefile)
 {

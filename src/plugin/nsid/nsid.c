@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* nsid: names the server (RFC 5001) in replies to clients that ask for it by EDNS. */
 #include <string.h>
 #include <unistd.h>

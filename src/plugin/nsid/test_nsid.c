@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* nsid: told to those who ask. */
 #include <setjmp.h>
 #include <stdarg.h>

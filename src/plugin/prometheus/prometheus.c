@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* prometheus: counts every query of its block, and shows all metrics of the process on an HTTP
  * page. Counting itself is the server's (server/report.h), which also counts what never reaches a
  * chain. */

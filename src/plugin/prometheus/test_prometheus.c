@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* prometheus: what it counts, what the page shows, and its life over reloads. The chain here has
  * three helpers besides: one that binds, one that only looks, one that answers. One server serves
  * all tests, as metrics belong to the process; each test loads what it needs. */
@@ -11,10 +12,10 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "testing/fake_http.h"
-#include "testing/fake_server.h"
 #include "server/query.h"
 #include "server/setup.h"
+#include "testing/fake_http.h"
+#include "testing/fake_server.h"
 
 static int two_parse(struct plugin_inst *self, struct setup *s)
 {

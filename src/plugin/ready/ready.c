@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* ready: an HTTP page that answers OK once every plugin with a readiness check, in every block that
  * lists `ready`, is ready; else which ones are not. A second page shows the hash of the running
  * configuration. */

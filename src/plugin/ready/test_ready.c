@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* ready: who is asked, how long, and what the page says. The chain here is `ready` with two plugins
  * that are ready when the test says so. */
 #include <setjmp.h>
@@ -11,11 +12,11 @@
 
 #include "base/mem.h"
 #include "corefile/corefile.h"
-#include "testing/fake_http.h"
 #include "server/config/confhash.h"
-#include "testing/fake_server.h"
 #include "server/server.h"
 #include "server/setup.h"
+#include "testing/fake_http.h"
+#include "testing/fake_server.h"
 
 /* `slow N` and `alpha N` are ready when is_ready[N]. */
 static bool is_ready[4];

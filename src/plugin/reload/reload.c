@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* reload: how often the configuration is checked for changes. The control thread does the check and
  * the swap (server/control.c). */
 #include "base/clock.h"

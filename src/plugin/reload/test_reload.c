@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* reload: interval and jitter, and their limits. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,8 +9,8 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "testing/fake_server.h"
 #include "server/server.h"
+#include "testing/fake_server.h"
 
 static void expect(const char *corefile, uint64_t interval_ms, uint64_t jitter_ms)
 {

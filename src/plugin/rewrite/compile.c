@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Patterns: compiled when a configuration is prepared, freed when it is torn down. */
 #include "plugin/rewrite/compile.h"
 

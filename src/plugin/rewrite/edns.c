@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What rules do to the EDNS options of a request, and how `revert` undoes it. */
 #include "plugin/rewrite/edns.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reading `edns0` rules, and the values they put into options. */
 #pragma once
 

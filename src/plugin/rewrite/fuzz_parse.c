@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any words are refused or make rules; rules that compile look at names without harm. Lines are
  * stanzas; a line `.` ends them, and what follows are names. */
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which rule is next: exact names are found by their hash, however many rules there are, and only
  * the others are tried one by one. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a name must have for a pattern to match it: a text that ends where a label ends, read from
  * the pattern. Found in patterns such as ^(.*)\.apps\.example\.com\.$, whose groups need not be
  * looked into; in others nothing is found, and they are always tried. */

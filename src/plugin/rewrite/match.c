@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Matching names against a rule (exact, prefix, suffix, substring, regex), and building the new
  * name. */
 #include "plugin/rewrite/match.h"

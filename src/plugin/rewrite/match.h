@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Matching names against a rule, and building the new name. */
 #pragma once
 

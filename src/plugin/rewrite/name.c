@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Applies rules to the question: its name, type or class is replaced, and actions for the reply are
  * collected. */
 #include "plugin/rewrite/name.h"

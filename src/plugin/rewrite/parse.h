@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reading `rewrite` stanzas: the words of one become a rule. */
 #pragma once
 

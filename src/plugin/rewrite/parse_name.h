@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reading `name` rules and what follows `answer`. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the collected steps do to a reply: they run newest first over every record, authority before
  * answer before additional, as CoreDNS runs them. */
 #pragma once

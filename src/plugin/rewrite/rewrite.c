@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* rewrite: changes requests on their way down the chain and the replies to them on their way up. */
 #include "base/err.h"
 #include "plugin/rewrite/compile.h"

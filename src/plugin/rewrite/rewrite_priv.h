@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The types of rewrite: rules as read from the Corefile, and the state of a query.
  *
  * Glossary

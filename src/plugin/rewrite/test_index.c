@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The index gives the rules that trying all of them in order would give. */
 #include <setjmp.h>
 #include <stdarg.h>

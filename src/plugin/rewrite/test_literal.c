@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What is read from patterns, and that no name that matches is without it. */
 #include <setjmp.h>
 #include <stdarg.h>

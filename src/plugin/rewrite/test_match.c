@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Matchers: the quick look never misses a name that matches, and what becomes of names.
  */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* rewrite in the chain: what is asked below, what the client gets, and what happens when something
  * is not as it should be. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* root: the folder that relative paths of a server block start from. */
 #include <errno.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* root: the path reaches the block; what is odd about it is said. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,9 +9,9 @@
 
 #include <string.h>
 
-#include "testing/fake_server.h"
 #include "server/generation.h"
 #include "server/server_state.h"
+#include "testing/fake_server.h"
 
 static void sets_the_folder_of_the_block(void **state)
 {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* searchpath: whole search lists behind one suffix. A client whose only search domain is
  * ID.search.ZONE has its names looked up with each element of the list ID, in the chain below, and
  * last on their own (AMP-1, AMP-2). The answer is the winner's, with a CNAME record

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* searchpath: its stanza. Walks are tested on a real API (tests/kube/test_searchpath.py). */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A set of byte strings in a query's memory. A few are compared one by one; a hash table is added
  * when there are more. */
 #include "plugin/shared/byteset.h"

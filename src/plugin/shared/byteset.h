@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Distinct byte strings in the order they came, such as the data of an answer's records. In a
  * query's memory, and bounded: what is more than a message can hold is refused. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The functions of expressions: each is a row that reads one property of the query. */
 #include "plugin/shared/exprenv.h"
 

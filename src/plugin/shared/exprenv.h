@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What expressions of `view` and of template's `var` and `expr` may ask about a query. */
 #pragma once
 

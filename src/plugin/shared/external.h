@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The external names and addresses of a cluster's Services: what `kubernetes` offers to
  * `k8s_external`, through the operation `offer` of its plugin table. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Walks a search path by sub-queries, one element after the other, until one exists. */
 #include "plugin/shared/pathwalk.h"
 

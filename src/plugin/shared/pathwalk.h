@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A walk along a search path on behalf of a client: what autopath and searchpath have in common. A
  * base is looked up with each element in turn, in the chain below the asking plugin, until one has
  * the name. Which one is decided per name: before an element that denies A is left behind, AAAA is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A counter labelled by the server (listener) and view of the query. */
 #include "plugin/shared/servercount.h"
 

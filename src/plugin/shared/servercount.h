@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Counters that have the listener as their only label (`x_total{server="dns://:53"}`). A series
  * comes into being with its first count, as in CoreDNS; each worker remembers those it has used. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Sets of byte strings: each once, in order, up to their limit. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Functions of expressions: each row is an expression and its value as text. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A zone's copy has every record once, the SOA first. */
 #include "plugin/shared/zonecopy.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A walk over an immutable zone: the SOA record first, then all others in canonical order. */
 #include "plugin/shared/zonecopy.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The records of a zone for `transfer`: the interface that plugins with zones implement, and an
  * implementation for zones from a file or another server. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Answers a query from a zone the way CoreDNS's file plugin does: for every plugin that holds zones
  * (file, auto, secondary, dynupdate). In a signed zone denials, wildcards and referrals carry the
  * whole proof (RFC 4035 §3.1), which CoreDNS's do not. */

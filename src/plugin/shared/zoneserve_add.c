@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Records of a zone into the sections of a reply. Nothing is copied: the zone stays until the reply
  * is encoded. */
 #include "plugin/shared/zoneserve_add.h"

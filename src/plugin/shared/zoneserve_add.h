@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Adding records of a zone, and proofs of denial, to the reply. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The state of answering one question from a zone, shared by the files zoneserve*.c. */
 #pragma once
 

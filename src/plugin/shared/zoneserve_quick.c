@@ -1,7 +1,8 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The commonest replies, laid out as bytes without building records first: an answer whose data has
  * no names, with the apex's NS records; a denial with its SOA record. */
-#include "plugin/shared/zoneserve_quick.h"
 #include "dns/zone/piece.h"
+#include "plugin/shared/zoneserve_quick.h"
 
 #include <string.h>
 

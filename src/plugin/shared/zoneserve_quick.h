@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Whole replies for the commonest questions of a zone, copied as bytes. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Compiles the words of `template` stanzas at prepare: patterns, expressions, record templates,
  * zone tables. */
 #include "plugin/template/compile.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Compiling the words of `template` stanzas at prepare. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Counters. Series are found by labels once; after that by a few comparisons in a list that hangs
  * on the zone of the rule. Lists only grow, so workers read them without a lock. */
 #include "plugin/template/count.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What record templates see: the fields of CoreDNS's template data, over a run. */
 #include "plugin/template/data.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One record template: as much of it as possible becomes wire data at load, the rest is text made
  * of pieces, or the template language. */
 #include "plugin/template/record.h"

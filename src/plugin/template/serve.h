@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Answering: the first rule whose zone, class and type fit decides by its patterns and conditions;
  * its records are made one by one, with a wait where a CNAME's target is looked up. */
 #pragma once

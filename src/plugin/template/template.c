@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* template: answers made of the question, by rules in file order. Here the stanzas are read; what
  * needs compiling is kept as words for prepare. */
 #include <stdlib.h>

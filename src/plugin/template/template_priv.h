@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The types of template: rules as compiled from the Corefile, and the state of a query.
  *
  * Glossary

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* template: which rule answers, what records it makes, what fails and how, on the real chain. */
 #include <setjmp.h>
 #include <stdarg.h>

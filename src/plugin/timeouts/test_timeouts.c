@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* timeouts: values, their limits, and blocks that share a listener. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,9 +9,9 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "testing/fake_server.h"
 #include "server/generation.h"
 #include "server/server_state.h"
+#include "testing/fake_server.h"
 
 static void reads_durations_and_seconds(void **state)
 {

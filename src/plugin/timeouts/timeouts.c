@@ -1,8 +1,9 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* timeouts: how long a TCP connection may take to be read from and written to, how long it may stay
  * idle, and how many queries it may send. Blocks on one listener share these; the last one that
  * sets a value counts. */
-#include "base/text/duration.h"
 #include "base/err.h"
+#include "base/text/duration.h"
 #include "server/setup.h"
 
 #define SECOND_NS INT64_C(1000000000)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* tls: what is read, what is refused, and blocks that share a listener. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,11 +12,11 @@
 #include <cmocka.h>
 
 #include "base/compiler.h"
-#include "testing/testcert.h"
 #include "server/conn/certs.h"
-#include "testing/fake_server.h"
 #include "server/generation.h"
 #include "server/server_state.h"
+#include "testing/fake_server.h"
+#include "testing/testcert.h"
 
 static char dir[] = "/tmp/test-tls-plugin-XXXXXX";
 

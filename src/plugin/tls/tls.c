@@ -1,7 +1,8 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* tls: the certificate of a block's encrypted listeners, and whether clients must present one. */
 #include "base/err.h"
-#include "base/log.h"
 #include "base/err_text.h"
+#include "base/log.h"
 #include "server/conn/certs.h"
 #include "server/setup.h"
 

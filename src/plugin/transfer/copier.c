@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The thread that copies zones for transfers, so that no worker waits, and its queue of jobs. */
 #include "plugin/transfer/copier.h"
 

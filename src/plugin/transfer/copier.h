@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Copies of zones for transfers, taken on a thread of its own: the plugins that hold the zones may
  * need locks for it, and workers wait for none. */
 #pragma once

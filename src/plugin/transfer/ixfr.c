@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reads the client's serial from the authority section of an IXFR question (RFC 1995). */
 #include "plugin/transfer/ixfr.h"
 

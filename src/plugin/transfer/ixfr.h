@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The serial in an IXFR question (RFC 1995 §3). */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Sends NOTIFY messages (RFC 1996) to the listed servers, one after the other, on a thread of its
  * own. */
 #include "plugin/transfer/notify.h"

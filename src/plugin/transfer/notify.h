@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* NOTIFY (RFC 1996): informs other servers that a zone changed. */
 #pragma once
 

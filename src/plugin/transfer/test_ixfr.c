@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Serials of IXFR questions, and questions without one. */
 #include "plugin/transfer/ixfr.h"
 

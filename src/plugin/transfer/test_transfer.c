@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* transfer in its chain, as far as it goes without TCP, and its stanzas. Transfers themselves are
  * in tests/differential/test_transfer.py and tests/functional/test_zones.py. */
 #include <setjmp.h>

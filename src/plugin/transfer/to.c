@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reading addresses as CoreDNS does: an IP, with port or without. */
 #include "plugin/transfer/to.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Those who may have zones: `to` and `source` of a stanza. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* transfer: sends whole zones to the listed clients (AXFR, RFC 5936; IXFR, RFC 1995, with the
  * whole zone or nothing but its SOA), and NOTIFY to them. The zones come from other plugins. */
 #include <assert.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* view: which of several blocks of a zone takes a query. */
 #include <setjmp.h>
 #include <stdarg.h>

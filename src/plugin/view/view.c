@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* view: a block accepts a query only when all expressions are true for it; others go to the next
  * block of the same zone. */
 #include <stdatomic.h>

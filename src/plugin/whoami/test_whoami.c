@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* whoami: address and port of the client, in the additional section. */
 #include <setjmp.h>
 #include <stdarg.h>

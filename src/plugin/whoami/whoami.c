@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* whoami: returns the client's own address, port and transport in the additional section. */
 #include <string.h>
 

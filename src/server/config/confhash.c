@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The hash of a configuration, and the one of what runs. */
 #include "server/config/confhash.h"
 

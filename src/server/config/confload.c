@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Files, globs and the environment for the Corefile parser. */
 #include "server/config/confload.h"
 
@@ -11,8 +12,8 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/log.h"
 #include "base/err_text.h"
+#include "base/log.h"
 #include "corefile/corefile.h"
 #include "server/config/confwatch.h"
 

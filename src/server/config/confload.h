@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From a configuration source to a parsed Corefile, with imports read from files. */
 #pragma once
 

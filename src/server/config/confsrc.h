@@ -1,10 +1,11 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Where a Corefile comes from, as the server and plugin/reload see it. */
 #pragma once
 
 #include <stdbool.h>
 
-#include "base/strbuf.h"
 #include "base/err_text.h"
+#include "base/strbuf.h"
 
 struct confwatch;
 

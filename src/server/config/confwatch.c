@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Watches on folders by inotify. The kernel returns one number per folder, however often it is
  * watched, so a place is that number and a file name in it. */
 #include "server/config/confwatch.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reports when files of a configuration may have changed, so that they need not be read again and
  * again (inotify). Folders are watched for the names that matter, with all symbolic links on the
  * way: a kubelet changes a mounted ConfigMap by giving the link `..data` another target.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From a source to a Corefile: imports of files, the environment, what cannot be read. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Hearing of changed files: what a kubelet, editors and scripts do to them, links on the way, files
  * that come and go, and what is none of our business. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Watching certificate files. */
 #include "server/conn/certs.h"
 
@@ -10,11 +11,11 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/err_text.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/readfile.h"
 #include "base/strbuf.h"
-#include "base/err_text.h"
 #include "net/digest.h"
 #include "server/resource.h"
 #include "server/task.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Certificates that follow their files: read when a configuration names them, and again by the
  * background thread when they change, without a reload. A new file that cannot be used leaves the
  * old one in force. Two configurations that name the same files share one object. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The clients that have connections: one table for all workers of a pool, locked only when a
  * connection opens or closes. */
 #include "server/conn/client.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Clients: who counts as one to all limits, and what each holds in connections.
  *
  * A client is an IPv4 address, or the /56 of an IPv6 one: what one customer or one site commonly

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Connections: accepting, time-outs, closing and freeing them. An idle connection costs its struct
  * and nothing else. */
 #include "server/conn/conn.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A connection of a client, whatever it speaks: how its bytes are moved (struct conn_io) and what
  * they mean (struct conn_proto) are tables; limits, time-outs and life are the same for all.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* DNS over HTTPS (RFC 8484) on a connection: requests become queries, replies become responses with
  * the status codes and the max-age that CoreDNS sends. */
 #include "server/conn/doh.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* DNS over HTTPS (RFC 8484) on a connection; the framing of HTTP/1.1 and HTTP/2 is in
  * http/framing.h. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From an HTTP request to a DNS message: the path, the query's one argument, base64url. What Go's
  * net/url and encoding/base64 accept is accepted, as CoreDNS uses them. */
 #include "server/conn/doh_request.h"

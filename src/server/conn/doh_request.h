@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The DNS message inside an HTTP request (RFC 8484), as CoreDNS finds it. Private to server/. */
 #pragma once
 

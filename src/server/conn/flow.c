@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reading and writing a connection: bytes are read into the worker's scratch and only what cannot
  * be used yet is kept aside; replies are sent at once, as far as the client accepts them. */
 #include "server/conn/flow.h"

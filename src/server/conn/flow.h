@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reading and writing a connection: what to do when it is readable, writable or too slow. */
 #pragma once
 

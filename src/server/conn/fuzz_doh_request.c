@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Targets of any kind: a message within the buffer or one of two statuses. */
 #include "server/conn/doh_request.h"
 

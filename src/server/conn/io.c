@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* How the bytes of a connection are moved: as they are, or through TLS. */
 #include "server/conn/io.h"
 

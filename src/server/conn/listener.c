@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Opening and closing listeners: all sockets of a new listener are open before any worker learns
  * of it, and one that is no longer used closes after the workers have left it. */
 #include "server/conn/listener.h"

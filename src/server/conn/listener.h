@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Listeners: addresses that stay open over generations, with sockets of their own on every worker
  * that serves them. The control thread opens and closes them. */
 #pragma once

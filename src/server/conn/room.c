@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* How many connections there may be: in all, of one client, and on one listener (`https` with
  * max_connections). A new one is never refused: the one idle longest makes room, on whichever
  * worker it is. Workers publish how long their oldest has been idle (an atomic), and the one that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* How many connections there may be, of all, of a listener and of a client; where there are too
  * many the longest-idle one is closed, by a message to its worker if that is another one. */
 #pragma once

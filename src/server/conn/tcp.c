@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* DNS messages with their length in front (RFC 1035 4.2.2, over TLS RFC 7858): pipelined queries,
  * replies in the order they are ready, and streams of messages. */
 #include "server/conn/tcp.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* DNS over TCP and TLS: messages with their length in front (RFC 1035 §4.2.2), and streams of them
  * (zone transfers). */
 #pragma once

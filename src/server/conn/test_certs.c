@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Certificates that follow their files: a new one, a broken one, one that comes in two parts; and
  * which of them may share a listener. */
 #include <fcntl.h>
@@ -15,12 +16,12 @@
 
 #include "base/clock.h"
 #include "base/clock_test.h"
-#include "base/log.h"
 #include "base/err_text.h"
-#include "testing/testcert.h"
+#include "base/log.h"
 #include "server/conn/certs.h"
 #include "server/handler.h"
 #include "server/task.h"
+#include "testing/testcert.h"
 
 const struct plugin *const plugin_list[] = { NULL };
 

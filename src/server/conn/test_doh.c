@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* DNS over HTTPS on real loopback sockets, HTTP/2 and HTTP/1.1: status codes, age, order, limits,
  * clients that mean harm, reloads. */
 #include "server/conn/test_stream.h"

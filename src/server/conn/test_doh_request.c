@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which HTTP requests carry a DNS message, and which status refuses the others. Each row was seen
  * on CoreDNS 1.15.0, too (tests/differential/test_doh.py asks both). */
 #include <setjmp.h>

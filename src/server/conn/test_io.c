@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* DNS over TLS on real loopback sockets: the same connections as plain TCP (test_tcp.c), so only
  * what TLS adds: handshakes good, bad and slow, replies that come later, long streams, limits,
  * reloads. */

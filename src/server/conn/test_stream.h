@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* For tests of encrypted transports: a server with one stream worker and one test plugin, which
  * does what the first label of the question says, and clients that block (with patience) on real
  * loopback sockets. */
@@ -19,11 +20,10 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/mem.h"
 #include "base/err_text.h"
+#include "base/mem.h"
 #include "corefile/corefile.h"
 #include "http/framing.h"
-#include "testing/testcert.h"
 #include "net/tls.h"
 #include "server/conn/certs.h"
 #include "server/conn/conn.h"
@@ -35,6 +35,7 @@
 #include "server/server_state.h"
 #include "server/setup.h"
 #include "server/worker.h"
+#include "testing/testcert.h"
 
 enum { HELD_MAX = 4096, TEXT_BYTES = 250, PATIENCE_MS = 20000 };
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* TCP over real loopback sockets: framing, pipelining, half-close, lost clients, time-outs, limits,
  * streams, back-pressure. One worker thread and one test plugin, which does what the first label of
  * the question says. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The transports of DNS that a listener can have. */
 #pragma once
 

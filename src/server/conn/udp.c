@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* UDP: a batch is received straight into query slots, then parsed and routed in one pass and served
  * in a second, so that what the first pass prefetches is near when the second needs it. */
 #include "server/conn/udp.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* DNS over UDP: receives batches of datagrams straight into query slots and serves them. */
 #pragma once
 

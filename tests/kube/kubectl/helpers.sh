@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 # For the commands of transcripts.
 
 # watching N WATCH CHANGE: runs WATCH (a kubectl command), CHANGE as soon as it watches, and ends WATCH when it has printed

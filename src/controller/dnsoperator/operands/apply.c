@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Applies the operands, but only those that differ from what was applied last, so that a settled
  * operator writes nothing. The objects that servers need at once are watched; the others, roles and
  * accounts mostly, are read again from time to time. */

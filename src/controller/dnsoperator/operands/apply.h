@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Applies the operands: the objects that run the cluster's DNS (manifests.h). */
 #pragma once
 

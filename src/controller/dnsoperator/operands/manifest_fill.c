@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Values into manifests. */
 #include "controller/dnsoperator/operands/manifest_fill.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Fills in manifests: `${NAME}` in any string is replaced by a value.
  *
  * A string that is nothing but `${NAME}` may become any tree, and a list inside a list becomes part

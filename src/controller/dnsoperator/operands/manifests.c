@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Manifests and facts into objects. */
 #include "controller/dnsoperator/operands/manifests.h"
 
@@ -12,15 +13,15 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "controller/dnsoperator/plan/marker.h"
-#include "controller/dnsoperator/plan/ca_bundle.h"
-#include "controller/dnsoperator/operands/manifest_fill.h"
-#include "controller/dnsoperator/plan/dns_spec.h"
-#include "controller/dnsoperator/plan/configmap_objects.h"
 #include "controller/dnsoperator/operands/embedded_priv.h"
+#include "controller/dnsoperator/operands/manifest_fill.h"
 #include "controller/dnsoperator/operands/node_placement.h"
-#include "controller/dnsoperator/plan/render.h"
 #include "controller/dnsoperator/operands/tls_profile.h"
+#include "controller/dnsoperator/plan/ca_bundle.h"
+#include "controller/dnsoperator/plan/configmap_objects.h"
+#include "controller/dnsoperator/plan/dns_spec.h"
+#include "controller/dnsoperator/plan/marker.h"
+#include "controller/dnsoperator/plan/render.h"
 
 enum { HASH_DIGITS = 16, VALUES_MAX = 16 };
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The operands: the objects that run a cluster's DNS, made from the manifests in deploy/operands. Pure;
  * apply.h applies them. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Node selector and tolerations of the servers, and which nodes they fit. */
 #include "controller/dnsoperator/operands/node_placement.h"
 

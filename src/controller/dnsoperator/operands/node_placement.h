@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* On which nodes servers may run, by spec.nodePlacement of the DNS object. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The objects that come of deploy/operands (OP-D3). */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Where servers may run (OP-D1 nodePlacement, OP-D5), and zones. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The cluster's TLS profile (OP-D5). */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Profiles and ciphers. */
 #include "controller/dnsoperator/operands/tls_profile.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The TLS profile of an OpenShift cluster, as flags of kube-rbac-proxy:
  * spec.tlsSecurityProfile of `APIServer cluster` (config.openshift.io/v1). */
 #pragma once

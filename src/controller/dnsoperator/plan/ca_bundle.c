@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Names of CA bundles in a spec, validation, and copies as trees. */
 #include "controller/dnsoperator/plan/ca_bundle.h"
 

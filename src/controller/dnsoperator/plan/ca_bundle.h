@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* CA bundles of upstreams: `caBundle.name` of a transport names a ConfigMap of the namespace
  * openshift-config, which is copied to where servers can mount it. The names of copies, their label
  * and their owner are OpenShift's (OP-D2, OP-D5); rotation changes the copy's version, which is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Platform, address families, domain and feature gate, each from the objects that show it. */
 #include "controller/dnsoperator/plan/cluster_facts.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Facts about the cluster, apart from the DNS object: platform, domain, address families, feature
  * gate. Read from trees that the caller has; nothing is fetched here. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Builds and reads the two ConfigMaps. */
 #include "controller/dnsoperator/plan/configmap_objects.h"
 

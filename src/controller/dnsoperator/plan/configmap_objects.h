@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The two ConfigMaps of a plan, as trees: the Corefile, and the accepted configuration to fall back to.
  * write_configmaps.c writes them. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reading the DNS object by tables. */
 #include "controller/dnsoperator/plan/dns_spec.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The object `DNS default` as servers and templates, read from its tree. Texts are borrowed from
  * the tree, lists come from the caller's arena.
  *
@@ -12,9 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "api/tree.h"
 #include "api/answer.h"
 #include "api/fielderr.h"
+#include "api/tree.h"
 #include "api/view.h"
 #include "base/arena.h"
 #include "base/compiler.h"

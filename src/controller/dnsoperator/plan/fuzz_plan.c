@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Texts in all fields of a DNS object, separated by bytes 0xff; and any annotation. */
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Name and hash of the marker block. */
 #include "controller/dnsoperator/plan/marker.h"
 

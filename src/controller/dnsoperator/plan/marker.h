@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The marker shows which Corefile a server runs: a rendered Corefile with templates ends with a
  * block whose TXT record is the hash of all that comes before it. It works with Fairlead and with
  * CoreDNS; rollout/marker_query.h asks servers for it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From the DNS object to the plan: which configuration is accepted, what to fall back to, the Corefile
  * and the conditions. */
 #include "controller/dnsoperator/plan/plan.h"
@@ -8,10 +9,10 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "controller/dnsoperator/plan/upstream_advice.h"
 #include "controller/dnsoperator/plan/ca_bundle.h"
-#include "controller/dnsoperator/plan/template_conditions.h"
 #include "controller/dnsoperator/plan/pruned_templates.h"
+#include "controller/dnsoperator/plan/template_conditions.h"
+#include "controller/dnsoperator/plan/upstream_advice.h"
 #include "controller/dnsoperator/plan/validate_routes.h"
 #include "controller/dnsoperator/plan/validate_templates.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The plan of a pass: the Corefile that servers should run and the conditions that the status should
  * have. A pure function of the DNS object, the facts about the cluster, the configuration accepted
  * last and the answers of the servers. */
@@ -6,8 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "api/tree.h"
 #include "api/condition.h"
+#include "api/tree.h"
 #include "base/compiler.h"
 #include "base/strbuf.h"
 #include "controller/dnsoperator/plan/cluster_facts.h"

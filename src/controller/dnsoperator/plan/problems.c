@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Lists problems, and prints them for a condition. */
 #include "controller/dnsoperator/plan/problems.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Problems of a DNS object, each with template, field, value, reason and what to do. */
 #pragma once
 

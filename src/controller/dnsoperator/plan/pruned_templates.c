@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which list of templates must survive a CRD without the field, and when it is restored. */
 #include "controller/dnsoperator/plan/pruned_templates.h"
 

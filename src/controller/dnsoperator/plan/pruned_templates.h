@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Keeps spec.templates as the object last had it. Under a CRD without the field any write of the
  * object, even of its status, destroys the list. So the accepted configuration (plan.h) also has a
  * member "stored": {"uid": of the object, "generation": N, "pruned": true?, "templates": [...]?},

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Renders the Corefile, block by block. */
 #include "controller/dnsoperator/plan/render.h"
 

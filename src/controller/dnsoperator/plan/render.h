@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Renders accepted configuration as a Corefile.
  *
  * Without templates it is byte for byte what OpenShift's operator writes (OP-1). With them each block
@@ -12,9 +13,9 @@
 
 #include "base/compiler.h"
 #include "base/strbuf.h"
-#include "controller/dnsoperator/plan/marker.h"
 #include "controller/dnsoperator/plan/cluster_facts.h"
 #include "controller/dnsoperator/plan/dns_spec.h"
+#include "controller/dnsoperator/plan/marker.h"
 
 /* Bytes of a Corefile; a ConfigMap holds a MiB. */
 enum { DNSOPERATOR_COREFILE_MAX = 900 << 10 };

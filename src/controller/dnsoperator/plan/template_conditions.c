@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The conditions about templates: valid, applied, dual-stack warning (OP-33). Messages name the
  * generation where it matters, because OpenShift's CRD drops observedGeneration. */
 #include "controller/dnsoperator/plan/template_conditions.h"

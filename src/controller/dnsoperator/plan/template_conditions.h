@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The conditions TemplateConfiguration… of a plan. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which bundles a spec names, which are good, and what becomes of them. */
 #include <stdarg.h>
 #include <stddef.h>

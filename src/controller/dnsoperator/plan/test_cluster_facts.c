@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the cluster's objects tell: domain, gate, families, and whether the CRD keeps templates. */
 #include <stdarg.h>
 #include <stddef.h>

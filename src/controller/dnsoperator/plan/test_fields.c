@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Every field of the DNS object, row by row, against what the original makes of it (OP-D1, OP-D2,
  * OP-D5). A row: `ref` to docs/requirements, the `field`, a `spec`, texts that the Corefile `has`
  * or `lacks`, and what else comes of it. Fields of the CRD without a row fail the test. */

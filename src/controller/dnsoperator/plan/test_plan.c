@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Tables of objects and what comes of them: cases/NAME.yaml has the place (its first document) and
  * the objects, cases/NAME.Corefile the text; a case without one must have the text that the case
  * named by `like` has. `--write` writes the texts instead of comparing them. */
@@ -18,9 +19,9 @@
 #include "base/readfile.h"
 #include "base/vec.h"
 #include "controller/dnsoperator/plan/plan.h"
+#include "controller/dnsoperator/plan/template_conditions.h"
 #include "corefile/corefile.h"
 #include "corefile/key.h"
-#include "controller/dnsoperator/plan/template_conditions.h"
 
 enum { FILE_MAX = 4 << 20, CAS_MAX = 4, INSTANCES_MAX = 8 };
 

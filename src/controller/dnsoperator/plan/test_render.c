@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Rendering: what must hold for any object. Texts of whole objects are in cases/ (test_plan.c). */
 #include <stdarg.h>
 #include <stddef.h>

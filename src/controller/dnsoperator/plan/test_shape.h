@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* For tests: any texts in all fields of a DNS object. Whatever they are, the rendered text has the
  * blocks, directives and numbers of arguments that the accepted fields call for: nothing breaks out
  * of its place. */

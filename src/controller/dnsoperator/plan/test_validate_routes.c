@@ -1,9 +1,10 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* spec.servers and spec.upstreamResolvers row by row: what CoreDNS would refuse the whole file for
  * is refused here (OP-D5). */
 #include "controller/dnsoperator/test_rows.h"
 
-#include "controller/dnsoperator/plan/validate_templates.h"
 #include "controller/dnsoperator/plan/validate_routes.h"
+#include "controller/dnsoperator/plan/validate_templates.h"
 
 static void each_row(void **state)
 {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* spec.templates row by row (OP-3…OP-16): what is accepted and which words refuse the rest. */
 #include "controller/dnsoperator/test_rows.h"
 

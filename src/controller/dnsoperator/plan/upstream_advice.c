@@ -1,9 +1,10 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Warnings about configuration that is accepted but hardly intended. It is never refused, because
  * OpenShift's own DNS operator accepts it, too (OP-D2, OP-D5). */
 #include <stdio.h>
 
-#include "controller/dnsoperator/plan/upstream_advice.h"
 #include "controller/dnsoperator/plan/render.h"
+#include "controller/dnsoperator/plan/upstream_advice.h"
 #include "controller/dnsoperator/plan/zones.h"
 
 enum { CLEAR_PORT = 53 };

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Validates spec.servers and spec.upstreamResolvers. OpenShift's operator passes them on unchecked,
  * and CoreDNS then refuses the whole Corefile (OP-D5). What CoreDNS accepts is accepted. */
 #include "controller/dnsoperator/plan/validate_routes.h"

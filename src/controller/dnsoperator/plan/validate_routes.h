@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Validates spec.servers and spec.upstreamResolvers. What is refused here never reaches a server. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Validates spec.templates. All of it is checked, so that one message lists all problems; the list is
  * accepted as a whole or not at all. */
 #include "controller/dnsoperator/plan/validate_templates.h"
@@ -7,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/yaml/yaml.h"
 #include "api/tree.h"
+#include "api/yaml/yaml.h"
 #include "base/err.h"
+#include "base/err_text.h"
 #include "base/map.h"
 #include "base/slice.h"
-#include "base/err_text.h"
 #include "controller/dnsoperator/plan/render.h"
 #include "controller/dnsoperator/plan/zones.h"
 

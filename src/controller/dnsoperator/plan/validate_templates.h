@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Validates spec.templates (OP-3…OP-15). A template that is refused here never reaches a server. */
 #pragma once
 

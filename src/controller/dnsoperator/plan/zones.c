@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Zones: which lies in which, and in what order the stanzas of templates must stand. */
 #include "controller/dnsoperator/plan/zones.h"
 

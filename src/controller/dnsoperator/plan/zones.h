@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Zones of servers and templates: which one contains which, and in what order the template stanzas
  * of a Corefile must stand. */
 #pragma once

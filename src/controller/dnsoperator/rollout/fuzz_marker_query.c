@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any bytes as a reply: a hash is told only as one, everything else has a text. */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The DNS servers: what each answered, and when to poll it again. */
 #include "controller/dnsoperator/rollout/instances.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The DNS servers, what each answered (marker_query.h), and when to poll whom again: at once when the
  * Corefile changes or a server is new, then less and less often until all run it, and rarely from then
  * on, to notice a server that came back with an old Corefile. Silence counts when it lasts: one lost
@@ -10,8 +11,8 @@
 
 #include "base/arena.h"
 #include "base/vec.h"
-#include "controller/dnsoperator/rollout/marker_query.h"
 #include "controller/dnsoperator/plan/plan.h"
+#include "controller/dnsoperator/rollout/marker_query.h"
 
 /* A server by the name that messages use. */
 struct dnsoperator_server_at {

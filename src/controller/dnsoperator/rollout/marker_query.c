@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Queries servers for the marker, on a loop of its own that lives as long as the call. */
 #include "controller/dnsoperator/rollout/marker_query.h"
 
@@ -11,8 +12,8 @@
 #include "dns/message.h"
 #include "net/digest.h"
 #include "net/loop.h"
-#include "resolve/types.h"
 #include "resolve/resolver.h"
+#include "resolve/types.h"
 #include "resolve/upstream.h"
 
 #define TRY_NS (500 * NS_PER_MS)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Asks DNS servers for the marker (plan/marker.h), the TXT record with the hash of the Corefile that
  * a server runs. Writes nothing anywhere. */
 #pragma once

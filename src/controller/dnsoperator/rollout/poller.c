@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Polls the DNS servers: instances.h decides whom and when, marker_query.h and proxy_query.h ask.
  * A lock guards what two workers share. */
 #include "controller/dnsoperator/rollout/poller.h"
@@ -8,8 +9,8 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "controller/dnsoperator/rollout/proxy_query.h"
 #include "controller/dnsoperator/rollout/instances.h"
+#include "controller/dnsoperator/rollout/proxy_query.h"
 
 /* A kubelet needs up to 90 seconds to update a ConfigMap in its pods, and CoreDNS reads its file every
  * 30 to 45 seconds. */

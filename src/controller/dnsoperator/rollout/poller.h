@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Polls the cluster's DNS servers for the Corefile that they run, on a worker that may wait, and keeps
  * the answers for others. Polled are: on one machine its own server; else those of --dns-instances;
  * else the ready pods of the platform, over DNS or through the API server (--dns-ask). */

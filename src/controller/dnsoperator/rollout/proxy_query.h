@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Queries pods for the Corefile that they run through the API server (pods/proxy): for an operator that
  * cannot reach the pods' addresses, beside a hosted control plane. `fairlead dns` serves the hash of its
  * configuration at /config of the port of `ready`; CoreDNS has no such page. That hash differs from the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Who is asked when, and what is told of it: OP-T17, OP-34. */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Asking instances for the text they run: the test's thread plays them, another one asks. */
 #include <setjmp.h>
 #include <stdarg.h>

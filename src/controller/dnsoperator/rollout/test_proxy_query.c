@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Asking pods through the API server: what answers mean, which text a hash is of, who is asked. */
 #include <pthread.h>
 #include <stdlib.h>

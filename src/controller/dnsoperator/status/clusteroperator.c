@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Computes and writes the status of the ClusterOperator `dns`. */
 #include "controller/dnsoperator/status/clusteroperator.h"
 

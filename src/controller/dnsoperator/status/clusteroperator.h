@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* ClusterOperator `dns` of OpenShift: how DNS works, for the upgrade of the cluster (OP-D4). It follows
  * the conditions of the DNS object and lists the versions that run. Lists are sorted, so that a settled
  * operator writes nothing.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Conditions and fields of the DNS object's status, as a tree. */
 #include "controller/dnsoperator/status/dns_status.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The status of the DNS object, as a tree: conditions, observedGeneration, domain and address. Pure;
  * write_status.h sends it to the API server. */
 #pragma once

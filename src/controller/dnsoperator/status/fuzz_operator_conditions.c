@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Trees of a cluster as JSON (test_trees.h). */
 #include "controller/dnsoperator/status/test_trees.h"
 

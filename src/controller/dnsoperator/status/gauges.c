@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Metrics of the operator. */
 #include "controller/dnsoperator/status/gauges.h"
 

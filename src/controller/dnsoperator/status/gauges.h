@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Metrics of the operator: the conditions of the DNS object, the templates in force by name (OP-T9:
  * servers count by zone, because their configuration has no names), and the answers of servers. Not
  * thread-safe. */

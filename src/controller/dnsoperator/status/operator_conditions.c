@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The conditions of the operator. Reasons and messages are those of OpenShift's own operator,
  * because alerts and people search for them; ours are added. */
 #include "controller/dnsoperator/status/operator_conditions.h"
@@ -10,8 +11,8 @@
 #include "api/meta.h"
 #include "api/time.h"
 #include "base/clock.h"
-#include "controller/dnsoperator/plan/configmap_objects.h"
 #include "controller/dnsoperator/operands/node_placement.h"
+#include "controller/dnsoperator/plan/configmap_objects.h"
 
 static const char no_address[] = "No IP address is assigned to the DNS service.";
 static const char no_daemonset[] = "The DNS daemonset does not exist.";

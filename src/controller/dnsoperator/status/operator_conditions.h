@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* How DNS works, in the four conditions that every operator of OpenShift has: Progressing, Available,
  * Upgradeable, Degraded (OP-D4). A pure function of the operands, the DNS object with its present
  * conditions, the plan and the time.

@@ -1,12 +1,13 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From the objects in the cluster to conditions, ClusterOperator and metrics. */
 #include "controller/dnsoperator/status/report.h"
 
 #include <string.h>
 
 #include "base/clock.h"
+#include "controller/dnsoperator/plan/configmap_objects.h"
 #include "controller/dnsoperator/status/clusteroperator.h"
 #include "controller/dnsoperator/status/gauges.h"
-#include "controller/dnsoperator/plan/configmap_objects.h"
 #include "controller/dnsoperator/status/operator_conditions.h"
 #include "controller/dnsoperator/status/templates_backup.h"
 #include "controller/dnsoperator/status/write_status.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Publishes how DNS works: the operator's conditions, the ClusterOperator and metrics. */
 #pragma once
 

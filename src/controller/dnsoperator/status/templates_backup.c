@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The backup of spec.templates in an annotation of the DNS object. */
 #include "controller/dnsoperator/status/templates_backup.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A copy of the accepted templates in an annotation of the DNS object: under a CRD without the field
  * any write of the object destroys the list (OP-36). A list that is too long for an annotation has
  * no such copy; plan/pruned_templates.h keeps one, too. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* ClusterOperator dns row by row (OP-D4): conditions of the DNS object, DaemonSets and versions
  * in, conditions and versions out. Each row is looked at twice: the second look must write nothing,
  * or two equal states were two texts. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The status of the DNS object, and the backup of its templates. */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,11 +1,12 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Metrics of the operator, as a scrape has them. */
 #include "controller/dnsoperator/test_rows.h"
 
 #include <stdlib.h>
 
 #include "base/metrics/metrics.h"
-#include "controller/dnsoperator/status/gauges.h"
 #include "controller/dnsoperator/plan/validate_templates.h"
+#include "controller/dnsoperator/status/gauges.h"
 
 static bool says(const char *line)
 {

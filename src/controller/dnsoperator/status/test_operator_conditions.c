@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The operator's conditions row by row (OP-D4, OP-T15). A row has what runs, the conditions of
  * before with their age in seconds, and the conditions that come of it; the clock stands still.
  * Each row is looked at twice: the second look must find nothing to write. */
@@ -7,8 +8,8 @@
 
 #include "api/time.h"
 #include "base/clock.h"
-#include "controller/dnsoperator/status/operator_conditions.h"
 #include "controller/dnsoperator/plan/configmap_objects.h"
+#include "controller/dnsoperator/status/operator_conditions.h"
 #include "controller/dnsoperator/status/test_trees.h"
 
 #define NOW (1700000000 * NS_PER_S)

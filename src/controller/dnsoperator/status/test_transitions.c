@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which changes of conditions become Events, and which are none. */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* For tests: trees of the cluster, whatever is in them, through all that reads them. The API server
  * checks types by the CRD's schema; one that checks nothing must not bring us down.
  *
@@ -13,14 +14,14 @@
 #include "api/meta.h"
 #include "base/clock.h"
 #include "base/compiler.h"
-#include "controller/dnsoperator/plan/ca_bundle.h"
-#include "controller/dnsoperator/status/clusteroperator.h"
 #include "controller/dnsoperator/object_contains.h"
-#include "controller/dnsoperator/status/operator_conditions.h"
-#include "controller/dnsoperator/plan/configmap_objects.h"
 #include "controller/dnsoperator/operands/manifests.h"
 #include "controller/dnsoperator/operands/node_placement.h"
+#include "controller/dnsoperator/plan/ca_bundle.h"
+#include "controller/dnsoperator/plan/configmap_objects.h"
 #include "controller/dnsoperator/rollout/instances.h"
+#include "controller/dnsoperator/status/clusteroperator.h"
+#include "controller/dnsoperator/status/operator_conditions.h"
 #include "controller/dnsoperator/status/templates_backup.h"
 
 #define TREES_NOW (1700000000 * NS_PER_S)

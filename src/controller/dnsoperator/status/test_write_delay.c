@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What waits, and that it does not wait for ever. */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller/dnsoperator/status/transitions.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which changes in the conditions of the DNS object get an Event. What stays as it is gets none. */
 #pragma once
 

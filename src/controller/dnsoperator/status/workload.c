@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The DaemonSets and the Service of OpenShift's DNS. */
 #include "controller/dnsoperator/status/workload.h"
 

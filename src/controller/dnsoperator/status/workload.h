@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The operands as they run on OpenShift: the DaemonSets of the servers and of the node resolver, and
  * the servers' Service. */
 #pragma once

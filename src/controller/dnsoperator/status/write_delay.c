@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* How long the status and the backup wait after a Corefile was written. */
 #include "controller/dnsoperator/status/write_delay.h"
 

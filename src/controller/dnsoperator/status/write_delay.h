@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Delays less urgent writes, so that the next Corefile need not wait: the status until servers had a
  * moment to load the Corefile, because it changes then; the backup until changes pause. No clock. */
 #pragma once

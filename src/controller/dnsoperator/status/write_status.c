@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Computes the status of the DNS object once for each version of it, writes it where it changed,
  * and emits Events for what is new in it. */
 #include "controller/dnsoperator/status/write_status.h"

@@ -1,11 +1,12 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any text as a search list; what is taken is taken again, with the same id, from its own names. */
 #include "plugin/kubernetes/objects/lists.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/strbuf.h"
 #include "base/err_text.h"
+#include "base/strbuf.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

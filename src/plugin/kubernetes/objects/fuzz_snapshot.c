@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any bytes as a snapshot; and as the lines of one that is whole, each object then by its decoder.
  */
 #include "plugin/kubernetes/objects/snapshot.h"
@@ -5,11 +6,11 @@
 #include <stdlib.h>
 
 #include "api/kind.h"
+#include "base/err_text.h"
 #include "kube/decode/compact.h"
 #include "kube/decode/tree.h"
 #include "net/digest.h"
 #include "plugin/kubernetes/objects/snapshot_object.h"
-#include "base/err_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

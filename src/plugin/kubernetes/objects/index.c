@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The index: tables of entries, addresses and namespaces under one writers' lock. Nodes of an
  * object's addresses are made in one block, which goes when the object is replaced. */
 #include "plugin/kubernetes/objects/index.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the kubernetes plugin answers from: Services with their EndpointSlices by name and by
  * address, namespaces, pods by address. Informers' threads write (one lock among them), workers
  * read under RCU. Each change replaces what it concerns in place; nothing is ever rebuilt.

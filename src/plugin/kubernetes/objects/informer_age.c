@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The metric of how old each informer's last event is; computed when metrics are collected. */
 #include "plugin/kubernetes/objects/informer_age.h"
 

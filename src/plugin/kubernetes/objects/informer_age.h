@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Seconds since the API server's last event of each kind, as a metric: answers may be as old as
  * that. */
 #pragma once

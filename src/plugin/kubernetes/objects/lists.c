@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The table of search lists by id; lists.h explains it. */
 #include "plugin/kubernetes/objects/lists.h"
 
@@ -6,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/err_text.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "base/err_text.h"
 #include "net/digest.h"
 
 struct kubernetes_lists {

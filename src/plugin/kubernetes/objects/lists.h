@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Search lists of namespaces, for the plugin `searchpath`: the annotation dns.fairlead.dev/search
  * of a Namespace, found by the namespace's name and by an id that is made of the list alone.
  *
@@ -10,10 +11,10 @@
 #include <stdint.h>
 
 #include "base/compiler.h"
+#include "base/err_text.h"
 #include "base/rcu.h"
 #include "base/rcutable.h"
 #include "base/slice.h"
-#include "base/err_text.h"
 #include "dns/name.h"
 
 #define KUBERNETES_LIST_KEY "dns.fairlead.dev/search"

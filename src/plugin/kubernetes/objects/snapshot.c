@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Parses and writes the snapshot file; snapshot.h describes its form. */
 #include "plugin/kubernetes/objects/snapshot.h"
 
@@ -11,8 +12,8 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/mem.h"
 #include "base/err_text.h"
+#include "base/mem.h"
 #include "net/digest.h"
 
 #define MAGIC "fairlead-kubernetes"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A snapshot of the API server's objects in a file, for a start while the server is away.
  *
  * The file is a line
@@ -12,9 +13,9 @@
 #include <stdint.h>
 
 #include "base/compiler.h"
+#include "base/err_text.h"
 #include "base/slice.h"
 #include "base/strbuf.h"
-#include "base/err_text.h"
 #include "kube/decode/obj.h"
 
 enum {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Objects as lines of a snapshot. They are read again by the decoders of what the API server sends
  * (kube/decode/compact.h), so the form is the API's. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Random changes, and after each the index must say what a plain list of objects says. */
 #include "plugin/kubernetes/objects/index.h"
 

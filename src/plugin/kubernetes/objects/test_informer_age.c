@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The age of what is known: from the start, and per kind that is asked for. */
 #include "plugin/kubernetes/objects/informer_age.h"
 

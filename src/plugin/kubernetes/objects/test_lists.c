@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Search lists: their text, ids, limits, and the table of them. */
 #include "plugin/kubernetes/objects/lists.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Snapshots: objects that come back as they were, and files that are anything else. */
 #include "plugin/kubernetes/objects/snapshot.h"
 
@@ -16,8 +17,8 @@
 
 #include "api/kind.h"
 #include "base/err.h"
-#include "base/readfile.h"
 #include "base/err_text.h"
+#include "base/readfile.h"
 #include "kube/decode/compact.h"
 #include "kube/decode/tree.h"
 #include "plugin/kubernetes/objects/snapshot_object.h"
