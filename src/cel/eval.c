@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cel/arithmetic_priv.h"
 #include "cel/funcs_priv.h"
 #include "cel/node_priv.h"
 
@@ -99,19 +100,6 @@ static struct cel_value eval_items(struct cel_run *run, const struct cel_node *n
 						.count = map ? node->n_args / 2 : node->n_args } };
 }
 
-static struct cel_value join_lists(struct cel_run *run, const struct cel_value *left,
-				   const struct cel_value *right)
-{
-	size_t n = cel_items_n(left), m = cel_items_n(right);
-	cel_spend(run, n + m);
-	if (run->cost > run->cost_max)
-		return cel_error("");
-	struct cel_value *v = arena_alloc(run->arena, (n + m + 1) * sizeof(*v));
-	for (size_t i = 0; i < n + m; i++)
-		v[i] = i < n ? cel_item(left, i) : cel_item(right, i - n);
-	return (struct cel_value){ .type = CEL_LIST, .u.items = { .values = v, .count = n + m } };
-}
-
 static struct cel_value eval_in(struct cel_run *run, const struct cel_value *value,
 				const struct cel_value *of)
 {
@@ -128,67 +116,7 @@ static struct cel_value eval_in(struct cel_run *run, const struct cel_value *val
 	return cel_bool(false);
 }
 
-/* ---- arithmetic ---- */
-
-static struct cel_value join_strings(struct cel_run *run, struct slice left, struct slice right)
-{
-	cel_spend(run, cel_text_cost(left.n + right.n));
-	if (run->cost > run->cost_max)
-		return cel_error("");
-	char *p = arena_alloc(run->arena, left.n + right.n + 1);
-	memcpy(p, left.p, left.n);
-	memcpy(p + left.n, right.p, right.n);
-	return (struct cel_value){ .type = CEL_STRING, .u.text = { p, left.n + right.n } };
-}
-
-static struct cel_value compute_int(enum cel_op op, int64_t left, int64_t right)
-{
-	int64_t v = 0;
-	bool over = false;
-	if ((op == CEL_OP_DIV || op == CEL_OP_MOD) && right == 0)
-		return cel_error(op == CEL_OP_DIV ? "division by zero" : "modulus by zero");
-	if ((op == CEL_OP_DIV || op == CEL_OP_MOD) && left == INT64_MIN && right == -1)
-		over = true;
-	else if (op == CEL_OP_ADD)
-		over = __builtin_add_overflow(left, right, &v);
-	else if (op == CEL_OP_SUB)
-		over = __builtin_sub_overflow(left, right, &v);
-	else if (op == CEL_OP_MUL)
-		over = __builtin_mul_overflow(left, right, &v);
-	else
-		v = op == CEL_OP_DIV ? left / right : left % right;
-	return over ? cel_error("integer overflow") : cel_int(v);
-}
-
-static struct cel_value compute_double(enum cel_op op, double left, double right)
-{
-	struct cel_value v = { .type = CEL_DOUBLE };
-	if (op == CEL_OP_MOD)
-		return cel_no_overload();
-	if (op == CEL_OP_ADD)
-		v.u.number = left + right;
-	else if (op == CEL_OP_SUB)
-		v.u.number = left - right;
-	else
-		v.u.number = op == CEL_OP_MUL ? left * right : left / right;
-	return v;
-}
-
-static struct cel_value compute_result(struct cel_run *run, enum cel_op op,
-				       const struct cel_value *left, const struct cel_value *right)
-{
-	if (left->type != right->type)
-		return cel_no_overload();
-	if (left->type == CEL_INT)
-		return compute_int(op, left->u.integer, right->u.integer);
-	if (left->type == CEL_DOUBLE)
-		return compute_double(op, left->u.number, right->u.number);
-	if (op == CEL_OP_ADD && left->type == CEL_STRING)
-		return join_strings(run, left->u.text, right->u.text);
-	if (op == CEL_OP_ADD && left->type == CEL_LIST)
-		return join_lists(run, left, right);
-	return cel_no_overload();
-}
+/* ---- operators ---- */
 
 static struct cel_value compare_order(enum cel_op op, const struct cel_value *left,
 				      const struct cel_value *right)
@@ -214,7 +142,7 @@ static struct cel_value eval_binary(struct cel_run *run, const struct cel_node *
 		return eval_in(run, &a, &b);
 	if (node->op >= CEL_OP_LT && node->op <= CEL_OP_GE)
 		return compare_order(node->op, &a, &b);
-	return compute_result(run, node->op, &a, &b);
+	return cel_compute(run, node->op, &a, &b);
 }
 
 static struct cel_value eval_unary(struct cel_run *run, const struct cel_node *node)
@@ -224,11 +152,7 @@ static struct cel_value eval_unary(struct cel_run *run, const struct cel_node *n
 		return v;
 	if (node->op == CEL_OP_NOT)
 		return v.type == CEL_BOOL ? cel_bool(!v.u.boolean) : cel_no_overload();
-	if (v.type == CEL_INT)
-		return compute_int(CEL_OP_SUB, 0, v.u.integer);
-	if (v.type == CEL_DOUBLE)
-		return (struct cel_value){ .type = CEL_DOUBLE, .u.number = -v.u.number };
-	return cel_no_overload();
+	return cel_negate(&v);
 }
 
 /* ---- operators that need not evaluate all of their parts ---- */

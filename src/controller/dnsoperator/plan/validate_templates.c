@@ -15,6 +15,7 @@
 #include "base/map.h"
 #include "base/slice.h"
 #include "controller/dnsoperator/plan/render.h"
+#include "controller/dnsoperator/plan/zone_name.h"
 #include "controller/dnsoperator/plan/zones.h"
 
 struct check {
@@ -130,76 +131,23 @@ static void check_name(struct check *check, const json_t *object)
 
 /* ---- zones ---- */
 
-static bool is_label(struct slice text)
-{
-	enum { LABEL_MAX = 63 };
-	if (text.n == 0 || text.n > LABEL_MAX || text.p[0] == '-' || text.p[text.n - 1] == '-')
-		return false;
-	for (size_t i = 0; i < text.n; i++) {
-		if (!ascii_isdigit(text.p[i]) && !ascii_isalpha(text.p[i]) && text.p[i] != '-')
-			return false;
-	}
-	return true;
-}
-
-static bool is_zone(struct slice text)
-{
-	if (text.n == 0 || text.n > DNSOPERATOR_ZONE_CHARS_MAX)
-		return false;
-	if (slice_is(text, "."))
-		return true;
-	bool more = true;
-	while (more) {
-		more = slice_find(text, '.') >= 0;
-		if (!is_label(slice_cut(&text, '.')))
-			return false;
-	}
-	return true;
-}
-
-/* What is most likely meant by a zone that is none. */
-static const char *zone_fix(struct slice text)
-{
-	for (size_t i = 0; i < text.n; i++) {
-		if ((unsigned char)text.p[i] > 0x7f)
-			return "write it in its ASCII form, with xn--";
-		if (text.p[i] == '*')
-			return "remove the wildcard: a zone includes all names below it";
-		if (text.p[i] == '_')
-			return "remove labels with an underscore: the zone above includes these "
-			       "names";
-	}
-	return "use \".\" or labels of 1 to 63 letters, digits and inner hyphens, 253 characters "
-	       "in "
-	       "all";
-}
-
-/* Lower case and without its final dot. */
-static const char *normal_zone(struct arena *arena, struct slice text)
-{
-	if (text.n > 1 && text.p[text.n - 1] == '.')
-		text.n--;
-	char *z = arena_strndup(arena, text.p, text.n);
-	for (size_t i = 0; i < text.n; i++)
-		z[i] = ascii_lower(z[i]);
-	return z;
-}
-
 /* NULL when it was refused. */
 static const char *check_zone(struct check *check, const json_t *value)
 {
 	struct slice s = text_of(value), bare = s;
 	if (!json_is_string(value)) {
-		add_problem(check, DNSOPERATOR_INVALID_ZONE, NULL, "is not a string", zone_fix(s));
+		add_problem(check, DNSOPERATOR_INVALID_ZONE, NULL, "is not a string",
+			    dnsoperator_zone_advice(s));
 		return NULL;
 	}
 	if (s.n > 1 && s.p[s.n - 1] == '.')
 		bare.n--;
-	if (!is_zone(bare) || (slice_is(bare, ".") && s.n != 1)) {
-		add_problem(check, DNSOPERATOR_INVALID_ZONE, &s, "is not a DNS name", zone_fix(s));
+	if (!dnsoperator_is_zone(bare) || (slice_is(bare, ".") && s.n != 1)) {
+		add_problem(check, DNSOPERATOR_INVALID_ZONE, &s, "is not a DNS name",
+			    dnsoperator_zone_advice(s));
 		return NULL;
 	}
-	const char *z = normal_zone(check->a, s);
+	const char *z = dnsoperator_zone_normal(check->a, s);
 	if (check->domain != NULL && dnsoperator_zone_has(check->domain, z)) {
 		char why[400];
 		snprintf(why, sizeof(why), "is in the cluster's own domain %s", check->domain);
