@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The table of a DNSRecord's fields. */
+/* The typed view of a DNSRecord (extensions.gardener.cloud): which JSON path fills which member of
+ * struct api_dnsrecord, with its type, range and default. api/view.c reads the table. */
 #include "api/dnsrecord.h"
 
 static const char *const record_types[] = {

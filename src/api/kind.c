@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The table of the Kubernetes kinds that are used here, searches in it, and the paths of the API. */
+/* The table of Kubernetes kinds that this program uses; finds a kind by group and kind, or by a
+ * word of the command line (plural, singular or short name); builds the REST path of an object. */
 #include "api/kind.h"
 
 #include <string.h>

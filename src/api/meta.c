@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reads metadata and single fields of objects by their paths; compares versions; checks names. */
+/* Reads fields of Kubernetes objects: metadata, labels, annotations, and any field by its path.
+ * Checks names against the rules of RFC 1123. */
 #include "api/meta.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reading what every Kubernetes object has. Texts are borrowed from the tree; "" stands for what is
- * not there, so that callers need not ask twice. */
+/* Reads the fields that every Kubernetes object has. Strings are borrowed from the tree. A
+ * missing one is "", so that callers need no check; a missing label or annotation is NULL. */
 #pragma once
 
 #include <stdbool.h>

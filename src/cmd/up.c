@@ -63,8 +63,8 @@ static bool has_nameservers(void)
 	return any;
 }
 
-/* Where there is nobody to forward to, what is not the cluster's is refused, and reverse names that
- * are not there do not exist. */
+/* Writes the Corefile. Without a name server to forward to, queries outside the cluster's zones
+ * are refused, and unknown reverse names do not exist. */
 static void write_corefile(struct up *up)
 {
 	char ip[NET_ADDR_TEXT_MAX];

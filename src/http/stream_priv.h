@@ -19,8 +19,8 @@ void http_streams_end(struct http_streams *all);
 void http_streams_free(struct http_streams *all);
 
 struct http_stream *http_stream_new(struct http_streams *all, struct MHD_Connection *mc);
-/* What the handler gave: from now on `ops` is called. `body` is taken. NULL: no memory; the stream
- * is there still. */
+/* Hands over what the handler returned: `ops` is called from now on, `body` is taken over. NULL:
+ * out of memory, the stream is unchanged. */
 struct MHD_Response *http_stream_response(struct http_stream *stream,
 					  const struct http_stream_ops *ops, void *ctx,
 					  struct strbuf *body);

@@ -30,7 +30,9 @@ struct loop_msg {
 	void (*cb)(struct loop_msg *m);
 };
 
+/* NULL when there are no descriptors left. */
 struct loop *loop_new(void);
+/* Not from inside a callback. Closes no descriptor of others, calls no timer. NULL is fine. */
 void loop_free(struct loop *loop);
 
 /* Called in each turn, `before` when it has waited and `after` when all events were handled. Either
@@ -38,6 +40,8 @@ void loop_free(struct loop *loop);
 void loop_set_around(struct loop *loop, void (*before)(void *ctx), void (*after)(void *ctx),
 		     void *ctx);
 
+/* Starts (mod: changes) watching loop_fd->fd for EPOLL* events; -errno. `loop_fd` is borrowed
+ * until loop_fd_del, its `cb` must be set. */
 MUST_CHECK int loop_fd_add(struct loop *loop, struct loop_fd *loop_fd, uint32_t events);
 MUST_CHECK int loop_fd_mod(struct loop *loop, struct loop_fd *loop_fd, uint32_t events);
 /* Safe inside callbacks: pending events of `loop_fd` in this turn are dropped. Does not close. */

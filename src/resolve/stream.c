@@ -121,7 +121,7 @@ static void stream_flush(struct resolve_link *link)
 
 /* ---- receiving ---- */
 
-/* Replies count, and not what else TLS and HTTP have to say. */
+/* Called for each DNS reply; other TLS or HTTP traffic is no sign of life. */
 void stream_heard(struct stream *stream)
 {
 	stream->heard_ns = now_of(stream);

@@ -4,7 +4,11 @@
 
 #include "resolve/stream_priv.h"
 
+/* All on the resolver's loop thread. Queues the exchange on a connection, or lets it wait for
+ * one; if neither is possible it fails, which its callback learns later, not from inside this
+ * call. */
 void stream_pool_enqueue(struct resolve_pool *pool, struct resolve_exchange *exchange);
+/* A connection has room: queues waiting exchanges, oldest first. */
 void stream_pool_pump(struct resolve_pool *pool);
 void stream_pool_unwait(struct resolve_pool *pool, struct resolve_exchange *exchange);
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The public side of parsing: from a text to a checked template, and what can be asked of it. */
+/* The entry points of the template language: tmpl_parse reads and checks a template, tmpl_free
+ * frees it, tmpl_part returns its top-level parts (text, field, other). Also finds templates,
+ * functions and fields by name, for the checker and the executor. */
 #include "tmpl/funcs_priv.h"
 #include "tmpl/tmpl_priv.h"
 

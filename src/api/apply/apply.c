@@ -69,7 +69,8 @@ static json_t *prune_removed(const struct managed_write *write,
 		if (first_of_version(entries, i))
 			add_back(write, entries, entries->v[i].api_version, merged, &pruned);
 	}
-	/* Whatever else went with it comes back: only what it said itself may go. */
+	/* Removing a parent also removed fields below it that this manager never applied: restore
+	 * them, so that only fields it applied are removed. */
 	struct fieldset *gone = named_fields(write, merged), *rest = named_fields(write, pruned);
 	managed_set_change(&gone, fieldset_difference, rest);
 	managed_set_change(&gone, fieldset_intersection, said);
@@ -199,7 +200,7 @@ static int apply_checked(struct managed_write *write, struct managed_entries *en
 	return r;
 }
 
-/* An object that nobody applied before: all that is there was set by somebody. */
+/* The first apply of an object: its present fields get the owner "before-first-apply". */
 static void before_first(struct managed_write *write, struct managed_entries *entries)
 {
 	json_t *live = write->from;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Checks that a value fits its schema well enough to be merged. The messages are the API server's. */
+/* Checks a value against its schema before server-side apply merges it: types, undeclared fields,
+ * duplicate list items, and the limits on fields and depth. The messages are the API server's. */
 #include "api/apply/check_priv.h"
 
 #include <string.h>

@@ -12,6 +12,8 @@
 struct managed_change {
 	struct fieldset *removed, *modified, *added;
 };
+/* Fills in `ret` with three new sets; free them with managed_change_done. `from` and `to` may be
+ * NULL. */
 void managed_compare(struct managed_type type, const json_t *from, const json_t *to,
 		     struct managed_change *ret);
 void managed_change_done(struct managed_change *change);

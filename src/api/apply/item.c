@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Items of lists of type set and map: the element that identifies an item, and lists sorted by it. */
+/* Identifies items of lists of type set and map: the path element of an item (its value, or its
+ * keys with their defaults), and an index of a list's items sorted by element, duplicates
+ * marked. */
 #include "api/apply/item_priv.h"
 
 #include <assert.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* kubectl's annotation of client-side apply: the fields it set count as kubectl's when it changes to
- * server-side apply, and the annotation follows what it applies from then on. */
+/* The annotation kubectl.kubernetes.io/last-applied-configuration, when an object changes from
+ * client-side to server-side apply: fields that it lists and that still have its values become
+ * owned by kubectl; later applies keep the annotation up to date while it exists. */
 #include "api/apply/last_applied_priv.h"
 
 #include <string.h>

@@ -21,8 +21,8 @@ static bool is_reset(const struct managed_write *write, const json_t *managed)
 	return n == 1 && json_object_size(json_array_get(managed, 0)) == 0;
 }
 
-/* Can what the client rewrote be used? Versions that are not known make the server give up on
- * objects of CRDs; entries of others just go. */
+/* Can the managedFields that the client sent be used? An unknown apiVersion makes the server
+ * ignore all of them for objects of CRDs; for built-in kinds only that entry is dropped. */
 static bool are_usable(const struct managed_write *write, const struct managed_entries *entries)
 {
 	for (size_t i = 0; i < entries->n && !write->request->built_in; i++) {

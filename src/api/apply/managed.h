@@ -27,9 +27,9 @@ enum {
 
 struct api_managed_write {
 	const json_t *schema;	 /* openAPIV3Schema; NULL: everything deduced from the values */
-	const json_t *live;	 /* as stored, with managedFields. NULL, or one without a uid: it
-				    is new (what a new object of a built-in kind is before anybody
-				    says anything, say {"spec":{}}, is nobody's) */
+	const json_t *live;	 /* as stored, with managedFields. NULL or without a uid: the object
+				    is being created. The fields of an initial object without any
+				    input, such as {"spec":{}}, have no owner */
 	const char *manager;	 /* never empty */
 	const char *subresource; /* "" or "status" */
 	const char *api_version; /* of the request */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reads from a schema what kind of value a place of an object may have, as server-side apply sees it.
- */
+/* What server-side apply needs to know of a field, read from its schema: scalar, list or map;
+ * whether a list is atomic, a set or a map, and its keys. Without a schema the value decides. */
 #include "api/apply/type_priv.h"
 
 #include <string.h>
@@ -41,7 +41,8 @@ static enum managed_scalar scalar_of(const char *type, const char *format)
 	return MANAGED_SCALAR_ANY;
 }
 
-/* A list is as its own words say, else as the older ones of strategic patches do. */
+/* The list's own x-kubernetes-list-type decides; without it, the keywords of strategic merge
+ * patches. */
 static void resolve_list(struct managed_atom *atom, const json_t *schema)
 {
 	const char *type = text_of(schema, "x-kubernetes-list-type");

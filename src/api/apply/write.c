@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One write: the fields it changes, their owners before it, and their owners after it. */
+/* Field ownership of one write (managedFields): which fields it changes, which managers lose
+ * them, and the writer's own entry afterwards. Steps of api_managed_apply and
+ * api_managed_update. */
 #include "api/apply/write_priv.h"
 
 #include <stdlib.h>

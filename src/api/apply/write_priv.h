@@ -23,8 +23,10 @@ struct managed_write {
 	bool create;
 	int64_t now_s;
 };
+/* Borrows the request, which must outlive `write`. Free with managed_write_done. */
 void managed_write_init(struct managed_write *write, const struct api_managed_write *request);
 void managed_write_done(struct managed_write *write);
+/* Whether `version` is the request's apiVersion or one of the others that the kind still has. */
 bool managed_write_knows(const struct api_managed_write *write, const char *version);
 /* Adapts entries to the present schema: those in versions that are no longer served are dropped,
  * and what became atomic is owned as one field. */

@@ -40,8 +40,8 @@ struct fieldset {
 };
 
 struct fieldset *fieldset_new(void);
-struct fieldset *fieldset_ref(struct fieldset *fieldset);
-void fieldset_unref(struct fieldset *fieldset);
+struct fieldset *fieldset_ref(struct fieldset *fieldset); /* not NULL */
+void fieldset_unref(struct fieldset *fieldset);		  /* NULL is fine */
 static inline void fieldset_unrefp(struct fieldset **fieldset)
 {
 	fieldset_unref(*fieldset);
@@ -57,6 +57,8 @@ bool fieldset_empty(const struct fieldset *fieldset);
 size_t fieldset_count(const struct fieldset *fieldset);
 bool fieldset_equal(const struct fieldset *left, const struct fieldset *right);
 
+/* Operations return a reference of the caller's, which may be to one of the arguments: do not
+ * insert into it. Arguments are not consumed and must not be NULL. */
 struct fieldset *fieldset_union(struct fieldset *left, struct fieldset *right);
 struct fieldset *fieldset_intersection(struct fieldset *left, struct fieldset *right);
 /* Members of `left` that are not members of `right`. */

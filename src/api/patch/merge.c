@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* JSON merge patch. */
+/* JSON merge patch (RFC 7386): applies a patch to a tree, and computes the patch that turns one
+ * tree into another. */
 #include "api/patch/merge.h"
 
 #include "api/patch/patch.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The schema of metadata, for patches and apply: schemas of kinds do not describe it. */
+/* The JSON schema of ObjectMeta, for patches and apply: the schemas of kinds leave metadata out. */
 #include "api/patch/objectmeta_types.h"
 
 #include <pthread.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Strategic merge patches: lists. Items are found by the value of their merge key, scalars by
- * themselves; what the patch says stands in the patch's order, and what only the object has keeps
- * its place among its neighbours as well as it can. */
+/* Lists in strategic merge patches: merges a patch's list into the object's, objects by their
+ * merge key and scalars by value, and applies $patch, $deleteFromPrimitiveList and
+ * $setElementOrder. Items of the patch keep the patch's order; the object's other items keep
+ * theirs between them. */
 #include "api/patch/strategic_list_priv.h"
 
 #include <stdint.h>
@@ -232,8 +233,8 @@ static void remove_matching(json_t *list, const char *key, const json_t *value)
 	}
 }
 
-/* Items that are directives: what they say is done to `original`, and `*ret` gets the others.
- * With a replacing one, those become the list. */
+/* Applies the items with a $patch directive to `original`; the others are appended to `ret`. With
+ * `replace`, the others become the list. */
 static int special_items(const struct strategic *strategic, const char *key, json_t *original,
 			 const json_t *patch, json_t *ret)
 {
@@ -351,7 +352,7 @@ int strategic_list(const struct strategic *strategic, const struct strategic_fie
 
 /* ---- $setElementOrder ---- */
 
-/* Items that the patch says stand in the list of the order, and in the same order. */
+/* Checks that the patch's items occur in $setElementOrder, in the same order. */
 static int check_order(const struct strategic *strategic, const json_t *patch, const json_t *order,
 		       const char *key)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Compiles a schema into a tree of nodes, by a table of keywords. */
+/* Compiles the OpenAPI schema of a CRD into a tree of nodes, by a table of keywords. A keyword,
+ * format or rule that is not supported is an error, never ignored. */
 #include "api/schema/compile.h"
 
 #include <assert.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Formats of strings: those that the API server checks, with the same results. */
+/* Checks string formats of schemas (date-time, ipv4, uuid, ...) with the API server's results,
+ * its oddities included. Formats that only the server can check are listed, so that a schema
+ * with them is refused when it is compiled. */
 #include "api/schema/format_priv.h"
 
 #include <arpa/inet.h>

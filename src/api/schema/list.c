@@ -40,7 +40,7 @@ static json_t *identity_of(const struct schema_node *node, const json_t *item)
 	return keys;
 }
 
-/* Tells each value that stands more than once, at its second place. */
+/* Reports each value that occurs more than once, at its second occurrence. */
 static void find_twice(struct lists *lists, const struct schema_node *node, const json_t *list)
 {
 	struct map seen;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Nodes of a compiled schema. */
+/* Finds the schema of an object's field: the one in `properties`, or that of
+ * additionalProperties. Also holds the names of the types. */
 #include "api/schema/node_priv.h"
 
 const char *const schema_type_words[] = {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Compares the old and the new value of an update. */
+/* Whether an update left a value unchanged; validate.c drops errors in such values (ratcheting).
+ * Items of a list of type map are compared by their keys, in any order. */
 #include "api/schema/unchanged_priv.h"
 
 #include "api/schema/node_priv.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Validates an object by walking it along its schema. The order of checks is the API server's: type,
- * alternatives, string, number, list, enum, object; so is the count of successful checks, by which it
- * picks the alternative whose errors are reported.
+/* Validates an object by walking it along its schema. The order of checks is the API server's:
+ * type, alternatives, string, number, list, enum, object; so is the count of successful checks,
+ * by which it picks the alternative whose errors are reported.
  *
- * On an update, errors of a value that is as it was are dropped: at each member, and at each item
- * of a list of type map. */
+ * On an update, errors in values that did not change are dropped (validation ratcheting), for
+ * each member and for each item of a list of type map. */
 #include "api/schema/validate.h"
 
 #include <stdio.h>
@@ -38,7 +38,7 @@ static void check_below(const struct schema_node *node, struct schema_walk *walk
 
 /* ---- alternatives ---- */
 
-/* Looks at one alternative; true when it fits. */
+/* Validates against one alternative; true when there are no errors. */
 static bool try_one(const struct schema_node *node, struct schema_walk *walk, const json_t *value,
 		    const json_t *old, struct schema_result *ret)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Closes the files of a data directory to other users. Runs once at the start; files created later
- * have the right mode. */
+/* Removes other users' access to the files of the data directory at start (mode 0600), and their
+ * write permission on the directory. Files created later get the right mode when they are
+ * created. */
 #include "apiserver/access/file_modes.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* HTTP handlers of the embedded API. A request passes its token's check, then health, metrics and
- * discovery, then authorization and the API; the answer's headers and streams are mapped to
- * HTTP. */
+/* The HTTP handler of the embedded API. Order of a request: health and /version, if it has no
+ * token; authentication; limits; health, metrics and discovery; authorization; the API's verbs.
+ * Then headers, warnings and the stream of the answer are written as HTTP. */
 #include "apiserver/access/http_front.h"
 
 #include <assert.h>

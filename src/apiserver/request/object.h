@@ -21,6 +21,8 @@ struct apiserver_object_text {
 	struct strbuf buf;
 	size_t head_n;
 };
+/* Encodes `object` with kind and apiVersion of `stored`; a resourceVersion in it is left out.
+ * Initialises `text`, free it with apiserver_object_text_done; head and tail point into it. */
 void apiserver_object_text_make(struct apiserver_object_text *text,
 				const struct apiserver_resource *stored, const json_t *object);
 void apiserver_object_text_done(struct apiserver_object_text *text);

@@ -26,6 +26,9 @@ struct apiserver_list_options {
 	int64_t limit;
 	int64_t timeout_s; /* 0: not sent; negative: the watch ends at once */
 };
+/* This one, apiserver_write_options and apiserver_delete_options return 0 with `ret` filled in,
+ * or a negative code with the refusal that the client gets in `status`. Strings live as long as
+ * `call`. */
 MUST_CHECK int apiserver_list_options(const struct apiserver_call *call,
 				      struct apiserver_list_options *ret,
 				      struct apiserver_status *status);

@@ -18,6 +18,6 @@ int base64_value(char ch);
  * elsewhere. Their number, or ERR_PARSE (what was written is then of no use). Blanks and line
  * breaks are passed over; bits that say nothing may be anything, as Go's decoder has it. */
 MUST_CHECK ssize_t base64_decode_to(uint8_t *out, struct slice text);
-/* Appends what the text says; line breaks and blanks are passed over. ERR_PARSE, with nothing
+/* Appends the decoded bytes; line breaks and blanks are skipped. ERR_PARSE, with nothing
  * appended. */
 MUST_CHECK int base64_decode(struct strbuf *out, struct slice text);

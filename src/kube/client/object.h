@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Objects by kind and name: one function for each verb of the API. */
+/* Objects by kind and name: one function for each verb of the API. All block until the answer or
+ * the time-out of kube_call (client.h); each thread uses its own conn. `*ret` is the server's
+ * object, a new reference; `ret` and `reterr` may be NULL. Errors are those of kube_call, and
+ * ERR_CONFIG without a request when ns or name cannot be a path segment. Call kube_status_done
+ * on `reterr` after each call. */
 #pragma once
 
 #include <jansson.h>
@@ -18,6 +22,7 @@ struct kube_ref {
 
 MUST_CHECK int kube_get(struct kube_conn *conn, const struct kube_ref *ref, json_t **ret,
 			struct kube_status *reterr);
+/* POST. Of `in` only kind and ns are used: the name is in the object. */
 MUST_CHECK int kube_create(struct kube_conn *conn, const struct kube_ref *in, const json_t *object,
 			   json_t **ret, struct kube_status *reterr);
 /* PUT; the object's resourceVersion must be the one that was read. */
@@ -38,6 +43,8 @@ struct kube_delete_opts {
 	const char *resource_version;
 	const char *propagation; /* "Background", "Foreground", "Orphan"; NULL: the server's */
 };
+/* `opts` may be NULL: no preconditions, the server's propagation. ERR_CONFLICT: a precondition
+ * failed. */
 MUST_CHECK int kube_delete(struct kube_conn *conn, const struct kube_ref *ref,
 			   const struct kube_delete_opts *opts, struct kube_status *reterr);
 

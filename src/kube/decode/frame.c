@@ -232,7 +232,8 @@ static int value_done(struct kube_frame *frame, const char *pos)
 	return is_wanted(frame) ? capture_end(frame, pos) : 0;
 }
 
-/* Takes blocks of which it can say at a glance that the value goes on behind them. */
+/* Skips whole blocks in which the value cannot end, because they close fewer brackets than are
+ * open. */
 static const char *skip_blocks(struct kube_frame *frame, const char *pos, const char *end)
 {
 	struct block b;

@@ -34,6 +34,8 @@ struct event {
 	const char *reason; /* "CopyCreated": machines read it */
 	const char *action; /* "Create": what was done or failed */
 };
+/* Queues an Event; any thread, never waits for the server. Everything is copied. Dropped
+ * when there are too many (events_stats counts them) or after events_stop. */
 void events_emit(struct events *events, const struct event *ev, const char *fmt, ...)
 	PRINTF_LIKE(3, 4);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Events that still have to be sent: one record for each series of like Events, and one bucket of
- * tokens for each object they are about. */
+/* The queue of Events to send, without I/O: equal Events become one series with a count, created
+ * once and then patched; each object has a token bucket; failed requests are retried. */
 #include "kube/events/series.h"
 
 #include <assert.h>
@@ -74,7 +74,7 @@ static double tokens_at(const struct bucket *bucket, uint64_t now_ns)
 	return MIN(bucket->tokens + more, (double)SERIES_BURST);
 }
 
-/* Full buckets say nothing; when all of them say something, the oldest goes. */
+/* Makes room for a bucket: removes a full one, which limits nothing, else the oldest. */
 static void prune_buckets(struct series *series, uint64_t now_ns)
 {
 	const struct map_entry *e;

@@ -37,6 +37,8 @@ enum series_act { SERIES_WAIT, SERIES_CREATE, SERIES_PATCH };
  * the Event, or the merge patch for it. */
 enum series_act series_next(struct series *series, uint64_t now_ns, struct series_item **ret_item,
 			    json_t **ret_body, uint64_t *ret_until_ns);
+/* The result of the request that series_next returned: `ret` is that of kube_create or
+ * kube_merge. `it` may be freed here. The caller serialises all calls: a series has no lock. */
 void series_result(struct series *series, struct series_item *it, enum series_act act, int ret,
 		   uint64_t now_ns);
 const char *series_item_name(const struct series_item *it);

@@ -151,8 +151,8 @@ static void move_rv(struct kube_informer *informer, const char *rv)
 	size_t n = strlen(rv);
 	if (n == 0 || n >= sizeof(informer->plan.rv))
 		return;
-	/* What does not lead on is no sign of life: a server that says it and closes would be asked
-	 * without end. */
+	/* Only a new resourceVersion counts as progress: a server that repeats one and closes the
+	 * watch would otherwise be asked again without back-off. */
 	informer->outcome.events += strcmp(informer->plan.rv, rv) != 0;
 	memcpy(informer->plan.rv, rv, n + 1);
 }

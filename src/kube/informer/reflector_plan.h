@@ -78,7 +78,7 @@ struct kube_outcome {
 	int code;	 /* 0, or as kube_stream */
 	int http;	 /* status; 0: no answer came */
 	bool listed;	 /* the list was complete (a stream: then went on as a watch) */
-	bool gone;	 /* 410, in whatever way it was said */
+	bool gone;	 /* 410, as status code or as ERROR event */
 	bool too_large;	 /* the server is behind our rv */
 	bool said_error; /* an ERROR event */
 	unsigned pages;	 /* that came before a list failed, in this step */

@@ -21,7 +21,9 @@ typedef void (*kube_index_fn)(const struct kube_obj *o, kube_index_emit emit, vo
 
 enum { KUBE_STORE_INDEXES_MAX = 4 };
 
+/* `indexes` is copied; at most KUBE_STORE_INDEXES_MAX (asserted). Never NULL. */
 struct kube_store *kube_store_new(const kube_index_fn *indexes, size_t count);
+/* When no other thread uses it. Releases the store's references to all objects. NULL is fine. */
 void kube_store_free(struct kube_store *store);
 
 /* ---- reading ---- */

@@ -34,10 +34,12 @@ enum work_result {
 	WORK_RETRY, /* again after its back-off */
 };
 
+/* `conf` is copied; NULL: all defaults. Never NULL. */
 struct workqueue *workqueue_new(const struct workqueue_conf *conf);
 /* After workqueue_close, when no thread is inside any more. */
 void workqueue_free(struct workqueue *workqueue);
 
+/* `key` is copied. Ignored after workqueue_close. */
 void workqueue_add(struct workqueue *workqueue, const char *key);
 /* Once the time has come; the earlier of several wins. */
 void workqueue_add_after(struct workqueue *workqueue, const char *key, uint64_t delay_ns);

@@ -36,9 +36,9 @@ struct hookserver_conf {
 	void *ctx;
 };
 
-/* Listens when it returns. Files must be there; a managed certificate comes as soon as the API
- * answers, and until then callers get one that nobody trusts: whoever starts must not have to wait
- * for a server. */
+/* Returns when it listens. Certificate files must exist. A managed certificate is loaded as soon
+ * as the API server answers; until then a certificate that no caller trusts is served, so that
+ * the start does not wait for the API server. */
 MUST_CHECK int hookserver_start(const struct hookserver_conf *conf, struct hookserver **ret,
 				struct err_text err);
 void hookserver_stop(struct hookserver *hookserver); /* NULL is fine */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* cache: answers from replies seen before. A hit is the stored message with the
- * client's question and its TTLs lowered. Storing replies is in store_reply.c, queries that wait
- * for the reply to another one in single_flight.c, the store over reloads in kept_store.c. */
+/* cache: answers queries from stored replies, refreshes entries before they expire (prefetch)
+ * and can serve expired ones. A hit is the stored message with the client's question and lowered
+ * TTLs. Storing replies is in store_reply.c, waiting for the reply to an equal query in
+ * single_flight.c, keeping the store over reloads in kept_store.c. The hook `prefetch` means
+ * something else: it loads an entry into the CPU's cache before the query is served. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,6 +4,8 @@
 
 #include "plugin/cache/cache_priv.h"
 
+/* cache_count and cache_count_stored on the query's worker; open before any query, close after
+ * the last, on the control thread. */
 void cache_count(struct plugin_inst *self, const struct query *q, enum cache_counter what);
 void cache_count_stored(struct plugin_inst *self, struct query *q);
 void cache_count_open(struct plugin_inst *self);

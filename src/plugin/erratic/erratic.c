@@ -85,7 +85,7 @@ static int erratic_parse(struct plugin_inst *self, struct setup *setup)
 		if (r < 0)
 			return r;
 	}
-	/* Who asks for another kind of trouble does not get the default one too. */
+	/* `delay` or `truncate` alone turn the default dropping off. */
 	if ((c->delay > 0 || c->truncate > 0) && !c->drop_given)
 		c->drop = 0;
 	return 0;

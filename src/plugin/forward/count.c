@@ -62,8 +62,8 @@ static const struct metrics_family rejects_family = {
 	.kind = METRICS_COUNTER,
 };
 
-/* Failed probes are counted where they run; here what came since the last look is added, so that
- * the sum outlives the configuration. */
+/* Probes count their own failures; here the failures since the last scrape are added to the
+ * metric, so that the sum survives a reload. */
 static void collect_probes(void *ctx)
 {
 	struct forward_conf *c = ctx;

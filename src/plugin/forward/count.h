@@ -4,8 +4,12 @@
 
 #include "plugin/forward/serve.h"
 
+/* On the control thread: init after the upstreams of `conf` are known, done before they are
+ * freed (also without init). */
 void forward_count_init(struct forward_conf *conf);
 void forward_count_done(struct forward_conf *conf);
+/* On the query's worker: a question was sent, a reply came after `ns`, a connection was new or
+ * reused, all upstreams are down, max_concurrent refused the query. */
 void forward_count_asked(const struct forward_query *query, struct forward_up *up);
 void forward_count_reply(const struct forward_query *query, struct forward_up *up, uint16_t rcode,
 			 uint64_t ns);

@@ -17,6 +17,8 @@ struct kubernetes_host {
 /* Called with each; false stops. */
 typedef bool (*kubernetes_host_fn)(void *ctx, const struct kubernetes_host *h);
 
+/* On a worker, under RCU: what hosts point at is valid for the call. serve_ns answers NS of the
+ * zone, serve_ns_host any type of ns.dns.ZONE; `zone` is the index in conf->zones. */
 enum verdict kubernetes_serve_ns(struct plugin_inst *self, struct query *q, size_t zone);
 enum verdict kubernetes_serve_ns_host(struct plugin_inst *self, struct query *q, size_t zone);
 void kubernetes_each_host(const struct kubernetes_conf *conf, kubernetes_host_fn fn, void *ctx);

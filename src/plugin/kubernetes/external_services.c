@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What Services have outside of the cluster, for `k8s_external`, in the order and with the
- * exceptions of CoreDNS's External: external addresses and load balancers' by SERVICE.NAMESPACE,
- * endpoints of headless Services where that is wanted. */
+/* Finds Services for the plugin `k8s_external`: by name, their external IPs and load balancer
+ * addresses or the endpoints of headless Services; by address, their names (PTR); and the
+ * addresses of this name server. Order and exceptions are those of CoreDNS's External. */
 #include "plugin/kubernetes/external_services.h"
 
 #include <string.h>

@@ -20,7 +20,7 @@ void kubernetes_source_use(struct kubernetes_source *source);
 void kubernetes_source_put(struct kubernetes_conf *conf);
 void kubernetes_source_preset(const struct kubernetes_preset *kubernetes_preset);
 bool kubernetes_source_synced(const struct kubernetes_source *source);
-/* That, or a snapshot was read: what is not found is not there. */
+/* That, or a snapshot was read: a name that is not found does not exist. */
 bool kubernetes_source_usable(const struct kubernetes_source *source);
 /* Waits until it has all, up to startup_timeout; logs that it waits. -EINTR: the program is to
  * end. */

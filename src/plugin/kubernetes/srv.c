@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* SRV answers: a record for every port of every address, their addresses beside them. */
+/* SRV answers: one record for each port of each address, and the targets' A and AAAA records in
+ * the additional section. Each record appears once. */
 #include "plugin/kubernetes/srv.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One question sent to an address over UDP again and again until somebody is content with what came
- * of it. It lives on one thread's loop and never blocks. */
+/* Sends one question to an address over UDP, repeatedly, until the callback ends it. Runs on one
+ * thread's loop and never blocks. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* From an HTTP request to a DNS message: the path, the query's one argument, base64url. What Go's
- * net/url and encoding/base64 accept is accepted, as CoreDNS uses them. */
+/* Reads the DNS message of a DNS-over-HTTPS request: the body of a POST, or the base64url
+ * argument `dns` of a GET; the path must be /dns-query. Escapes and base64 are accepted as Go's
+ * net/url and encoding/base64 accept them, because CoreDNS uses these. */
 #include "server/conn/doh_request.h"
 
 #include <string.h>

@@ -81,5 +81,7 @@ struct dnsoperator_plan {
 /* The message about an unknown domain: why the Corefile is not written, and what to do. */
 extern const char dnsoperator_domain_unknown[];
 
+/* Never fails: what is wrong in the object becomes problems and conditions. Overwrites `ret`,
+ * free it with dnsoperator_plan_done. `in` is borrowed for the call only. No I/O; any thread. */
 void dnsoperator_plan_make(const struct dnsoperator_plan_in *in, struct dnsoperator_plan *ret);
 void dnsoperator_plan_done(struct dnsoperator_plan *plan);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The table of search lists by id; lists.h explains it. */
+/* The search lists of namespaces (annotation dns.fairlead.dev/search) for the plugin
+ * `searchpath`: parses the annotation, computes a list's id, and keeps a table by namespace and
+ * by id that workers read under RCU. */
 #include "plugin/kubernetes/objects/lists.h"
 
 #include <pthread.h>

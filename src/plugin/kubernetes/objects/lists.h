@@ -42,10 +42,11 @@ struct kubernetes_list *kubernetes_list_parse(struct slice ns, struct slice text
 					      struct err_text err);
 void kubernetes_list_free(struct kubernetes_list *list);
 
-/* The namespace has this list now (taken over), or none. */
+/* Replaces the namespace's list by `list`, which is taken over; NULL removes it. The old one is
+ * freed when no reader can see it. Control threads only (a lock orders them). */
 void kubernetes_lists_set(struct kubernetes_lists *lists, struct slice ns,
 			  struct kubernetes_list *list);
-/* Under RCU; NULL. */
+/* The list, borrowed until the reader's RCU section ends; NULL when there is none. Any thread. */
 const struct kubernetes_list *kubernetes_lists_by_id(const struct kubernetes_lists *lists,
 						     struct slice id);
 const struct kubernetes_list *kubernetes_lists_by_ns(const struct kubernetes_lists *lists,
