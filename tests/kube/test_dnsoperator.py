@@ -202,7 +202,7 @@ def test_refused_templates_leave_the_last(place, run):
     place.dns({"templates": [bad], "logLevel": "Trace"})
     p.wait_line(r"\[WARNING\] controller/dnsoperator: ReservedZone: Template hijack: spec.templates\[0\].zones\[0\]: .*stay in force")
     message = place.says("TemplateConfigurationValid", "False ReservedZone")
-    assert message.startswith('Template hijack: spec.templates[0].zones[0]: "svc.k8s.example.org" is of the cluster')
+    assert message.startswith('Template hijack: spec.templates[0].zones[0]: "svc.k8s.example.org" is in the cluster\'s own domain')
     assert "generation 1 stay in force" in message
     place.says("TemplateConfigurationApplied", "False InvalidTemplates")
     until(lambda: "class all" in place.text())

@@ -285,7 +285,8 @@ class Pod:
         return self.process.poll() is None
 
     def get(self, port, path, local=False):
-        """(status, text) of an HTTP request from the node or from inside; status 0 where nobody listens."""
+        """(status, text) of an HTTP request from the node or from inside; status 0 where nobody listens or
+        the program ends before it answers."""
         enter = self.network.in_pod if local else self.network.on_node
         address = "127.0.0.1" if local else self.network.address
         try:
@@ -295,7 +296,7 @@ class Pod:
                 connection.request("GET", path)
                 reply = connection.getresponse()
                 return reply.status, reply.read().decode()
-        except ConnectionRefusedError:
+        except (ConnectionRefusedError, ConnectionResetError):  # http.client.RemoteDisconnected is one of the latter
             return 0, ""
 
     def status(self):

@@ -253,6 +253,12 @@ static int decode_answer(struct slice text, int code, json_t **ret, struct kube_
 		set_unusable(reterr, code, what);
 		return ERR_PARSE;
 	}
+	/* Callers read and change members: anything else would be misused. */
+	if (!json_is_object(v)) {
+		json_decref(v);
+		set_unusable(reterr, code, "the response is not an API object");
+		return ERR_PARSE;
+	}
 	*ret = v;
 	return 0;
 }

@@ -252,6 +252,22 @@ static void limits(void **state)
 	rig_down(&g);
 }
 
+/* A proxy may answer with any JSON; callers read and change members of what they get. */
+static void answers_that_are_no_object(void **state)
+{
+	static const char *const bodies[] = { "[]", "\"ok\"", "null", "1" };
+	struct rig g;
+	(void)state;
+	rig_up(&g);
+	for (size_t i = 0; i < ARRAY_LEN(bodies); i++) {
+		json_t *v = NULL;
+		fakeapi_push(g.f, &(struct fakeapi_reply){ .body = bodies[i] });
+		assert_int_equal(get(&g, "/", &v), ERR_PARSE);
+		assert_null(v);
+	}
+	rig_down(&g);
+}
+
 static void warnings(void **state)
 {
 	struct rig g;
@@ -461,6 +477,7 @@ int main(void)
 		cmocka_unit_test(retries_when_told_to),
 		cmocka_unit_test(broken_connections),
 		cmocka_unit_test(limits),
+		cmocka_unit_test(answers_that_are_no_object),
 		cmocka_unit_test(warnings),
 		cmocka_unit_test(time_is_over),
 		cmocka_unit_test(cancelled_by_another_thread),
