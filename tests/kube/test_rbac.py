@@ -38,7 +38,8 @@ class Audited(cluster.Cluster):
         """What the user was refused since the log had that size: [(verb, resource, name)]."""
         with open(self.audit, encoding="utf-8") as f:
             f.seek(since)
-            entries = [json.loads(line) for line in f if line.endswith("\n")]
+            text = f.read()  # at once: a line that grows meanwhile would come in two pieces
+        entries = [json.loads(line) for line in text[:text.rfind("\n") + 1].splitlines()]
         return [(e["verb"], e["objectRef"].get("resource"), e["objectRef"].get("name")) for e in entries
                 if e.get("responseStatus", {}).get("code") == 403]
 

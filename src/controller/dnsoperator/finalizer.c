@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The finalizer that OpenShift's operator puts on the DNS object, handled as it does: where the
  * operands are ours it is added, and when the object is deleted, the servers' DaemonSet and the
- * Service default/openshift are deleted before it is removed. The status of an object that others still hold reports that it is being deleted. */
+ * Service default/openshift are deleted before it is removed. The status of an object that others
+ * still hold reports that it is being deleted. */
 #include "controller/dnsoperator/finalizer.h"
 
 #include <string.h>

@@ -72,6 +72,9 @@ static int make_plan(struct dnsoperator_pass *pass)
 	in.reported.corefile = dnsoperator_data(pass->corefile_map, "Corefile");
 	dnsoperator_plan_make(&in, &pass->plan);
 	json_decref(accepted);
+	/* Only copying CA bundles can have failed before; that matters only where something is written. */
+	if (!pass->plan.write)
+		pass->error = 0;
 	set_log_level(pass);
 	dnsoperator_poller_add_corefile(state->poller, dnsoperator_options(pass->ctx),
 					strbuf_slice(&pass->plan.corefile), pass->plan.hash);
