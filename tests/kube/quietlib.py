@@ -42,10 +42,9 @@ class Real(cluster.Cluster):
         """{what: how often} of all that the operator has written since its start."""
         found = collections.Counter()
         if os.path.exists(self.audit):
-            with open(self.audit, encoding="utf-8") as f:
-                for e in (json.loads(line) for line in f if line.endswith("\n")):
-                    ref = e["objectRef"]
-                    found[f"{e['verb']} {ref['resource']}" + (f"/{ref['subresource']}" if "subresource" in ref else "")] += 1
+            for e in cluster.whole_lines(self.audit):
+                ref = e["objectRef"]
+                found[f"{e['verb']} {ref['resource']}" + (f"/{ref['subresource']}" if "subresource" in ref else "")] += 1
         return found
 
 

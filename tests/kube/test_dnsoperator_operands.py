@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What runs DNS in a cluster (OP-D3): applied as deploy/operands has it, by the operator under its shipped
 role, at a real API server; put right when others change it; and nothing is written when nothing changed."""
-import json
 import os
 import subprocess
 
@@ -9,7 +8,7 @@ import pytest
 
 import crdlib
 from controllerlib import Controller, events, objects, stopping, until
-from lib import server
+from lib import cluster, server
 from test_rbac import RBAC, Audited, install_roles
 
 NAME = "fairlead-dnsoperator"
@@ -72,9 +71,7 @@ class Place(Audited):
 
     def writes(self, since):
         """What the operator wrote since the log had that size, its lease and Events left out."""
-        with open(self.audit, encoding="utf-8") as f:
-            f.seek(since)
-            entries = [json.loads(line) for line in f if line.endswith("\n")]
+        entries = cluster.whole_lines(self.audit, since)
         return [(e["verb"], e["requestURI"]) for e in entries if e["verb"] not in ("get", "list", "watch") and
                 e["objectRef"].get("resource") not in ("leases", "events")]
 

@@ -63,9 +63,7 @@ class Audited(cluster.Cluster):
     def asked(self, user):
         """{(verb, group, resource): {status codes}} of a user."""
         found = {}
-        with open(self.audit, encoding="utf-8") as f:
-            text = f.read()  # at once: a line that grows meanwhile would come in two pieces
-        for e in map(json.loads, text[:text.rfind("\n") + 1].splitlines()):
+        for e in cluster.whole_lines(self.audit):
             if e["user"]["username"] == user:
                 what = e.get("objectRef", {})
                 found.setdefault((e["verb"], what.get("apiGroup", ""), what.get("resource", e["requestURI"])), set()).add(

@@ -34,6 +34,15 @@ ADMIN = "admin-token"
 SYSTEM = "system-token"
 
 
+def whole_lines(path, since=0):
+    """The entries of a log of JSON lines, from an offset on. It is read at once: a line that grows meanwhile would come in
+    two pieces."""
+    with open(path, encoding="utf-8") as f:
+        f.seek(since)
+        text = f.read()
+    return [json.loads(line) for line in text[:text.rfind("\n") + 1].splitlines()]
+
+
 class Missing(Exception):
     """A peer that cannot be had here: a reason to say loudly that a suite did not run."""
 
