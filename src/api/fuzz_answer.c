@@ -7,7 +7,7 @@
 #include "base/err_text.h"
 #include "base/strbuf.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {

@@ -96,7 +96,7 @@ static bool same_to_users(const struct api_kind *left, const struct api_kind *ri
 	return strcmp(left->kind, right->kind) == 0 && !left->ours && !right->ours;
 }
 
-static const struct api_kind *only_one(bool (*fit)(const struct api_kind *k, struct slice word),
+static const struct api_kind *only_one(bool (*fit)(const struct api_kind *kind, struct slice word),
 				       const char *word, bool *ret_ambiguous)
 {
 	const struct api_kind *found = NULL;

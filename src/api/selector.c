@@ -178,7 +178,7 @@ static int parse_value(struct parser *parser, struct api_selector_term *term)
 static const struct {
 	const char *sign;
 	enum api_selector_op op;
-	int (*values)(struct parser *p, struct api_selector_term *t);
+	int (*values)(struct parser *parser, struct api_selector_term *term);
 } label_ops[] = {
 	{ "=", API_SEL_IN, parse_value },	{ "==", API_SEL_IN, parse_value },
 	{ "!=", API_SEL_NOT_IN, parse_value },	{ "in", API_SEL_IN, parse_set },

@@ -16,7 +16,8 @@ struct fill {
 	struct strbuf path; /* of the struct that is being filled */
 };
 
-static void fill_struct(struct fill *f, const struct api_view *v, const json_t *o, void *ret);
+static void fill_struct(struct fill *fill, const struct api_view *view, const json_t *object,
+			void *ret);
 
 /* ---- errors ---- */
 

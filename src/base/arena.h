@@ -21,7 +21,7 @@ struct arena {
 
 	/* Fixed: called when the buffer is used up; may put another buffer of at least n bytes into
 	 * cur and end (what was handed out before stays the caller's care) and return true. */
-	bool (*more)(struct arena *a, size_t n);
+	bool (*more)(struct arena *arena, size_t count);
 };
 
 enum { ARENA_ALIGN = 8 };

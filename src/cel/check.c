@@ -42,7 +42,7 @@ struct check {
 	struct err_text err;
 };
 
-static int check_node(struct check *check, const struct cel_node *n, struct type *ret);
+static int check_node(struct check *check, const struct cel_node *node, struct type *ret);
 
 static int set_error(struct check *check, const char *fmt, ...) PRINTF_LIKE(2, 3);
 

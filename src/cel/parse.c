@@ -26,9 +26,9 @@ struct parse {
 	struct err_text err;
 };
 
-static int parse_expr(struct parse *p, struct cel_node **ret);
+static int parse_expr(struct parse *parse, struct cel_node **ret);
 
-static int set_error(struct parse *p, int code, const char *fmt, ...) PRINTF_LIKE(3, 4);
+static int set_error(struct parse *parse, int code, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
 static int set_error(struct parse *parse, int code, const char *fmt, ...)
 {

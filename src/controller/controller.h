@@ -86,7 +86,7 @@ struct controller_watch {
 	const char *const *paths; /* what to keep of an object, ended by NULL; NULL: all of it */
 	/* Emits the keys to reconcile because `o` was added, changed (also called with the old
 	 * object) or deleted; NULL: its own. On the watch's thread: must not wait. */
-	void (*keys)(const struct controller_ctx *c, const json_t *o, controller_emit emit,
+	void (*keys)(const struct controller_ctx *ctx, const json_t *object, controller_emit emit,
 		     void *arg);
 };
 
@@ -98,7 +98,7 @@ struct controller {
 	unsigned workers; /* 0: two */
 	/* 0, or a negative code with ctx->err: the key is retried, with growing delays. Must end soon
 	 * after its connection was cancelled (-ECANCELED). */
-	int (*reconcile)(struct controller_ctx *c, const char *key);
+	int (*reconcile)(struct controller_ctx *ctx, const char *key);
 	/* State of its own, before anything runs and after all has ended; may be NULL. */
 	int (*start)(void **ret_state, struct err_text err);
 	void (*stop)(void *state);

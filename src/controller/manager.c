@@ -38,7 +38,8 @@ struct manager {
 
 /* ---- health ---- */
 
-static void answer_health(struct manager *manager, bool (*ask)(struct unit *u, struct strbuf *why),
+static void answer_health(struct manager *manager,
+			  bool (*ask)(struct unit *unit, struct strbuf *why),
 			  struct http_reply *reply)
 {
 	bool ok = reply->status != NOT_READY;

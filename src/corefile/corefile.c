@@ -125,7 +125,7 @@ static int parse_keys(struct parser *parser)
 	return comma ? fail_unexpected(parser, "another zone after ','") : 0;
 }
 
-static int parse_line(struct parser *p);
+static int parse_line(struct parser *parser);
 
 /* The `{` is the current token. Leaves the body on top of p->dirs and the `}` current. */
 static int parse_body(struct parser *parser, const char *what)

@@ -75,10 +75,10 @@ struct corefile_source {
 	 * joined with the folder of the importing file, so it is relative only if that file's name
 	 * is. A name without wildcards yields itself if it exists. For tokens equal to CoreDNS's
 	 * the names must be absolute. Memory from `a`. */
-	int (*glob)(void *ctx, const char *pattern, struct arena *a, const char *const **ret,
+	int (*glob)(void *ctx, const char *pattern, struct arena *arena, const char *const **ret,
 		    size_t *ret_n);
 	/* The whole text of a file; memory from `a`. */
-	int (*read)(void *ctx, const char *path, struct arena *a, struct slice *ret);
+	int (*read)(void *ctx, const char *path, struct arena *arena, struct slice *ret);
 	/* The variable's value or NULL; borrowed until the next call. */
 	const char *(*env)(void *ctx, const char *name);
 	/* Something legal but surely not meant; `text` is borrowed for the call. */

@@ -162,7 +162,7 @@ static const struct {
 	uint8_t type;
 	uint8_t fixed;
 	uint8_t names;
-	bool (*put)(struct encoder *e, const uint8_t *name, size_t len);
+	bool (*put)(struct encoder *encoder, const uint8_t *name, size_t len);
 } with_names[] = {
 	{ DNS_TYPE_NS, 0, 1, put_name },  { DNS_TYPE_CNAME, 0, 1, put_name },
 	{ DNS_TYPE_SOA, 0, 2, put_name }, { DNS_TYPE_PTR, 0, 1, put_name },

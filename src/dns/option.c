@@ -61,7 +61,7 @@ static bool reporting_ok(const struct dns_option *option)
 
 static const struct {
 	uint16_t code;
-	bool (*ok)(const struct dns_option *o);
+	bool (*ok)(const struct dns_option *option);
 } checks[] = {
 	{ 1, llq_ok },	      { 2, lease_ok }, { 8, subnet_ok },     { 9, expire_ok },
 	{ 11, keepalive_ok }, { 15, ede_ok },  { 18, reporting_ok },

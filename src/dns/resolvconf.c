@@ -105,7 +105,7 @@ static int take_options(struct state *state)
 
 static const struct {
 	const char *name;
-	int (*take)(struct state *s);
+	int (*take)(struct state *state);
 } keywords[] = {
 	{ "nameserver", take_nameserver },
 	{ "search", take_search },

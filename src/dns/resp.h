@@ -114,7 +114,7 @@ struct dns_encode {
 /* Writes the message into out[cap]. Names are compressed. What does not fit into `limit` is left
  * off record by record, answer first filled, and TC set; OPT is always kept. Returns the length, or
  * ERR_SPACE when not even the question and OPT fit. */
-MUST_CHECK int dns_resp_encode(struct dns_resp *resp, const struct dns_encode *e, uint8_t *out,
+MUST_CHECK int dns_resp_encode(struct dns_resp *resp, const struct dns_encode *encode, uint8_t *out,
 			       size_t cap);
 
 /* Iterates records of a section: open form only. */

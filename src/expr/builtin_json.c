@@ -249,7 +249,7 @@ struct json {
 	unsigned depth;
 };
 
-static int json_value(struct json *j, struct expr_value *ret);
+static int json_value(struct json *json, struct expr_value *ret);
 
 static int json_error(struct json *json)
 {

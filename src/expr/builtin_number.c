@@ -177,7 +177,7 @@ double expr_pow(double x, double y)
 
 /* --- aggregates, which look into lists in lists --- */
 
-typedef int (*visit_fn)(struct ev *ev, void *state, const struct expr_value *v);
+typedef int (*visit_fn)(struct ev *ev, void *state, const struct expr_value *value);
 
 static int visit_numbers(struct ev *ev, const struct expr_value *value, const char *name,
 			 visit_fn visit, void *state)

@@ -218,9 +218,9 @@ static inline double expr_to_float(const struct expr_value *value)
 }
 
 /* A number as an integer, floats cut; fails for other types. */
-MUST_CHECK int expr_to_int(struct ev *ev, const struct expr_value *v, int64_t *ret);
+MUST_CHECK int expr_to_int(struct ev *ev, const struct expr_value *value, int64_t *ret);
 /* x ** y with the last digits that Go's math.Pow gives. */
-double expr_pow(double x, double y);
+double expr_pow(double left, double right);
 
 /* Text written up to a limit; `p` NULL only measures. */
 struct out {
@@ -231,7 +231,7 @@ struct out {
 };
 
 enum { EXPR_FLOAT_BYTES = 352 };
-typedef int (*expr_writer)(struct ev *ev, struct out *o, const struct expr_value *v);
+typedef int (*expr_writer)(struct ev *ev, struct out *out, const struct expr_value *value);
 
 enum builtin_form {
 	FORM_LOOP,    /* has a predicate */
@@ -262,7 +262,7 @@ enum loop {
 /* Result types of FORM_KINDS beside the plain shapes. */
 enum { RESULT_ARG = 100, RESULT_ELEM, RESULT_NUMBER };
 
-typedef int (*expr_builtin_fn)(struct ev *ev, const struct expr_value *a, unsigned n,
+typedef int (*expr_builtin_fn)(struct ev *ev, const struct expr_value *value, unsigned count,
 			       struct expr_value *ret);
 
 struct expr_builtin {

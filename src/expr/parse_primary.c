@@ -14,7 +14,7 @@
 #include "expr/parse_node_priv.h"
 #include "expr/parse_priv.h"
 
-static struct node *parse_postfix(struct parser *p, struct node *n);
+static struct node *parse_postfix(struct parser *parser, struct node *node);
 
 static void *bad_map_key(struct parser *parser)
 {

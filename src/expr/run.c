@@ -198,7 +198,7 @@ int expr_make_map(struct ev *ev, enum expr_type type, struct expr_pair *pair, si
 
 /* --- comparing --- */
 
-static int equal_maps(struct ev *ev, const struct expr_value *a, const struct expr_value *b);
+static int equal_maps(struct ev *ev, const struct expr_value *left, const struct expr_value *right);
 
 /* Go's reflect.DeepEqual, which is what values inside maps are compared by: 1 is not 1.0. */
 static int equal_deeply(struct ev *ev, const struct expr_value *left,

@@ -53,7 +53,7 @@ struct http_message {
 
 struct http_framing_calls {
 	/* A server got a request, a client the response to its request. */
-	void (*message)(void *ctx, uint32_t stream, void *user, const struct http_message *m);
+	void (*message)(void *ctx, uint32_t stream, void *user, const struct http_message *message);
 	/* The stream ended before that (client), or before it was answered (server; answers to it
 	 * are then ignored). `err`: ERR_CLOSED, ERR_PARSE, ERR_LIMIT. May be NULL. */
 	void (*gone)(void *ctx, uint32_t stream, void *user, int err);

@@ -6,22 +6,25 @@
 #include "http/framing.h"
 
 struct framing_impl {
-	ssize_t (*feed)(struct http_framing *f, const uint8_t *p, size_t n, uint64_t now_ns);
-	void (*eof)(struct http_framing *f);
-	void (*fill)(struct http_framing *f); /* more bytes into f->out, if there are any */
-	int (*respond)(struct http_framing *f, uint32_t stream, const struct http_message *m);
-	int (*request)(struct http_framing *f, const struct http_message *m, void *user,
+	ssize_t (*feed)(struct http_framing *framing, const uint8_t *data, size_t len,
+			uint64_t now_ns);
+	void (*eof)(struct http_framing *framing);
+	void (*fill)(struct http_framing *framing); /* more bytes into f->out, if there are any */
+	int (*respond)(struct http_framing *framing, uint32_t stream,
+		       const struct http_message *message);
+	int (*request)(struct http_framing *framing, const struct http_message *message, void *user,
 		       uint32_t *ret_stream);
-	void (*cancel)(struct http_framing *f, uint32_t stream);
-	void (*end)(struct http_framing *f);
-	bool (*over)(const struct http_framing *f);
-	size_t (*pending)(const struct http_framing *f);
-	size_t (*unsent)(const struct http_framing *f); /* beyond f->out; may be NULL */
-	size_t (*held)(const struct http_framing *f);
-	void (*refuse)(struct http_framing *f, uint32_t stream);
-	bool (*is_full)(const struct http_framing *f);				  /* or NULL */
-	bool (*expire)(struct http_framing *f, uint64_t now_ns, uint64_t max_ns); /* or NULL */
-	void (*free)(struct http_framing *f);
+	void (*cancel)(struct http_framing *framing, uint32_t stream);
+	void (*end)(struct http_framing *framing);
+	bool (*over)(const struct http_framing *framing);
+	size_t (*pending)(const struct http_framing *framing);
+	size_t (*unsent)(const struct http_framing *framing); /* beyond f->out; may be NULL */
+	size_t (*held)(const struct http_framing *framing);
+	void (*refuse)(struct http_framing *framing, uint32_t stream);
+	bool (*is_full)(const struct http_framing *framing); /* or NULL */
+	bool (*expire)(struct http_framing *framing, uint64_t now_ns,
+		       uint64_t max_ns); /* or NULL */
+	void (*free)(struct http_framing *framing);
 };
 
 struct http_framing {

@@ -164,7 +164,7 @@ static int read_host(struct http_h1_head *head, struct slice value)
 /* Fields that decide about the message itself. */
 static const struct {
 	const char *name;
-	int (*read)(struct http_h1_head *h, struct slice value);
+	int (*read)(struct http_h1_head *head, struct slice value);
 } known[] = {
 	{ "content-length", content_length },
 	{ "transfer-encoding", transfer_encoding },

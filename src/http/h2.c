@@ -252,7 +252,7 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
 	return hold_bytes(h, &st->head, value, value_n);
 }
 
-static int submit_response(struct h2 *h, struct h2_stream *st, const struct http_message *m);
+static int submit_response(struct h2 *h2, struct h2_stream *st, const struct http_message *message);
 
 static int close_stream(struct h2 *h2, struct h2_stream *st, uint32_t code)
 {

@@ -69,7 +69,8 @@ struct http_daemon_conf {
 	struct http_conns *conns; /* kept up to date by the daemon */
 	MHD_AccessHandlerCallback on_request;
 	MHD_RequestCompletedCallback on_completed;
-	size_t (*unescape)(void *ctx, struct MHD_Connection *mc, char *s); /* NULL: the library's */
+	size_t (*unescape)(void *ctx, struct MHD_Connection *mc,
+			   char *text); /* NULL: the library's */
 	void *ctx;
 };
 

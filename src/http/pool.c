@@ -12,7 +12,7 @@
 #include "base/mem.h"
 
 struct http_pool {
-	void (*run)(struct http_job *j);
+	void (*run)(struct http_job *job);
 	unsigned max_threads;
 	pthread_attr_t attr;
 
@@ -66,7 +66,7 @@ static void *run_worker(void *ctx)
 	return NULL;
 }
 
-struct http_pool *http_pool_new(unsigned max_threads, void (*run)(struct http_job *j))
+struct http_pool *http_pool_new(unsigned max_threads, void (*run)(struct http_job *job))
 {
 	struct http_pool *p = xcalloc(1, sizeof(*p));
 	p->run = run;

@@ -17,7 +17,7 @@ struct http_job {
 
 struct http_pool;
 
-struct http_pool *http_pool_new(unsigned max_threads, void (*run)(struct http_job *j));
+struct http_pool *http_pool_new(unsigned max_threads, void (*run)(struct http_job *job));
 /* In the order they come. False: there is no thread and none can be made. */
 bool http_pool_add(struct http_pool *pool, struct http_job *job);
 /* Waits until all jobs are done. NULL is fine. */

@@ -31,7 +31,7 @@ struct http_stream;
 struct http_stream_ops {
 	/* Writes at most n bytes and says how many; 0: nothing now, ask again after
 	 * http_stream_wake; HTTP_STREAM_END, HTTP_STREAM_BROKEN. */
-	ssize_t (*pull)(void *ctx, char *buf, size_t n);
+	ssize_t (*pull)(void *ctx, char *buf, size_t len);
 	/* The last call: the stream has ended, or its client is gone. No wake may come after it has
 	 * returned. */
 	void (*done)(void *ctx);
@@ -58,7 +58,8 @@ void http_answer_header(struct http_answer *answer, const char *name, const char
 void http_stream_wake(struct http_stream *stream);
 
 /* On a thread of the pool; may wait. `req` (http/server.h) lives until it returns. */
-typedef void (*http_service_fn)(void *ctx, const struct http_request *req, struct http_answer *a);
+typedef void (*http_service_fn)(void *ctx, const struct http_request *req,
+				struct http_answer *answer);
 
 struct http_service_conf {
 	const char *addr;	  /* as http_server_start takes it */

@@ -14,12 +14,12 @@ struct loop;
 /* Embed one per file descriptor. */
 struct loop_fd {
 	int fd;
-	void (*cb)(struct loop_fd *f, uint32_t events); /* EPOLLIN, EPOLLOUT, ... */
+	void (*cb)(struct loop_fd *loop_fd, uint32_t events); /* EPOLLIN, EPOLLOUT, ... */
 };
 
 /* Embed one per timer. Zero-initialised: not running. */
 struct loop_timer {
-	void (*cb)(struct loop_timer *t);
+	void (*cb)(struct loop_timer *timer);
 	uint64_t due_ns;
 	uint32_t heap_at; /* position + 1; 0: not running */
 };
@@ -27,7 +27,7 @@ struct loop_timer {
 /* Embed one per message; freed or reused by the callback. */
 struct loop_msg {
 	struct loop_msg *next;
-	void (*cb)(struct loop_msg *m);
+	void (*cb)(struct loop_msg *msg);
 };
 
 /* NULL when there are no descriptors left. */

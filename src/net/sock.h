@@ -27,8 +27,8 @@ unsigned long net_raise_file_limit(void);
 void net_raise_low_ports(void);
 
 struct net_ops {
-	int (*recvmmsg)(int fd, struct mmsghdr *v, unsigned n);
-	int (*sendmmsg)(int fd, struct mmsghdr *v, unsigned n);
+	int (*recvmmsg)(int fd, struct mmsghdr *msgs, unsigned count);
+	int (*sendmmsg)(int fd, struct mmsghdr *msgs, unsigned count);
 };
 extern const struct net_ops net_ops_kernel;
 

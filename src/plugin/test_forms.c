@@ -15,7 +15,7 @@
 
 #include "base/mem.h"
 #include "base/metrics/metrics.h"
-#include "base/rcu.h"
+#include "base/rcu/rcu.h"
 #include "base/rng_test.h"
 #include "base/strbuf.h"
 #include "dns/rrtext/rrtext.h"

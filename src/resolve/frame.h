@@ -21,4 +21,4 @@ size_t frame_restore(const struct frame *frame, uint8_t *buf);
 /* buf[0..n) is what frame_restore put there and what came after it. Calls fn for each whole message
  * until it returns false (then all is forgotten), and keeps the rest. */
 void frame_feed(struct frame *frame, uint8_t *buf, size_t size,
-		bool (*fn)(void *ctx, uint8_t *msg, size_t n), void *ctx);
+		bool (*fn)(void *ctx, uint8_t *msg, size_t len), void *ctx);

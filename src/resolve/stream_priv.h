@@ -39,20 +39,20 @@ struct http_framing;
 
 struct stream_codec {
 	/* After the connection was opened. ERR_ code: it is of no use. */
-	MUST_CHECK int (*opened)(struct stream *s);
+	MUST_CHECK int (*opened)(struct stream *stream);
 	/* Makes bytes of a question. ERR_BUSY: not now; ERR_CLOSED: never again on this one;
 	 * another code: there is something about this question. */
-	MUST_CHECK int (*put)(struct stream *s, struct resolve_exchange *x);
+	MUST_CHECK int (*put)(struct stream *stream, struct resolve_exchange *exchange);
 	/* Bytes that came, behind those that frame_restore put in front. Negative: of no use any
 	 * more. The stream may be closed afterwards. */
-	MUST_CHECK int (*feed)(struct stream *s, uint8_t *buf, size_t n);
+	MUST_CHECK int (*feed)(struct stream *stream, uint8_t *buf, size_t len);
 	/* The peer sends no more: what it left may be complete by that. NULL: it is not. */
-	void (*ended)(struct stream *s);
-	struct slice (*out)(struct stream *s);
-	void (*sent)(struct stream *s, size_t n);
+	void (*ended)(struct stream *stream);
+	struct slice (*out)(struct stream *stream);
+	void (*sent)(struct stream *stream, size_t count);
 	/* An exchange that was put ends without its reply. NULL: nothing to do. */
-	void (*drop)(struct stream *s, struct resolve_exchange *x);
-	void (*free)(struct stream *s);
+	void (*drop)(struct stream *stream, struct resolve_exchange *exchange);
+	void (*free)(struct stream *stream);
 };
 extern const struct stream_codec stream_dns_codec;
 extern const struct stream_codec doh_codec;

@@ -27,7 +27,7 @@ static unsigned pick(struct chaos *c, unsigned n)
 	return rng_below(&c->rng, n);
 }
 
-static void on_done(struct resolve_exchange *x);
+static void on_done(struct resolve_exchange *exchange);
 
 static void start_one(struct chaos *c)
 {

@@ -51,8 +51,8 @@ struct tls_env {
 	unsigned n_asked;
 	unsigned resumed;
 	/* HTTP inside, when set. */
-	void (*http_open)(struct tls_env *t, struct peer *p);
-	void (*http_flush)(struct peer *p);
+	void (*http_open)(struct tls_env *env, struct peer *peer);
+	void (*http_flush)(struct peer *peer);
 };
 
 static char tls_dir[] = "/tmp/test-resolve-XXXXXX";

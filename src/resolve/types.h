@@ -109,7 +109,7 @@ struct resolve_exchange {
 	uint32_t question_hash; /* same for equal questions: over UDP, each goes over another
 				   socket as long as there are some; 0: not told */
 	uint64_t deadline_ns;	/* monotonic; RESOLVE_TIMEOUT then */
-	void (*done)(struct resolve_exchange *x);
+	void (*done)(struct resolve_exchange *exchange);
 
 	/* For done. The reply is valid only during the call. It has the id that was in msg when the
 	 * exchange started. */

@@ -71,14 +71,14 @@ struct resolve_pool;
 struct resolve_link;
 
 struct link_ops {
-	void (*flush)(struct resolve_link *l);	 /* sends what is queued */
-	void (*closed)(struct resolve_link *l);	 /* about to be, nothing is on it any more */
-	void (*destroy)(struct resolve_link *l); /* NULL: nothing but the struct to free */
-	void (*idle)(struct resolve_link *l);	 /* its last exchange ended; may close it */
+	void (*flush)(struct resolve_link *link);   /* sends what is queued */
+	void (*closed)(struct resolve_link *link);  /* about to be, nothing is on it any more */
+	void (*destroy)(struct resolve_link *link); /* NULL: nothing but the struct to free */
+	void (*idle)(struct resolve_link *link);    /* its last exchange ended; may close it */
 	/* The exchange will end by its deadline. NULL: nothing to do. */
-	void (*timed_out)(struct resolve_link *l, struct resolve_exchange *x);
+	void (*timed_out)(struct resolve_link *link, struct resolve_exchange *exchange);
 	/* An exchange that was sent ends without reply. NULL: nothing to do. */
-	void (*dropped)(struct resolve_link *l, struct resolve_exchange *x);
+	void (*dropped)(struct resolve_link *link, struct resolve_exchange *exchange);
 };
 
 struct resolve_link {

@@ -20,8 +20,8 @@
 
 enum { RECV_BATCHES_PER_TURN = 4, ERRORS_PER_TURN = 64, SEND_TRIES = 4 };
 
-static void udp_on_io(struct loop_fd *f, uint32_t events);
-static void udp_flush(struct resolve_link *l);
+static void udp_on_io(struct loop_fd *loop_fd, uint32_t events);
+static void udp_flush(struct resolve_link *link);
 
 void resolve_udp_prepare(struct resolver *resolver)
 {

@@ -8,4 +8,4 @@
  * added. wheel_fire is the timer's callback: exchanges that are due fail with RESOLVE_TIMEOUT. */
 void wheel_add(struct resolver *resolver, struct resolve_exchange *exchange);
 void wheel_remove(struct resolver *resolver, struct resolve_exchange *exchange);
-void wheel_fire(struct loop_timer *t);
+void wheel_fire(struct loop_timer *timer);

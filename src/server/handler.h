@@ -74,7 +74,7 @@ struct plugin_ops {
 			    const uint8_t **out, size_t max);
 	/* For `transfer`: is a zone of just this name (lower case) served here? On workers. Then
 	 * copy_zone is asked for a copy of it, on a thread that may wait and is registered with
-	 * base/rcu.h; NULL when it has none now. */
+	 * base/rcu/rcu.h; NULL when it has none now. */
 	bool (*has_zone)(struct plugin_inst *self, const uint8_t *zone);
 	struct zone_copy *(*copy_zone)(struct plugin_inst *self, const uint8_t *zone);
 	/* Of `transfer`: a zone (lower case) of the block was loaded or has changed. Control
@@ -93,12 +93,12 @@ struct plugin {
 	size_t state_size; /* query_state(q, self), zeroed at first use in a query */
 	bool renames;	   /* those behind it may be asked for names outside of the block */
 
-	int (*parse)(struct plugin_inst *self, struct setup *s);
-	int (*prepare)(struct plugin_inst *self, struct prepare *p);
+	int (*parse)(struct plugin_inst *self, struct setup *setup);
+	int (*prepare)(struct plugin_inst *self, struct prepare *prepare);
 	void (*commit)(struct plugin_inst *self);
 	void (*abort)(struct plugin_inst *self);
-	int (*worker_init)(struct plugin_inst *self, struct worker *w);
-	void (*worker_done)(struct plugin_inst *self, struct worker *w);
+	int (*worker_init)(struct plugin_inst *self, struct worker *worker);
+	void (*worker_done)(struct plugin_inst *self, struct worker *worker);
 	void (*teardown)(struct plugin_inst *self);
 
 	/* Called for each query of a client that was routed to this block, before any serve, so

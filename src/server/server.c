@@ -17,7 +17,7 @@
 #include "base/log_queue.h"
 #include "base/mem.h"
 #include "base/metrics/metrics.h"
-#include "base/rcu.h"
+#include "base/rcu/rcu.h"
 #include "base/strbuf.h"
 #include "corefile/corefile.h"
 #include "server/config/confhash.h"
@@ -43,7 +43,7 @@ struct order {
 	struct loop_msg msg;
 	struct worker *worker;
 	struct generation *gen;
-	void (*fn)(struct order *o);
+	void (*fn)(struct order *order);
 };
 
 static void send_ack(struct server *server, int err)
@@ -64,7 +64,7 @@ static void run_order(struct loop_msg *msg)
 }
 
 /* Sends every worker the same order and waits for all acknowledgements; returns an error of any. */
-static int order_all(struct server *server, void (*fn)(struct order *o),
+static int order_all(struct server *server, void (*fn)(struct order *order),
 		     struct generation *generation)
 {
 	struct order *o = xcalloc(server->n_active, sizeof(*o));

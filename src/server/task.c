@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/rcu.h"
+#include "base/rcu/rcu.h"
 #include "net/loop.h"
 
 struct task {

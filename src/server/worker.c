@@ -13,7 +13,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/rcu.h"
+#include "base/rcu/rcu.h"
 #include "base/regex/regex.h"
 #include "dns/rrtext/rrtext.h"
 #include "server/chain.h"

@@ -11,7 +11,7 @@ struct worker;
  * turn. Embed one, zeroed but for fn; disarm it before it is freed. */
 struct worker_hook {
 	struct worker_hook *next;
-	void (*fn)(struct worker_hook *h);
+	void (*fn)(struct worker_hook *hook);
 	bool armed;
 };
 

@@ -36,15 +36,15 @@ struct fakeapi_reply {
 };
 
 struct fakeapi *fakeapi_new(const struct fakeapi_tls *tls); /* NULL: plain HTTP */
-void fakeapi_free(struct fakeapi *f);
-uint16_t fakeapi_port(const struct fakeapi *f);
+void fakeapi_free(struct fakeapi *fakeapi);
+uint16_t fakeapi_port(const struct fakeapi *fakeapi);
 /* "https://127.0.0.1:PORT" */
-const char *fakeapi_url(const struct fakeapi *f);
+const char *fakeapi_url(const struct fakeapi *fakeapi);
 /* Texts are copied. */
-void fakeapi_push(struct fakeapi *f, const struct fakeapi_reply *r);
+void fakeapi_push(struct fakeapi *fakeapi, const struct fakeapi_reply *reply);
 
 /* How many whole requests have come, and connections. */
-size_t fakeapi_requests(struct fakeapi *f);
-size_t fakeapi_connections(struct fakeapi *f);
+size_t fakeapi_requests(struct fakeapi *fakeapi);
+size_t fakeapi_connections(struct fakeapi *fakeapi);
 /* The i-th request, head and body; waits until it is there. Lives as long as `f`. */
-const char *fakeapi_request(struct fakeapi *f, size_t i);
+const char *fakeapi_request(struct fakeapi *fakeapi, size_t index);

@@ -17,7 +17,7 @@
 #include "base/log_queue_test.h"
 #include "base/mem.h"
 #include "base/metrics/metrics.h"
-#include "base/rcu.h"
+#include "base/rcu/rcu.h"
 #include "base/strbuf.h"
 #include "corefile/corefile.h"
 #include "dns/dump_test.h"

@@ -20,9 +20,9 @@ struct fake *fake_new(const char *corefile);
 const char *fake_error(void);
 /* Is a block `.` with this stanza refused with an error that begins so? */
 bool fake_refuses(const char *stanza, const char *error);
-void fake_free(struct fake *f);
+void fake_free(struct fake *fake);
 /* Swaps the configuration; false (and fake_error) when it is refused. */
-bool fake_reload(struct fake *f, const char *corefile);
+bool fake_reload(struct fake *fake, const char *corefile);
 
 struct fake_ask {
 	const char *name;     /* default "example.org." */
@@ -42,20 +42,20 @@ struct fake_ask {
 
 /* Sends one datagram and returns the reply as dns_dump prints it, or NULL for silence (so far). The
  * text lives until the next call. */
-const char *fake_ask(struct fake *f, const struct fake_ask *a);
+const char *fake_ask(struct fake *fake, const struct fake_ask *ask);
 /* Sends without looking for a reply. */
-void fake_send(struct fake *f, const struct fake_ask *a);
+void fake_send(struct fake *fake, const struct fake_ask *ask);
 /* The next reply that came (of fake_send, or after time went on), or NULL. */
-const char *fake_next(struct fake *f);
+const char *fake_next(struct fake *fake);
 /* Bytes of the last reply shown. */
-const uint8_t *fake_wire(const struct fake *f, size_t *ret_n);
+const uint8_t *fake_wire(const struct fake *fake, size_t *ret_n);
 
 /* Moves the clock and lets timers fire. */
-void fake_advance(struct fake *f, uint64_t ns);
+void fake_advance(struct fake *fake, uint64_t ns);
 /* Everything logged so far (then forgotten); lives until the next call. */
-const char *fake_log(struct fake *f);
+const char *fake_log(struct fake *fake);
 /* Value of a metrics line such as `coredns_x_total{a="b"}`, or -1 when there is none. */
-double fake_metric(struct fake *f, const char *line_start);
+double fake_metric(struct fake *fake, const char *line_start);
 /* Queries not yet finished. */
-unsigned fake_inflight(const struct fake *f);
-struct server *fake_server(struct fake *f);
+unsigned fake_inflight(const struct fake *fake);
+struct server *fake_server(struct fake *fake);

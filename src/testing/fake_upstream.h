@@ -22,24 +22,24 @@ struct fakeup;
 
 /* On 127.0.0.1 and a free port, aborts when there is none. */
 struct fakeup *fakeup_new(void);
-void fakeup_free(struct fakeup *u); /* NULL is fine */
-const union net_addr *fakeup_addr(const struct fakeup *u);
-uint16_t fakeup_port(const struct fakeup *u);
+void fakeup_free(struct fakeup *fakeup); /* NULL is fine */
+const union net_addr *fakeup_addr(const struct fakeup *fakeup);
+uint16_t fakeup_port(const struct fakeup *fakeup);
 
 /* Takes the next question that arrived, UDP first: "udp NAME CLASS TYPE" or "tcp ...", or NULL for
  * none (connections are accepted meanwhile). The text lives until the next call. What follows acts
  * on the question taken last, also on one answered already. */
-const char *fakeup_next(struct fakeup *u);
+const char *fakeup_next(struct fakeup *fakeup);
 /* The query as it came. */
-const uint8_t *fakeup_query(const struct fakeup *u, size_t *ret_n);
+const uint8_t *fakeup_query(const struct fakeup *fakeup, size_t *ret_n);
 /* How many questions fakeup_next has taken. */
-unsigned fakeup_taken(const struct fakeup *u);
+unsigned fakeup_taken(const struct fakeup *fakeup);
 /* Makes the i-th question taken (from 0) the one that what follows acts on; up to 256 are kept. */
-void fakeup_pick(struct fakeup *u, unsigned i);
+void fakeup_pick(struct fakeup *fakeup, unsigned index);
 
 /* One record a line for the answer section in the form of dns_rrtext, NULL or "": none. The header
  * is the query's with QR and RA set. */
-void fakeup_answer(struct fakeup *u, const char *records);
+void fakeup_answer(struct fakeup *fakeup, const char *records);
 /* Beyond that. Zero: as above. */
 struct fakeup_reply {
 	const char *answer, *authority, *additional; /* lines of records */
@@ -50,19 +50,19 @@ struct fakeup_reply {
 	bool no_question;
 	bool opt; /* an OPT record of 1232 bytes */
 };
-void fakeup_reply(struct fakeup *u, const struct fakeup_reply *r);
+void fakeup_reply(struct fakeup *fakeup, const struct fakeup_reply *reply);
 /* These bytes (over TCP with their length in front), the first two replaced by the query's id. */
-void fakeup_bytes(struct fakeup *u, const uint8_t *p, size_t n);
+void fakeup_bytes(struct fakeup *fakeup, const uint8_t *data, size_t len);
 /* The same, id and all; over UDP from another socket (another port) when `elsewhere`. */
-void fakeup_raw(struct fakeup *u, const uint8_t *p, size_t n, bool elsewhere);
+void fakeup_raw(struct fakeup *fakeup, const uint8_t *data, size_t len, bool elsewhere);
 /* Bytes as they are on the TCP connection the question came over. */
-void fakeup_stream(struct fakeup *u, const void *p, size_t n);
+void fakeup_stream(struct fakeup *fakeup, const void *data, size_t len);
 /* Closes that connection; with `reset` by RST. */
-void fakeup_hang_up(struct fakeup *u, bool reset);
+void fakeup_hang_up(struct fakeup *fakeup, bool reset);
 /* Closes its UDP socket (the kernel then answers "port unreachable") or TCP listener with all
  * connections. */
-void fakeup_stop_udp(struct fakeup *u);
-void fakeup_stop_tcp(struct fakeup *u);
+void fakeup_stop_udp(struct fakeup *fakeup);
+void fakeup_stop_tcp(struct fakeup *fakeup);
 /* Connections accepted so far, and open now. */
-unsigned fakeup_accepted(struct fakeup *u);
-unsigned fakeup_open(struct fakeup *u);
+unsigned fakeup_accepted(struct fakeup *fakeup);
+unsigned fakeup_open(struct fakeup *fakeup);

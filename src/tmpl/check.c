@@ -31,10 +31,10 @@ static const struct tmpl_type type_any = { .kind = TMPL_ANY };
 static const struct tmpl_type type_nil = { .kind = TMPL_NIL };
 static const struct call_args no_args = { NULL, 0, 0, NULL };
 
-static int check_pipe(struct checker *c, struct pipe *pipe, const struct tmpl_type *dot,
+static int check_pipe(struct checker *checker, struct pipe *pipe, const struct tmpl_type *dot,
 		      struct tmpl_type *ret);
-static int check_value(struct checker *c, struct operand *o, const struct tmpl_type *dot,
-		       struct call_args args, struct tmpl_type *ret);
+static int check_value(struct checker *checker, struct operand *operand,
+		       const struct tmpl_type *dot, struct call_args args, struct tmpl_type *ret);
 
 #define FAIL(c, pos, ...) srcerr_set((c)->err, tmpl_place((c)->t, (pos)), __VA_ARGS__)
 #define SHOW(s)		  (int)MIN((s).n, (size_t)100), (s).p
@@ -376,7 +376,7 @@ static int check_pipe(struct checker *checker, struct pipe *pipe, const struct t
 	return 0;
 }
 
-static int check_block(struct checker *c, struct block *b, const struct tmpl_type *dot);
+static int check_block(struct checker *checker, struct block *block, const struct tmpl_type *dot);
 
 static int check_else(struct checker *checker, struct stmt *stmt, const struct tmpl_type *dot)
 {

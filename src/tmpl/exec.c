@@ -38,9 +38,10 @@ static const struct call_args no_args = { NULL, 0, NULL };
 
 static int eval_pipe(struct exec *ex, const struct tmpl_value *dot, const struct pipe *pipe,
 		     struct tmpl_value *ret);
-static int eval_operand(struct exec *ex, const struct tmpl_value *dot, const struct operand *o,
-			const struct call_args *args, struct tmpl_value *ret);
-static int walk_block(struct exec *ex, const struct tmpl_value *dot, const struct block *b);
+static int eval_operand(struct exec *ex, const struct tmpl_value *dot,
+			const struct operand *operand, const struct call_args *args,
+			struct tmpl_value *ret);
+static int walk_block(struct exec *ex, const struct tmpl_value *dot, const struct block *block);
 
 static int PRINTF_LIKE(3, 4) fail_with(struct exec *ex, int code, const char *fmt, ...)
 {

@@ -13,8 +13,8 @@ struct stmts {
 
 enum block_end { END_NONE, END_END, END_ELSE };
 
-static int parse_block(struct parser *p, struct block *ret, enum block_end *ret_end);
-static int parse_control(struct parser *p, enum stmt_kind kind, struct stmt *s);
+static int parse_block(struct parser *parser, struct block *ret, enum block_end *ret_end);
+static int parse_control(struct parser *parser, enum stmt_kind kind, struct stmt *stmt);
 
 static int expect_right(struct parser *parser, const char *context)
 {

@@ -13,8 +13,8 @@
 
 enum { MAX_WIDTH = 1000000, MAX_VALUE_DEPTH = 16 };
 
-static int add_value(struct tmpl_call *c, const struct fmt *f, uint32_t verb,
-		     const struct tmpl_value *v, unsigned depth);
+static int add_value(struct tmpl_call *call, const struct fmt *fmt, uint32_t verb,
+		     const struct tmpl_value *value, unsigned depth);
 
 static int bad_verb(struct tmpl_call *call, const struct fmt *fmt, uint32_t verb,
 		    const struct tmpl_value *value, unsigned depth)

@@ -3,8 +3,8 @@
 #include "tmpl/out_priv.h"
 #include "tmpl/tmpl_priv.h"
 
-static void add_pipe(struct strbuf *b, const struct pipe *pipe);
-static void add_block(struct strbuf *b, const struct block *block);
+static void add_pipe(struct strbuf *out, const struct pipe *pipe);
+static void add_block(struct strbuf *out, const struct block *block);
 
 static void add_parens(struct strbuf *out, const struct pipe *pipe)
 {

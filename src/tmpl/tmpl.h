@@ -93,7 +93,7 @@ struct tmpl_list {
 	const char *name; /* Go's name of the type: "[]string" */
 	struct tmpl_type elem;
 	size_t (*len)(const void *self);
-	int (*get)(const void *self, size_t i, struct arena *a, struct tmpl_value *ret);
+	int (*get)(const void *self, size_t index, struct arena *arena, struct tmpl_value *ret);
 };
 
 /* Keys are strings. */
@@ -102,9 +102,10 @@ struct tmpl_map {
 	struct tmpl_type elem;
 	size_t (*len)(const void *self);
 	/* 1 and the value, or 0 when the key is absent. */
-	int (*find)(const void *self, struct slice key, struct arena *a, struct tmpl_value *ret);
+	int (*find)(const void *self, struct slice key, struct arena *arena,
+		    struct tmpl_value *ret);
 	/* Entries in any order; they are sorted where that shows. */
-	int (*entry)(const void *self, size_t i, struct slice *ret_key, struct arena *a,
+	int (*entry)(const void *self, size_t index, struct slice *ret_key, struct arena *arena,
 		     struct tmpl_value *ret);
 };
 
@@ -114,8 +115,8 @@ enum { TMPL_METHOD_ARGS = 2 };
 struct tmpl_field {
 	const char *name;
 	struct tmpl_type type;
-	int (*get)(const void *self, struct arena *a, struct tmpl_value *ret);
-	int (*call)(const void *self, const struct tmpl_value *args, struct arena *a,
+	int (*get)(const void *self, struct arena *arena, struct tmpl_value *ret);
+	int (*call)(const void *self, const struct tmpl_value *args, struct arena *arena,
 		    struct tmpl_value *ret);
 	uint8_t n_args;
 	enum tmpl_kind args[TMPL_METHOD_ARGS];
@@ -127,7 +128,7 @@ struct tmpl_class {
 	size_t n_fields;
 	/* How the object prints; NULL: printing one is refused, as it always is inside a list or
 	 * map. */
-	int (*text)(const void *self, struct arena *a, struct slice *ret);
+	int (*text)(const void *self, struct arena *arena, struct slice *ret);
 };
 
 /* What a function is called with beside its arguments. */
@@ -151,7 +152,7 @@ struct tmpl_func {
 	/* Kinds of the first arguments, where 0 and TMPL_ANY accept all; an INT is Go's int. */
 	enum tmpl_kind args[TMPL_FUNC_ARGS];
 	struct tmpl_type ret;
-	int (*fn)(struct tmpl_call *c, const struct tmpl_value *args, size_t n,
+	int (*fn)(struct tmpl_call *call, const struct tmpl_value *args, size_t count,
 		  struct tmpl_value *ret);
 };
 

@@ -20,7 +20,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/rcu.h"
+#include "base/rcu/rcu.h"
 #include "base/rng.h"
 #include "base/rng_test.h"
 #include "base/strbuf.h"

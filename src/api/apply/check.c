@@ -74,7 +74,7 @@ static void check_scalar(struct checker *checker, enum managed_scalar want, cons
 	}
 }
 
-static void check_value(struct checker *c, struct managed_type t, const json_t *v);
+static void check_value(struct checker *checker, struct managed_type type, const json_t *value);
 
 /* False: the rest of the list cannot be checked. */
 static bool item_element(struct checker *checker, const struct managed_atom *atom,

@@ -67,7 +67,8 @@ struct pair {
 	bool leaf;
 };
 
-static void compare_values(struct comparison *w, struct managed_type t, struct pair p);
+static void compare_values(struct comparison *comparison, struct managed_type type,
+			   struct pair pair);
 
 static void add_path(const struct comparison *comparison, struct fieldset *fieldset)
 {

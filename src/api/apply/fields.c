@@ -12,7 +12,8 @@ struct collector {
 	struct fieldset *set;
 };
 
-static void collect_value(struct collector *c, struct managed_type t, const json_t *v);
+static void collect_value(struct collector *collector, struct managed_type type,
+			  const json_t *value);
 
 static void add_path(struct collector *collector)
 {
@@ -115,7 +116,7 @@ struct reconciler {
 	struct fieldset *atomic; /* owned in parts, and one value now */
 };
 
-static void reconcile_node(struct reconciler *w, struct managed_type t,
+static void reconcile_node(struct reconciler *reconciler, struct managed_type type,
 			   const struct fieldset_node *node);
 
 static void reconcile_below(struct reconciler *reconciler, const struct managed_atom *atom,

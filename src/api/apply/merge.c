@@ -8,7 +8,7 @@
 #include "api/tree.h"
 #include "base/mem.h"
 
-static json_t *merge_values(struct managed_type t, const json_t *live, const json_t *config);
+static json_t *merge_values(struct managed_type type, const json_t *live, const json_t *config);
 
 static json_t *config_first(const json_t *live, const json_t *config)
 {
@@ -152,7 +152,8 @@ json_t *managed_merge(struct managed_type type, const json_t *live, const json_t
 
 /* ---- removal ---- */
 
-static json_t *remove_items(struct managed_type t, const json_t *v, const struct fieldset *set);
+static json_t *remove_items(struct managed_type type, const json_t *value,
+			    const struct fieldset *set);
 
 static json_t *remove_from_map(const struct managed_atom *atom, const json_t *map,
 			       const struct fieldset *set)

@@ -164,8 +164,8 @@ static struct fieldset *ref_or_null(struct fieldset *fieldset)
 /* What an operation makes of an element that is in one set only, and of one that is in both. */
 struct operation {
 	bool left, right; /* keep what is only there */
-	void (*both)(struct fieldset *out, const struct fieldset_node *a,
-		     const struct fieldset_node *b);
+	void (*both)(struct fieldset *out, const struct fieldset_node *left,
+		     const struct fieldset_node *right);
 };
 
 static struct fieldset *combine_sets(const struct fieldset *left, const struct fieldset *right,

@@ -69,6 +69,6 @@ struct fieldset *fieldset_without(struct fieldset *left, struct fieldset *right)
 struct fieldset *fieldset_leaves(struct fieldset *fieldset);
 
 /* Each member, those of a level before those below it. */
-typedef void (*fieldset_each_fn)(void *ctx, struct fieldset_el *const *path, size_t n);
+typedef void (*fieldset_each_fn)(void *ctx, struct fieldset_el *const *path, size_t count);
 void fieldset_each(const struct fieldset *fieldset, fieldset_each_fn fn, void *ctx);
 void fieldset_path_text(struct strbuf *out, struct fieldset_el *const *path, size_t count);

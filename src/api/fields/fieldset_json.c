@@ -15,7 +15,7 @@ struct reading {
 	VEC(struct fieldset_el *) path;
 };
 
-static int read_below(struct reading *r, const json_t *v, struct fieldset *out);
+static int read_below(struct reading *reading, const json_t *value, struct fieldset *out);
 
 /* Members and what is below one element. */
 static int read_element(struct reading *reading, const char *key, const json_t *value,

@@ -4,7 +4,7 @@
 
 #include "api/fields/fieldset.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
 static void none(void *ctx, struct fieldset_el *const *path, size_t n)
 {

@@ -8,7 +8,7 @@
 
 /* An object's members by name: each is written by `member`. */
 static void sorted_members(struct strbuf *out, const json_t *value, const char *between,
-			   void (*member)(struct strbuf *out, const char *k, const json_t *value))
+			   void (*member)(struct strbuf *out, const char *key, const json_t *value))
 {
 	bool first = true;
 	const char *k;

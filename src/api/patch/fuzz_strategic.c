@@ -7,7 +7,7 @@
 #include "api/patch/strategic.h"
 #include "base/err_text.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
 static const char schema_text[] =
 	"{\"properties\":{\"m\":{\"properties\":{\"l\":{\"x-kubernetes-patch-strategy\":\"merge\","

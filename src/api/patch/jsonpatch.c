@@ -226,7 +226,7 @@ static int op_test(json_t **root, const struct operation *operation)
 
 static const struct {
 	const char *name;
-	int (*fn)(json_t **root, const struct operation *o);
+	int (*fn)(json_t **root, const struct operation *operation);
 	bool from;
 } operations[] = {
 	{ "add", op_add, false },  { "remove", op_remove, false }, { "replace", op_replace, false },

@@ -26,9 +26,9 @@ struct compile {
 	struct err_text err;
 };
 
-static int read_node(struct compile *c, const json_t *o, struct schema_node **ret);
+static int read_node(struct compile *compile, const json_t *object, struct schema_node **ret);
 
-static int set_error(struct compile *c, int code, const char *fmt, ...) PRINTF_LIKE(3, 4);
+static int set_error(struct compile *compile, int code, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
 static int set_error(struct compile *compile, int code, const char *fmt, ...)
 {
@@ -49,8 +49,8 @@ static int set_wrong_type(struct compile *compile, const char *key, const char *
 
 struct keyword {
 	const char *name;
-	int (*read)(struct compile *c, const struct keyword *k, struct schema_node *n,
-		    const json_t *v);
+	int (*read)(struct compile *compile, const struct keyword *keyword,
+		    struct schema_node *node, const json_t *value);
 	size_t offset;
 };
 

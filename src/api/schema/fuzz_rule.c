@@ -9,7 +9,7 @@
 #include "base/err_text.h"
 #include "base/mem.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
 static const char schema_text[] =
 	"{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\"},\"i\":{\"type\":"

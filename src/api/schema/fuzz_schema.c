@@ -10,7 +10,7 @@
 #include "base/err_text.h"
 #include "base/mem.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
 static void use(const struct api_schema *s, json_t *o, const json_t *old)
 {

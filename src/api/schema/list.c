@@ -14,7 +14,7 @@ struct lists {
 	struct api_errors *errs;
 };
 
-static void visit_node(struct lists *l, const struct schema_node *n, const json_t *v);
+static void visit_node(struct lists *lists, const struct schema_node *node, const json_t *value);
 
 static void report_duplicate(struct lists *lists, size_t index, const json_t *val)
 {

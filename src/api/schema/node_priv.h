@@ -34,7 +34,7 @@ enum schema_list { SCHEMA_LIST_ATOMIC, SCHEMA_LIST_SET, SCHEMA_LIST_MAP };
 /* A format of strings that the API server checks. */
 struct schema_format {
 	const char *name; /* without dashes, as formats are compared */
-	bool (*fits)(struct slice s);
+	bool (*fits)(struct slice text);
 };
 
 struct schema_bound {

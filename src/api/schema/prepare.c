@@ -14,7 +14,7 @@ static bool is_meta(const char *key)
 	       strcmp(key, "metadata") == 0;
 }
 
-static void prune_value(const struct schema_node *n, json_t *v, bool resource);
+static void prune_value(const struct schema_node *node, json_t *value, bool resource);
 
 static void prune_object(const struct schema_node *node, json_t *val, bool resource)
 {
@@ -93,7 +93,7 @@ static json_t *default_of(const struct schema_node *node)
 	return node->default_value != NULL ? json_deep_copy(node->default_value) : json_null();
 }
 
-static void put_defaults(const struct schema_node *n, json_t *v);
+static void put_defaults(const struct schema_node *node, json_t *value);
 
 static void put_defaults_object(const struct schema_node *node, json_t *val)
 {

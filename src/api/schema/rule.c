@@ -300,7 +300,7 @@ static void check_rule(struct evaluation *evaluation, const struct pair *pair,
 	report_broken(evaluation, pair, rule, &run);
 }
 
-static void check_value(struct evaluation *evaluation, const struct pair *p,
+static void check_value(struct evaluation *evaluation, const struct pair *pair,
 			const struct pair *was);
 
 static void check_below(struct evaluation *evaluation, const struct pair *pair,

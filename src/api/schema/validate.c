@@ -19,8 +19,8 @@
 #include "api/schema/unchanged_priv.h"
 #include "api/tree.h"
 
-static void check_node(const struct schema_node *n, struct schema_walk *w, const json_t *v,
-		       const json_t *old, struct schema_result *r);
+static void check_node(const struct schema_node *node, struct schema_walk *walk,
+		       const json_t *value, const json_t *old, struct schema_result *result);
 
 /* A member or item, whose errors do not count if it is as it was. */
 static void check_below(const struct schema_node *node, struct schema_walk *walk,

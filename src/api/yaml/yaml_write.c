@@ -117,7 +117,7 @@ static void write_string(struct strbuf *out, struct slice text, unsigned level)
 	strbuf_addc(out, '\n');
 }
 
-static void write_node(struct strbuf *out, const json_t *v, unsigned level, bool in_list);
+static void write_node(struct strbuf *out, const json_t *value, unsigned level, bool in_list);
 
 static void write_map(struct strbuf *out, const json_t *value, unsigned level, bool in_list)
 {

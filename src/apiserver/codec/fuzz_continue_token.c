@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/text/base64.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
 static void read_token(const char *token)
 {

@@ -374,7 +374,7 @@ static void serve_v2(const struct inquiry *inquiry)
 
 static const struct {
 	const char *path;
-	void (*serve)(const struct inquiry *a);
+	void (*serve)(const struct inquiry *inquiry);
 } fixed_paths[] = {
 	{ "/", serve_root },
 	{ "/api", serve_api },

@@ -46,7 +46,7 @@ static json_t *zero_of(const json_t *schema)
 	return json_null();
 }
 
-static void normalize_value(const json_t *schema, json_t *v);
+static void normalize_value(const json_t *schema, json_t *value);
 
 static void normalize_members(const json_t *schema, const json_t *members, json_t *val)
 {

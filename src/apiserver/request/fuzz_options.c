@@ -8,7 +8,7 @@
 
 #include "base/mem.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
 static void try_all(const struct apiserver_call *c)
 {

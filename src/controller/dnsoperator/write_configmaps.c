@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Writes the two ConfigMaps of a plan, notices other writers that keep changing them, and tells the
- * poller which Corefile the servers should run now. */
+/* Writes the two ConfigMaps of a plan, notices other writers that keep changing them, and gives
+ * the poller the Corefile that the servers should run now. */
 #include "controller/dnsoperator/write_configmaps.h"
 
 #include <assert.h>

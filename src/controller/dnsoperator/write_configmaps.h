@@ -9,7 +9,7 @@
 /* Writes what differs from the plan, and sets pass->corefile_result. Reports in the conditions of
  * the plan what keeps the Corefile from the servers. */
 MUST_CHECK int dnsoperator_write_configmaps(struct dnsoperator_pass *pass);
-/* Tells the poller which Corefile servers should run, by its hash, and for how long it has been in
+/* Gives the poller the Corefile that servers should run, by its hash, and for how long it has been in
  * the ConfigMap; NULL: servers are not polled. */
 void dnsoperator_want_corefile(const struct dnsoperator_pass *pass, const char *hash,
 			       uint64_t age_ns);

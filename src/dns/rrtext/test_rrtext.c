@@ -19,9 +19,9 @@
 #include "dns/test_names.h"
 
 /* glibc's allocator under another name, so that calls can be counted. */
-void *__libc_malloc(size_t n);
-void *__libc_realloc(void *p, size_t n);
-void *__libc_calloc(size_t n, size_t size);
+void *__libc_malloc(size_t count);
+void *__libc_realloc(void *data, size_t len);
+void *__libc_calloc(size_t count, size_t size);
 
 static unsigned long allocations;
 

@@ -10,7 +10,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "base/rcu.h"
+#include "base/rcu/rcu.h"
 #include "dns/test_names.h"
 #include "dns/zone/build.h"
 #include "dns/zone/piece.h"

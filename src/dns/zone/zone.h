@@ -68,7 +68,7 @@ struct dns_zone;
 struct dns_zone *dns_zone_ref(struct dns_zone *zone);
 /* NULL is fine. */
 void dns_zone_unref(struct dns_zone *zone);
-/* Gives a reference back once no reader of now can see the zone any more (base/rcu.h). */
+/* Gives a reference back once no reader of now can see the zone any more (base/rcu/rcu.h). */
 void dns_zone_retire(struct dns_zone *zone);
 
 /* ---- what it is ---- */

@@ -4,7 +4,7 @@
 
 #include <stdatomic.h>
 
-#include "base/rcu.h"
+#include "base/rcu/rcu.h"
 #include "dns/zone/zone.h"
 
 enum {

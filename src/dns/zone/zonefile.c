@@ -159,7 +159,7 @@ static int dir_origin(struct source *source, struct rrtext_lexer *lx)
 	return finish_line(source, lx);
 }
 
-static int read_source(struct source *s);
+static int read_source(struct source *source);
 
 /* Relative paths lie beside the including file. */
 static int included_path(const struct source *source, struct slice name, char *out, size_t size)
@@ -288,7 +288,7 @@ static int dir_generate(struct source *source, struct rrtext_lexer *lx)
 
 static const struct {
 	const char *name;
-	int (*fn)(struct source *s, struct rrtext_lexer *lx);
+	int (*fn)(struct source *source, struct rrtext_lexer *lx);
 } directives[] = {
 	{ "$TTL", dir_ttl },
 	{ "$ORIGIN", dir_origin },

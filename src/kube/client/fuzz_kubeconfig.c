@@ -8,7 +8,7 @@
 #include "kube/client/config_priv.h"
 #include "kube/client/kubeconfig_priv.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {

@@ -66,7 +66,7 @@ static inline const char *compact_share(const struct compact *compact, uint32_t 
 
 /* Fills the head of an object that was allocated with room for the texts at `text`. */
 void compact_head(const struct compact *compact, struct kube_obj *obj, char *text,
-		  void (*fn)(struct kube_obj *o));
+		  void (*fn)(struct kube_obj *obj));
 /* At least one: CoreDNS's sentinel of port -1 when there are none. */
 static inline uint32_t compact_n_ports(const struct compact *compact)
 {

@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "kube/decode/json_priv.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
 static bool is_json(struct slice text)
 {

@@ -15,7 +15,7 @@ struct kube_obj {
 	const char *ns; /* "" for objects of the cluster */
 	const char *name;
 	const char *rv;
-	void (*free)(struct kube_obj *o);
+	void (*free)(struct kube_obj *obj);
 	atomic_uint refs;
 	uint32_t at;   /* its place in the store */
 	uint32_t mark; /* of the store: when it was last listed */
@@ -44,8 +44,8 @@ static inline void kube_obj_unref(struct kube_obj *obj)
 struct kube_codec {
 	/* One object, with one reference. ERR_PARSE, ERR_LIMIT, ERR_RANGE; ERR_TYPE: of another
 	 * kind. */
-	int (*decode)(struct kube_codec *c, struct slice json, struct kube_obj **ret);
-	void (*free)(struct kube_codec *c);
+	int (*decode)(struct kube_codec *codec, struct slice json, struct kube_obj **ret);
+	void (*free)(struct kube_codec *codec);
 };
 
 static inline void kube_codec_free(struct kube_codec *codec)

@@ -30,8 +30,8 @@ struct kube_informer;
  * borrowed: take a reference to keep one. Members may be NULL. A relist reports only differences,
  * with a deletion for each object that it misses. */
 struct kube_handler {
-	void (*added)(void *ctx, struct kube_obj *o);
-	void (*updated)(void *ctx, struct kube_obj *old, struct kube_obj *o);
+	void (*added)(void *ctx, struct kube_obj *obj);
+	void (*updated)(void *ctx, struct kube_obj *old, struct kube_obj *obj);
 	void (*deleted)(void *ctx, struct kube_obj *last);
 	void (*synced)(void *ctx); /* once: after the first full list */
 	/* A step failed, or an object could not be read (once for each); what happens next is in

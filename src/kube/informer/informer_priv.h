@@ -7,7 +7,7 @@
 #include "kube/informer/informer.h"
 
 struct kube_transport {
-	int (*stream)(void *ctx, const struct kube_stream *s, struct kube_status *reterr);
+	int (*stream)(void *ctx, const struct kube_stream *stream, struct kube_status *reterr);
 	void (*cancel)(void *ctx); /* as kube_conn_cancel */
 	void (*free)(void *ctx);
 	void *ctx;

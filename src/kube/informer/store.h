@@ -17,7 +17,7 @@ struct kube_store;
 
 typedef void (*kube_index_emit)(void *ctx, struct slice key);
 /* The keys an object is found by: any number, called with `emit` for each. */
-typedef void (*kube_index_fn)(const struct kube_obj *o, kube_index_emit emit, void *ctx);
+typedef void (*kube_index_fn)(const struct kube_obj *obj, kube_index_emit emit, void *ctx);
 
 enum { KUBE_STORE_INDEXES_MAX = 4 };
 
@@ -32,7 +32,7 @@ void kube_store_free(struct kube_store *store);
 struct kube_obj *kube_store_get(struct kube_store *store, struct slice ns, struct slice name);
 /* Each object under the store's read lock: `fn` is quick, calls nothing of the store, may take
  * references and may stop with false. */
-typedef bool (*kube_store_fn)(void *ctx, struct kube_obj *o);
+typedef bool (*kube_store_fn)(void *ctx, struct kube_obj *obj);
 void kube_store_each(struct kube_store *store, kube_store_fn fn, void *ctx);
 /* Those that index number `index` knows by the key. */
 void kube_store_each_by(struct kube_store *store, size_t index, struct slice key, kube_store_fn fn,

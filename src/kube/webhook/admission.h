@@ -49,7 +49,8 @@ struct admission_hook {
 	enum admission_phase phase;
 	const char *group, *kind; /* "" for core */
 	/* Must not wait. */
-	void (*review)(void *ctx, const struct admission_request *q, struct admission_reply *r);
+	void (*review)(void *ctx, const struct admission_request *req,
+		       struct admission_reply *reply);
 	void *ctx;
 };
 

@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "base/err_text.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
 static void meddle(void *ctx, const struct admission_request *q, struct admission_reply *r)
 {

@@ -50,7 +50,7 @@ void hookcert_done(struct hookcert *hookcert); /* wipes */
 
 /* Does what is due at `now_s` (since 1970): 1 when something has changed, 0 when not, negative with
  * a sentence. Broken parts are made anew. */
-MUST_CHECK int hookcert_plan(struct hookcert *hookcert, const struct hookcert_conf *c,
+MUST_CHECK int hookcert_plan(struct hookcert *hookcert, const struct hookcert_conf *conf,
 			     uint64_t now_s, struct err_text err);
 
 /* From and to the `data` of a Secret; parts that cannot be read count as none. Other keys of it are

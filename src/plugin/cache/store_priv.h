@@ -5,7 +5,7 @@
 
 #include <pthread.h>
 
-#include "base/rcu.h"
+#include "base/rcu/rcu.h"
 #include "plugin/cache/store.h"
 
 enum {

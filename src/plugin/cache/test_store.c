@@ -13,7 +13,7 @@
 #include <pthread.h>
 
 #include "base/clock.h"
-#include "base/rcu.h"
+#include "base/rcu/rcu.h"
 #include "plugin/cache/store_priv.h"
 
 struct names {

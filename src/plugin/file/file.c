@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/rcu.h"
+#include "base/rcu/rcu.h"
 #include "dns/zone/zone.h"
 #include "dns/zone/zoneset.h"
 #include "plugin/file/source.h"

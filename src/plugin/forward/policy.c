@@ -87,8 +87,8 @@ static void list_fastest(struct forward_query *query)
 }
 
 static const struct {
-	unsigned (*first)(struct forward_query *f);
-	void (*rest)(struct forward_query *f); /* orders list[1..] */
+	unsigned (*first)(struct forward_query *query);
+	void (*rest)(struct forward_query *query); /* orders list[1..] */
 } policies[] = {
 	[FORWARD_RANDOM] = { first_random, list_random },
 	[FORWARD_ROUND_ROBIN] = { first_round_robin, list_in_order },

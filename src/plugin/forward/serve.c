@@ -23,8 +23,8 @@ enum {
 	LATE_MAX = 3, /* late this often in a row: asked last while a health check runs */
 };
 
-static enum verdict serve_from(struct forward_query *f, unsigned stanza);
-static enum verdict next_try(struct forward_query *f);
+static enum verdict serve_from(struct forward_query *query, unsigned stanza);
+static enum verdict next_try(struct forward_query *query);
 
 /* ---- stanzas ---- */
 

@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/metrics/metrics.h"
-#include "base/rcu.h"
+#include "base/rcu/rcu.h"
 #include "base/readfile.h"
 #include "base/strbuf.h"
 #include "plugin/hosts/hostsfile.h"

@@ -25,7 +25,7 @@ struct answer {
 };
 
 static void ask_services(struct answer *answer,
-			 bool (*each)(void *ctx, const struct external_hit *h),
+			 bool (*each)(void *ctx, const struct external_hit *hit),
 			 struct external_ask *ret)
 {
 	*ret = (struct external_ask){ .zone_labels = answer->c->zone_labels[answer->zone],
@@ -245,7 +245,7 @@ static bool add_ptr(void *ctx, const struct external_hit *hit)
 
 static const struct {
 	uint16_t type;
-	bool (*each)(void *ctx, const struct external_hit *h);
+	bool (*each)(void *ctx, const struct external_hit *hit);
 } by_type[] = { { DNS_TYPE_A, add_address },
 		{ DNS_TYPE_AAAA, add_address },
 		{ DNS_TYPE_SRV, add_srv },

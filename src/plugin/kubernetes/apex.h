@@ -15,7 +15,7 @@ struct kubernetes_host {
 	const struct kube_ip *ip;
 };
 /* Called with each; false stops. */
-typedef bool (*kubernetes_host_fn)(void *ctx, const struct kubernetes_host *h);
+typedef bool (*kubernetes_host_fn)(void *ctx, const struct kubernetes_host *host);
 
 /* On a worker, under RCU: what hosts point at is valid for the call. serve_ns answers NS of the
  * zone, serve_ns_host any type of ns.dns.ZONE; `zone` is the index in conf->zones. */

@@ -20,7 +20,7 @@ struct kubernetes_hit {
 };
 
 /* Called for one hit after the other; false stops. */
-typedef bool (*kubernetes_hit_fn)(void *ctx, const struct kubernetes_hit *h);
+typedef bool (*kubernetes_hit_fn)(void *ctx, const struct kubernetes_hit *hit);
 
 struct kubernetes_find {
 	const struct kubernetes_conf *conf;

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "base/rcu.h"
+#include "base/rcu/rcu.h"
 #include "plugin/kubernetes/source.h"
 #include "plugin/kubernetes/test_world.h"
 #include "testing/fake_server.h"

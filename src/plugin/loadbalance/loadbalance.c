@@ -12,7 +12,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/rcu.h"
+#include "base/rcu/rcu.h"
 #include "base/readfile.h"
 #include "base/strbuf.h"
 #include "base/text/duration.h"

@@ -116,8 +116,10 @@ static void to_wire(struct dns_resp *open, struct dns_resp *wire, struct arena *
 	assert_int_equal(dns_resp_from_wire(wire, a, msg, (size_t)n), 0);
 }
 
-typedef bool (*wire_fn)(const struct loadbalance_job *j, const struct loadbalance_weights *w);
-typedef void (*open_fn)(const struct loadbalance_job *j, const struct loadbalance_weights *w);
+typedef bool (*wire_fn)(const struct loadbalance_job *job,
+			const struct loadbalance_weights *weights);
+typedef void (*open_fn)(const struct loadbalance_job *job,
+			const struct loadbalance_weights *weights);
 
 static bool shuffle_wire(const struct loadbalance_job *j, const struct loadbalance_weights *w)
 {

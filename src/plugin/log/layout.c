@@ -194,7 +194,7 @@ static void put_duration(struct log_out *out, struct query *q)
 
 static const struct {
 	const char *name;
-	void (*put)(struct log_out *o, struct query *q);
+	void (*put)(struct log_out *out, struct query *q);
 } placeholders[] = {
 	{ "{type}", put_type },		{ "{name}", put_name },	  { "{class}", put_class },
 	{ "{proto}", put_proto },	{ "{size}", put_size },	  { "{remote}", put_remote },
@@ -313,7 +313,7 @@ static void put_json_name(struct log_out *out, struct query *q)
 
 static const struct {
 	const char *name;
-	void (*put)(struct log_out *o, struct query *q);
+	void (*put)(struct log_out *out, struct query *q);
 	bool quoted;
 } members[] = {
 	{ "client_ip", put_client_ip, true },

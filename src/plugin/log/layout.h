@@ -18,7 +18,7 @@ struct log_out {
 };
 
 struct log_segment {
-	void (*put)(struct log_out *o, struct query *q); /* NULL: text or label */
+	void (*put)(struct log_out *out, struct query *q); /* NULL: text or label */
 	struct slice text;
 	bool label; /* the text is a metadata label */
 };

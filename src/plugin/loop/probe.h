@@ -14,7 +14,7 @@
 struct loop_probe;
 
 /* One try is over, with a reply or without one in time; true: that was the last one. */
-typedef bool (*loop_probe_fn)(struct loop_probe *p, bool answered);
+typedef bool (*loop_probe_fn)(struct loop_probe *probe, bool answered);
 
 struct loop_probe {
 	/* To be set before loop_probe_start; the rest zeroed. */

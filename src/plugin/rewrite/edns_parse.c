@@ -112,7 +112,7 @@ static bool subnet_value(const struct rewrite_rule *rule, struct rewrite_run *ru
 
 static const struct {
 	const char *name;
-	bool (*value)(const struct rewrite_rule *r, struct rewrite_run *run, struct slice *ret);
+	bool (*value)(const struct rewrite_rule *rule, struct rewrite_run *run, struct slice *ret);
 } variables[] = {
 	{ "{qname}", qname_value },
 	{ "{qtype}", qtype_value },
@@ -293,7 +293,7 @@ static int parse_subnet(struct rewrite_words *words)
 
 static const struct {
 	const char *word;
-	int (*parse)(struct rewrite_words *w);
+	int (*parse)(struct rewrite_words *words);
 } kinds[] = { { "local", parse_local }, { "nsid", parse_nsid }, { "subnet", parse_subnet } };
 
 static const char *const actions[] = {

@@ -267,7 +267,7 @@ static int parse_answer(struct rewrite_words *words)
 
 static const struct {
 	const char *word;
-	int (*parse)(struct rewrite_words *w);
+	int (*parse)(struct rewrite_words *words);
 } fields[] = {
 	{ "name", rewrite_parse_name },	  { "type", parse_type },
 	{ "class", parse_class },	  { "ttl", rewrite_parse_ttl },

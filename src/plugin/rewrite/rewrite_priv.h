@@ -93,7 +93,7 @@ struct rewrite_edns {
 	struct slice data;
 	struct slice label; /* of metadata */
 	/* What goes into the option; false: the rule does not apply. */
-	bool (*value)(const struct rewrite_rule *r, struct rewrite_run *run, struct slice *ret);
+	bool (*value)(const struct rewrite_rule *rule, struct rewrite_run *run, struct slice *ret);
 };
 
 enum rewrite_result {
@@ -103,7 +103,7 @@ enum rewrite_result {
 };
 
 struct rewrite_rule {
-	enum rewrite_result (*apply)(const struct rewrite_rule *r, struct rewrite_run *run);
+	enum rewrite_result (*apply)(const struct rewrite_rule *rule, struct rewrite_run *run);
 	struct rewrite_matcher match;
 	struct slice to;
 	const uint8_t *to_wire; /* REWRITE_EXACT: `to`; NULL: no name */

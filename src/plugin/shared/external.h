@@ -27,7 +27,7 @@ struct external_ask {
 	size_t zone_labels; /* the question without these is what is looked for */
 	bool headless;	    /* endpoints of headless services as well */
 	bool servers;	    /* instead: the addresses of this name server */
-	bool (*each)(void *ctx, const struct external_hit *h);
+	bool (*each)(void *ctx, const struct external_hit *hit);
 	void *ctx;
 	/* the answer: */
 	uint16_t rcode;

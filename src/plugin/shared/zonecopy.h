@@ -10,8 +10,8 @@ struct dns_zone;
 struct zone_copy {
 	/* The next record; the SOA comes first, and not again at the end. 1; 0: that was all. What
 	 * it points at lasts until the next call. */
-	int (*next)(struct zone_copy *z, struct dns_rr *ret);
-	void (*free)(struct zone_copy *z);
+	int (*next)(struct zone_copy *copy, struct dns_rr *ret);
+	void (*free)(struct zone_copy *copy);
 };
 
 /* Takes a reference of its own. */

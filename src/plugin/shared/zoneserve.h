@@ -18,7 +18,7 @@ struct zoneserve_state {
 
 /* The verdict of serve; V_WAIT when a CNAME leads out of the zone. Names that do not exist, and
  * empty non-terminals, go to the next plugin where `fall` allows it. The zone must stay as long as
- * the read section lasts (base/rcu.h). */
+ * the read section lasts (base/rcu/rcu.h). */
 enum verdict zoneserve_answer(struct plugin_inst *self, struct query *q,
 			      const struct dns_zone *zone, const struct fallthrough *fall);
 /* The verdict of resume; `zone` may be a newer zone. */

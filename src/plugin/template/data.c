@@ -51,7 +51,8 @@ struct slice template_group(const struct template_run *run, struct slice key)
 
 /* ---- values of expressions ---- */
 
-static int convert_value(const struct expr_value *v, struct arena *a, struct tmpl_value *ret);
+static int convert_value(const struct expr_value *value, struct arena *arena,
+			 struct tmpl_value *ret);
 
 static size_t list_len(const void *self)
 {

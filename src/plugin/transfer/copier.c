@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/rcu.h"
+#include "base/rcu/rcu.h"
 #include "plugin/shared/zonecopy.h"
 #include "server/handler.h"
 

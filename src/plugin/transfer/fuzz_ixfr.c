@@ -2,7 +2,7 @@
 /* Any bytes as an IXFR question. */
 #include "plugin/transfer/ixfr.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {

@@ -36,10 +36,10 @@ enum {
 
 /* Bytes; 0 (recv): the peer sends no more; -EAGAIN; other negative: broken. */
 struct conn_io {
-	ssize_t (*recv)(struct tcp_conn *c, void *buf, size_t n);
-	ssize_t (*send)(struct tcp_conn *c, const void *buf, size_t n);
+	ssize_t (*recv)(struct tcp_conn *conn, void *buf, size_t len);
+	ssize_t (*send)(struct tcp_conn *conn, const void *buf, size_t len);
 	/* Bytes that no readiness will announce; NULL: never. */
-	bool (*has_more)(const struct tcp_conn *c);
+	bool (*has_more)(const struct tcp_conn *conn);
 };
 
 /* What can be done with the bytes kept aside. */
@@ -52,23 +52,23 @@ enum conn_part {
 struct conn_proto {
 	/* Uses as many of the bytes as it can and returns their number; may close the connection,
 	 * but not free it. */
-	size_t (*input)(struct tcp_conn *c, const uint8_t *p, size_t n);
-	enum conn_part (*part)(const struct tcp_conn *c);
+	size_t (*input)(struct tcp_conn *conn, const uint8_t *data, size_t len);
+	enum conn_part (*part)(const struct tcp_conn *conn);
 	/* What is to be sent, and that n bytes of it were. */
-	struct slice (*out)(struct tcp_conn *c);
-	void (*sent)(struct tcp_conn *c, size_t n);
-	size_t (*unsent)(const struct tcp_conn *c);
-	void (*reply)(struct query *q, uint8_t *msg, size_t n);
+	struct slice (*out)(struct tcp_conn *conn);
+	void (*sent)(struct tcp_conn *conn, size_t count);
+	size_t (*unsent)(const struct tcp_conn *conn);
+	void (*reply)(struct query *q, uint8_t *msg, size_t len);
 	/* The query is over, with or without reply; NULL: nothing to do. */
 	void (*done)(struct query *q);
 	/* Nothing more is read; NULL: nothing to do. */
-	void (*end)(struct tcp_conn *c);
-	void (*free)(struct tcp_conn *c);
+	void (*end)(struct tcp_conn *conn);
+	void (*free)(struct tcp_conn *conn);
 	/* Bytes of messages that are not whole, besides c->part; NULL: none. */
-	size_t (*held)(const struct tcp_conn *c);
+	size_t (*held)(const struct tcp_conn *conn);
 	/* Drops replies that the client leaves unread while it reads others; NULL: not possible.
 	 * True: something is to be sent. */
-	bool (*expire)(struct tcp_conn *c, uint64_t max_ns);
+	bool (*expire)(struct tcp_conn *conn, uint64_t max_ns);
 };
 
 enum conn_list_kind { CONN_OF_WORKER, CONN_OF_SOCK };

@@ -74,7 +74,7 @@ static json_t *fill_text(struct filling *filling, const char *text)
 	return json_string(out.s);
 }
 
-static json_t *fill_tree(struct filling *f, const json_t *v);
+static json_t *fill_tree(struct filling *filling, const json_t *value);
 
 static json_t *fill_list(struct filling *filling, const json_t *list)
 {

@@ -6,7 +6,7 @@
 #include "controller/dnsoperator/plan/dns_spec.h"
 #include "controller/dnsoperator/plan/test_shape.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
 static void try_annotation(const uint8_t *data, size_t n)
 {

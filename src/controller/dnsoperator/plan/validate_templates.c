@@ -42,7 +42,7 @@ static void add_problem(const struct check *check, enum dnsoperator_reason reaso
 }
 
 /* Goes into a member; the caller cuts the field back to what this returns. */
-static size_t enter_field(struct check *c, const char *fmt, ...) PRINTF_LIKE(2, 3);
+static size_t enter_field(struct check *check, const char *fmt, ...) PRINTF_LIKE(2, 3);
 static size_t enter_field(struct check *check, const char *fmt, ...)
 {
 	size_t at = check->field.n;

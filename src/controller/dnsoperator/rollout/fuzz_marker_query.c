@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Any bytes as a reply: a hash is told only as one, everything else has a text. */
+/* Any bytes as a reply: only a whole hash counts as found, every other reply has an error text. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -136,7 +136,7 @@ static uint16_t make_question(const char *asked, uint8_t msg[DNS_QUERY_MAX])
 	return (uint16_t)dns_message_query(msg, 0, DNS_FLAG_RD, name, DNS_TYPE_TXT);
 }
 
-static void on_answer(struct resolve_exchange *x);
+static void on_answer(struct resolve_exchange *exchange);
 
 static void try_once(struct asking *asking, bool tcp)
 {

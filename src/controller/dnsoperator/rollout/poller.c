@@ -136,7 +136,7 @@ static void list_servers(const struct controller_options *options,
 struct turn {
 	struct dnsoperator_poller *poller;
 	struct controller_ctx *c;
-	void (*news)(const struct controller_ctx *c);
+	void (*news)(const struct controller_ctx *ctx);
 	char name[DNSOPERATOR_MARKER_NAME_MAX];
 	size_t which[AT_ONCE], n; /* indexes of the instances */
 	const char *pod[AT_ONCE];

@@ -36,7 +36,7 @@ void dnsoperator_poller_add_corefile(struct dnsoperator_poller *poller,
 void dnsoperator_poller_poll(struct dnsoperator_poller *poller, struct controller_ctx *ctx,
 			     const struct controller_options *options,
 			     enum dnsoperator_platform platform, const json_t *pods,
-			     void (*news)(const struct controller_ctx *c));
+			     void (*news)(const struct controller_ctx *ctx));
 /* The answers, in the arena; NULL while some server has not been polled yet. */
 const struct dnsoperator_answers *dnsoperator_poller_view(struct dnsoperator_poller *poller,
 							  struct arena *arena);

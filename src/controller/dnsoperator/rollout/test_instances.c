@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Who is asked when, and what is told of it: OP-T17, OP-34. */
+/* Which servers are queried when, and what is reported of them: OP-T17, OP-34. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
 /* Trees of a cluster as JSON (test_trees.h). */
 #include "controller/dnsoperator/status/test_trees.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {

@@ -267,7 +267,7 @@ static json_t *odd_value(int i)
 
 static size_t tried;
 
-static void sweep(const json_t *all, json_t *v);
+static void sweep(const json_t *all, json_t *value);
 
 static void sweep_member(const json_t *all, json_t *o, const char *key)
 {

@@ -24,7 +24,7 @@ static void status_waits_a_moment(void **state)
 	assert_int_equal(dnsoperator_write_delay_status(&p, false, t), 100 * NS_PER_MS);
 	t += 100 * NS_PER_MS;
 	assert_int_equal(dnsoperator_write_delay_status(&p, false, t), 0);
-	/* told: there is nothing to wait for until the next text */
+	/* written: nothing to wait for until the next Corefile */
 	assert_int_equal(dnsoperator_write_delay_status(&p, false, t), 0);
 	dnsoperator_write_delay_wrote(&p, t);
 	assert_int_equal(dnsoperator_write_delay_status(&p, true, t), 0);

@@ -12,7 +12,7 @@
 #include "net/digest.h"
 #include "plugin/kubernetes/objects/snapshot_object.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
 static bool decode(void *ctx, enum kubernetes_kind kind, struct slice json)
 {

@@ -530,7 +530,8 @@ const struct kube_service *kubernetes_index_by_ip(const struct kubernetes_index 
 }
 
 void kubernetes_index_each_by_ip(const struct kubernetes_index *index, const struct kube_ip *ip,
-				 bool (*fn)(void *ctx, const struct kube_service *s), void *ctx)
+				 bool (*fn)(void *ctx, const struct kube_service *service),
+				 void *ctx)
 {
 	struct rcutable_cursor c;
 	struct rcutable_node *n = find_ip(&index->service_ips, ip, &c);
@@ -604,7 +605,7 @@ const char *kubernetes_index_pod_namespace(const struct kubernetes_index *index,
 }
 
 void kubernetes_index_each(struct kubernetes_index *index,
-			   bool (*fn)(void *ctx, const struct kubernetes_entry *e), void *ctx)
+			   bool (*fn)(void *ctx, const struct kubernetes_entry *entry), void *ctx)
 {
 	size_t pos = 0;
 	struct rcutable_node *n = NULL;
@@ -655,7 +656,7 @@ static void free_blocks(struct rcutable *rcutable)
 	rcutable_done(rcutable);
 }
 
-static void free_nodes(struct rcutable *rcutable, void (*free_one)(struct rcutable_node *n))
+static void free_nodes(struct rcutable *rcutable, void (*free_one)(struct rcutable_node *node))
 {
 	size_t pos = 0;
 	struct rcutable_node *n = rcutable_walk(rcutable, &pos, NULL);

@@ -14,8 +14,8 @@
 #include <stdint.h>
 
 #include "base/compiler.h"
-#include "base/rcu.h"
-#include "base/rcutable.h"
+#include "base/rcu/rcu.h"
+#include "base/rcu/rcutable.h"
 #include "base/slice.h"
 #include "kube/decode/compact.h"
 
@@ -65,7 +65,8 @@ const struct kube_service *kubernetes_index_by_ip(const struct kubernetes_index 
 						  const struct kube_ip *ip);
 /* All of them in the order they came; false stops. */
 void kubernetes_index_each_by_ip(const struct kubernetes_index *index, const struct kube_ip *ip,
-				 bool (*fn)(void *ctx, const struct kube_service *s), void *ctx);
+				 bool (*fn)(void *ctx, const struct kube_service *service),
+				 void *ctx);
 /* Services with the external address: how many, the first `max` of them in `ret`. */
 size_t kubernetes_index_by_external_ip(const struct kubernetes_index *index,
 				       const struct kube_ip *ip, const struct kube_service **ret,
@@ -87,7 +88,7 @@ const char *kubernetes_index_pod_namespace(const struct kubernetes_index *index,
 /* Whole walks, for transfers and snapshots; entries in no order. Under the writers' lock: control
  * threads only. */
 void kubernetes_index_each(struct kubernetes_index *index,
-			   bool (*fn)(void *ctx, const struct kubernetes_entry *e), void *ctx);
+			   bool (*fn)(void *ctx, const struct kubernetes_entry *entry), void *ctx);
 
 /* Search lists of namespaces; they have a lock of their own. */
 struct kubernetes_lists *kubernetes_index_lists(const struct kubernetes_index *index);

@@ -12,8 +12,8 @@
 
 #include "base/compiler.h"
 #include "base/err_text.h"
-#include "base/rcu.h"
-#include "base/rcutable.h"
+#include "base/rcu/rcu.h"
+#include "base/rcu/rcutable.h"
 #include "base/slice.h"
 #include "dns/name.h"
 

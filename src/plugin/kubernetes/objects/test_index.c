@@ -77,7 +77,7 @@ static struct kube_obj *make_pod(struct world *w, unsigned name)
 
 /* A handler's call, and the model's own copy. */
 static void change(struct world *w, struct kube_obj **at, struct kube_obj *now,
-		   void (*tell)(struct kubernetes_index *x, struct kube_obj *old,
+		   void (*tell)(struct kubernetes_index *index, struct kube_obj *old,
 				struct kube_obj *now))
 {
 	struct kube_obj *old = *at;

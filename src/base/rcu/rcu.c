@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The only user of liburcu. Its functions are called, not inlined (_LGPL_SOURCE is not defined):
  * the thread sanitizer cannot see into them, so annotations here tell it what they order. */
-#include "base/rcu.h"
+#include "base/rcu/rcu.h"
 
 #include <urcu/urcu-memb.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "base/rcutable.h"
+#include "base/rcu/rcutable.h"
 
 #include <pthread.h>
 #include <setjmp.h>

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "base/compiler.h"
-#include "base/rcu.h"
+#include "base/rcu/rcu.h"
 
 struct rcutable_node {
 	struct rcutable_node *_Atomic next[2];

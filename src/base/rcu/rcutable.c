@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Writing to a table that others read. Links are written with release, so that a reader who sees a
  * node sees what is in it. */
-#include "base/rcutable.h"
+#include "base/rcu/rcutable.h"
 
 #include <assert.h>
 #include <stdlib.h>

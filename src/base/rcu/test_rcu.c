@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* rcu: readers never see what was freed. Under a thread sanitizer, with tools/tsan.supp, this is
  * also the test of the annotations. */
-#include "base/rcu.h"
+#include "base/rcu/rcu.h"
 
 #include <pthread.h>
 #include <setjmp.h>
