@@ -14,8 +14,8 @@
 
 #define FIRST_NS (100 * NS_PER_MS)
 #define YOUNG_NS (400 * NS_PER_MS)
-/* Together with the time of a query without an answer, a server that came back is noticed within
- * 2 s. A query through the API server costs more than a datagram. */
+/* A round with a silent server takes 1.5 s; pauses count from its begin, so that a server that came
+ * back is noticed within 1.6 s. A query through the API server costs more than a datagram. */
 #define MOST_NS	      (500 * NS_PER_MS)
 #define MOST_APART_NS (15 * NS_PER_S)
 #define ALL_NS	      (60 * NS_PER_S)
@@ -182,6 +182,8 @@ size_t dnsoperator_instances_due(struct dnsoperator_instances *instances, uint64
 		instances->servers.v[i].due = false;
 		ret[n++] = i;
 	}
+	if (n != 0)
+		instances->round_ns = now;
 	assert(n <= max);
 	return n;
 }
@@ -255,7 +257,8 @@ bool dnsoperator_instances_note_answers(struct dnsoperator_instances *instances,
 		return changed;
 	}
 	if (count != 0 && !any_due(instances)) {
-		instances->next_ns = now + pause_ns(instances, now);
+		instances->next_ns =
+			MAX(instances->round_ns + pause_ns(instances, now), now + FIRST_NS);
 		instances->rounds++;
 	}
 	if (open && is_late(instances, now) && !instances->late_reported)

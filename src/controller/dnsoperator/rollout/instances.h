@@ -41,6 +41,7 @@ struct dnsoperator_instances {
 	uint64_t since_ns, late_ns;		  /* wanted since; late after this time */
 	bool late_reported, new_reported;	  /* reported by a return value */
 	unsigned rounds;			  /* in a row that left some unsettled */
+	uint64_t round_ns;			  /* when the last poll began */
 	uint64_t next_ns, next_all_ns;		  /* next poll of the unsettled, of all */
 	uint64_t recheck_until_ns;		  /* until then none counts as settled */
 };

@@ -154,6 +154,22 @@ static void asks_until_all_run_it(void **state)
 	assert_int_equal(again(s), 100 * NS_PER_MS);
 }
 
+/* The time that a silent server costs is not added to the pause: another one that came back in the
+ * meantime would wait for both. */
+static void pauses_count_from_the_begin(void **state)
+{
+	struct scene *s = *state;
+	want(s, NEW);
+	take(s, "ab");
+	for (int i = 0; i < 20; i++) {
+		assert_string_equal(due(s), "ab");
+		s->now += 1500 * NS_PER_MS;
+		answer(s, "o.");
+		assert_true(again(s) <= 100 * NS_PER_MS);
+		s->now += again(s);
+	}
+}
+
 /* Asks a and b, of which b is silent, for a few minutes; the longest pause. */
 static uint64_t longest_pause(struct scene *s)
 {
@@ -534,6 +550,7 @@ int main(void)
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		T(asks_until_all_run_it),
+		T(pauses_count_from_the_begin),
 		T(waits_longer_and_longer),
 		T(is_late_once),
 		T(silence_is_never_settled),
