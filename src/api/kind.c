@@ -136,13 +136,13 @@ const struct api_kind *api_kind_of(const json_t *object)
 	return NULL;
 }
 
-bool api_name_is_step(const char *name)
+bool api_name_is_path_segment(const char *name)
 {
 	return name[0] != '\0' && strcmp(name, ".") != 0 && strcmp(name, "..") != 0 &&
 	       strpbrk(name, "/%") == NULL;
 }
 
-void api_kind_version(struct strbuf *out, const struct api_kind *kind)
+void api_kind_api_version(struct strbuf *out, const struct api_kind *kind)
 {
 	if (kind->group[0] != '\0')
 		strbuf_addf(out, "%s/", kind->group);
@@ -159,7 +159,7 @@ void api_kind_path(struct strbuf *out, const struct api_kind *kind, const char *
 		   const char *name, const char *sub)
 {
 	strbuf_adds(out, kind->group[0] != '\0' ? "/apis/" : "/api/");
-	api_kind_version(out, kind);
+	api_kind_api_version(out, kind);
 	if (kind->namespaced && ns != NULL && ns[0] != '\0') {
 		strbuf_adds(out, "/namespaces");
 		add_segment(out, ns);

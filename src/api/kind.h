@@ -37,10 +37,10 @@ const struct api_kind *api_kind_of(const json_t *object);
 
 /* Can it stand in a path as one step? Not empty, "." or "..", no '/' and no '%': such a name would
  * mean another object than the one it is written for, or all of them. */
-bool api_name_is_step(const char *name);
+bool api_name_is_path_segment(const char *name);
 
 /* "operator.openshift.io/v1", "v1" */
-void api_kind_version(struct strbuf *out, const struct api_kind *kind);
+void api_kind_api_version(struct strbuf *out, const struct api_kind *kind);
 /* "/apis/operator.openshift.io/v1/dnses/default", "/api/v1/namespaces/ns/pods"; ns and name may be
  * NULL; `sub` is a subresource or NULL. Names are escaped as a URL needs it. */
 void api_kind_path(struct strbuf *out, const struct api_kind *kind, const char *ns,

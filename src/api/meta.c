@@ -82,7 +82,7 @@ bool api_has_finalizer(const json_t *object, const char *name)
 	return false;
 }
 
-void api_key(struct strbuf *out, const json_t *object)
+void api_object_key(struct strbuf *out, const json_t *object)
 {
 	const char *ns = api_namespace(object);
 	if (ns[0] != '\0')

@@ -26,7 +26,7 @@ const char *api_annotation(const json_t *object, const char *key);
 bool api_has_finalizer(const json_t *object, const char *name);
 
 /* "namespace/name", or "name" for objects of the cluster. */
-void api_key(struct strbuf *out, const json_t *object);
+void api_object_key(struct strbuf *out, const json_t *object);
 
 /* The value at a path ("spec.templates[1].name"), or NULL. Keys with dots stand in brackets:
  * "metadata.annotations[example.org/a]". */

@@ -86,14 +86,14 @@ static void objects_and_paths(void **state)
 static void names_in_paths(void **state)
 {
 	(void)state;
-	assert_true(api_name_is_step("a"));
-	assert_true(api_name_is_step("system:node:x..y"));
-	assert_true(api_name_is_step("..."));
-	assert_false(api_name_is_step(""));
-	assert_false(api_name_is_step("."));
-	assert_false(api_name_is_step(".."));
-	assert_false(api_name_is_step("a/b"));
-	assert_false(api_name_is_step("%2e%2e"));
+	assert_true(api_name_is_path_segment("a"));
+	assert_true(api_name_is_path_segment("system:node:x..y"));
+	assert_true(api_name_is_path_segment("..."));
+	assert_false(api_name_is_path_segment(""));
+	assert_false(api_name_is_path_segment("."));
+	assert_false(api_name_is_path_segment(".."));
+	assert_false(api_name_is_path_segment("a/b"));
+	assert_false(api_name_is_path_segment("%2e%2e"));
 }
 
 int main(void)

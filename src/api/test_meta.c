@@ -40,7 +40,7 @@ static void fields(void **state)
 	assert_string_equal(api_label(o, "x"), "y");
 	assert_null(api_label(o, "z"));
 	assert_string_equal(api_annotation(o, "e.org/a"), "1");
-	api_key(&key, o);
+	api_object_key(&key, o);
 	assert_string_equal(key.s, "ns/default");
 	json_decref(o);
 	/* Nothing there, or something else than expected: empty, never a crash. */

@@ -309,7 +309,7 @@ static void name_kinds(json_t *items, const struct api_kind *kind)
 	json_t *o;
 	size_t i;
 	CLEANUP(strbuf_done) struct strbuf version = STRBUF_INIT;
-	api_kind_version(&version, kind);
+	api_kind_api_version(&version, kind);
 	json_array_foreach (items, i, o) {
 		if (api_kind(o)[0] == '\0') {
 			json_object_set_new(o, "kind", json_string(kind->kind));

@@ -46,7 +46,7 @@ bool kubecli_open(struct kubecli *cli)
 {
 	char err[512] = "";
 	struct kube_config *c;
-	if (cli->ns != NULL && !api_name_is_step(cli->ns)) {
+	if (cli->ns != NULL && !api_name_is_path_segment(cli->ns)) {
 		kubecli_say(cli, "-n: '%s' cannot be the name of a namespace", cli->ns);
 		return false;
 	}
@@ -126,7 +126,7 @@ typedef bool each_fn(void *ctx, const struct api_kind *kind, const char *name);
 static bool each_named(const struct kubecli *cli, const struct api_kind *kind, const char *name,
 		       each_fn *each, void *ctx)
 {
-	if (api_name_is_step(name))
+	if (api_name_is_path_segment(name))
 		return each(ctx, kind, name);
 	kubecli_say(cli, "'%s' cannot be the name of a %s", name, kind->singular);
 	return false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The manager starts a unit for each controller and one HTTP server for their health and metrics, and
+/* The manager starts a runner for each controller and one HTTP server for their health and metrics, and
  * ends all of them in order. */
 #include "controller/manager.h"
 
@@ -14,7 +14,7 @@
 #include "base/metrics/metrics.h"
 #include "base/vec.h"
 #include "controller/controller.h"
-#include "controller/unit_priv.h"
+#include "controller/runner_priv.h"
 #include "http/server.h"
 #include "kube/informer/reflector_plan.h"
 #include "kube/leader/lease.h"
@@ -23,8 +23,8 @@
 enum { NOT_READY = 503, HOOK_LOG_S = 10 /* between two log lines about web hooks */ };
 
 struct manager {
-	struct unit **units;
-	size_t n_units;
+	struct runner **runners;
+	size_t n_runners;
 	struct http_server *http;
 	struct hookserver *webhooks;
 	struct kube_server_memory memory;
@@ -39,12 +39,12 @@ struct manager {
 /* ---- health ---- */
 
 static void answer_health(struct manager *manager,
-			  bool (*ask)(struct unit *unit, struct strbuf *why),
+			  bool (*ask)(struct runner *runner, struct strbuf *why),
 			  struct http_reply *reply)
 {
 	bool ok = reply->status != NOT_READY;
-	for (size_t i = 0; i < manager->n_units; i++)
-		ok = ask(manager->units[i], &reply->body) && ok;
+	for (size_t i = 0; i < manager->n_runners; i++)
+		ok = ask(manager->runners[i], &reply->body) && ok;
 	if (ok)
 		strbuf_adds(&reply->body, "ok\n");
 	else
@@ -54,7 +54,7 @@ static void answer_health(struct manager *manager,
 static void on_healthz(void *ctx, const struct http_request *req, struct http_reply *reply)
 {
 	(void)req;
-	answer_health(ctx, unit_is_alive, reply);
+	answer_health(ctx, runner_is_alive, reply);
 }
 
 static void on_readyz(void *ctx, const struct http_request *req, struct http_reply *reply)
@@ -65,9 +65,9 @@ static void on_readyz(void *ctx, const struct http_request *req, struct http_rep
 		strbuf_adds(&reply->body, "web hooks have no certificate yet\n");
 		reply->status = NOT_READY;
 	}
-	answer_health(m, unit_is_synced, reply);
-	for (size_t i = 0; i < m->n_units; i++)
-		unit_note(m->units[i], &reply->body);
+	answer_health(m, runner_is_synced, reply);
+	for (size_t i = 0; i < m->n_runners; i++)
+		runner_note(m->runners[i], &reply->body);
 }
 
 static void on_metrics(void *ctx, const struct http_request *req, struct http_reply *reply)
@@ -81,8 +81,8 @@ static void on_metrics(void *ctx, const struct http_request *req, struct http_re
 static void collect_metrics(void *ctx)
 {
 	struct manager *m = ctx;
-	for (size_t i = 0; i < m->n_units; i++)
-		unit_collect(m->units[i]);
+	for (size_t i = 0; i < m->n_runners; i++)
+		runner_collect(m->runners[i]);
 }
 
 static int start_http(struct manager *manager, const char *listen, struct err_text err)
@@ -110,7 +110,7 @@ unsigned manager_webhook_port(const struct manager *manager)
 
 /* ---- web hooks ---- */
 
-static void on_trouble(void *ctx, const char *text)
+static void log_webhook_error(void *ctx, const char *text)
 {
 	struct manager *m = ctx;
 	log_limited(&m->hook_limit, LOG_WARNING, "webhooks", "%s; will be tried again", text);
@@ -123,14 +123,14 @@ static int start_webhooks(struct manager *manager, const struct manager_conf *co
 	for (size_t i = 0; i < conf->n_controllers; i++) {
 		for (size_t j = 0; j < conf->controllers[i]->n_hooks; j++) {
 			struct admission_hook h = conf->controllers[i]->hooks[j];
-			h.ctx = h.ctx != NULL ? h.ctx : unit_view(manager->units[i]);
+			h.ctx = h.ctx != NULL ? h.ctx : runner_hook_ctx(manager->runners[i]);
 			vec_push(&hooks, h);
 		}
 	}
 	struct hookserver_conf hc = *conf->webhooks;
 	hc.hooks = hooks.v;
 	hc.n_hooks = hooks.n;
-	hc.trouble = on_trouble;
+	hc.trouble = log_webhook_error;
 	hc.ctx = manager;
 	int r = ERR_CONFIG;
 	if (hooks.n == 0)
@@ -156,37 +156,37 @@ static void on_ended(void *ctx)
 	manager_stop(ctx);
 }
 
-static int end_units(struct manager *manager)
+static int end_runners(struct manager *manager)
 {
 	int result = 0;
-	for (size_t i = 0; i < manager->n_units; i++)
-		unit_stop(manager->units[i]);
-	for (size_t i = manager->n_units; i > 0; i--) {
-		int r = unit_join(manager->units[i - 1]);
+	for (size_t i = 0; i < manager->n_runners; i++)
+		runner_stop(manager->runners[i]);
+	for (size_t i = manager->n_runners; i > 0; i--) {
+		int r = runner_join(manager->runners[i - 1]);
 		result = r < 0 ? r : result;
 	}
-	manager->n_units = 0;
+	manager->n_runners = 0;
 	return result;
 }
 
 static int end_manager(struct manager *manager)
 {
-	http_server_stop(manager->http); /* its handlers use units */
+	http_server_stop(manager->http); /* its handlers use runners */
 	metrics_off_collect(collect_metrics, manager);
 	hookserver_stop(manager->webhooks);
-	int r = end_units(manager);
+	int r = end_runners(manager);
 	pthread_cond_destroy(&manager->cond);
 	pthread_mutex_destroy(&manager->lock);
-	free(manager->units);
+	free(manager->runners);
 	free(manager->identity);
 	free(manager);
 	return r;
 }
 
-static int start_units(struct manager *manager, const struct manager_conf *conf,
-		       struct err_text err)
+static int start_runners(struct manager *manager, const struct manager_conf *conf,
+			 struct err_text err)
 {
-	struct unit_conf uc = {
+	struct runner_conf rc = {
 		.client = conf->client,
 		.lease_client = conf->lease_client != NULL ? conf->lease_client : conf->client,
 		.ns = conf->ns,
@@ -198,12 +198,12 @@ static int start_units(struct manager *manager, const struct manager_conf *conf,
 		.ended = on_ended,
 		.ctx = manager,
 	};
-	int r = elect_times_check(&uc.times, err);
-	manager->units = xcalloc(conf->n_controllers, sizeof(struct unit *));
+	int r = elect_times_check(&rc.times, err);
+	manager->runners = xcalloc(conf->n_controllers, sizeof(struct runner *));
 	for (size_t i = 0; r >= 0 && i < conf->n_controllers; i++) {
-		uc.controller = conf->controllers[i];
-		r = unit_start(&uc, &manager->units[i], err);
-		manager->n_units += r >= 0;
+		rc.controller = conf->controllers[i];
+		r = runner_start(&rc, &manager->runners[i], err);
+		manager->n_runners += r >= 0;
 	}
 	return r;
 }
@@ -215,7 +215,7 @@ int manager_start(const struct manager_conf *conf, struct manager **ret, struct 
 	pthread_cond_init(&m->cond, NULL);
 	m->identity = lease_make_identity();
 	m->hook_limit.interval_ns = HOOK_LOG_S * NS_PER_S;
-	int r = start_units(m, conf, err);
+	int r = start_runners(m, conf, err);
 	metrics_on_collect(collect_metrics, m);
 	if (r >= 0 && conf->webhooks != NULL)
 		r = start_webhooks(m, conf, err);

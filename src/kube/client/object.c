@@ -21,9 +21,9 @@ static int path_of(struct strbuf *out, const struct kube_ref *ref, const char *s
 		   struct kube_status *reterr)
 {
 	const char *ns = ref->ns != NULL && ref->ns[0] != '\0' ? ref->ns : NULL;
-	const char *bad = ns != NULL && !api_name_is_step(ns)		      ? ns
-			  : ref->name != NULL && !api_name_is_step(ref->name) ? ref->name
-									      : NULL;
+	const char *bad = ns != NULL && !api_name_is_path_segment(ns)		      ? ns
+			  : ref->name != NULL && !api_name_is_path_segment(ref->name) ? ref->name
+										      : NULL;
 	if (bad != NULL) {
 		char text[320];
 		snprintf(text, sizeof(text), "'%s' cannot be the name of an object", bad);

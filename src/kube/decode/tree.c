@@ -185,7 +185,7 @@ struct kube_codec *kube_tree_codec(const struct api_kind *kind, const char *cons
 	c->codec = (struct kube_codec){ .decode = tree_decode, .free = tree_codec_free };
 	c->kind = kind;
 	strbuf_init(&c->version);
-	api_kind_version(&c->version, kind);
+	api_kind_api_version(&c->version, kind);
 	strbuf_init(&c->key);
 	for (size_t i = 0; i < ARRAY_LEN(always); i++)
 		vec_push(&rows, always[i]);

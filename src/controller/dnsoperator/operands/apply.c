@@ -57,7 +57,7 @@ static char *label_of(const struct operand *operand)
 {
 	struct strbuf label = STRBUF_INIT;
 	strbuf_addf(&label, "%s ", api_kind(operand->wanted));
-	api_key(&label, operand->wanted);
+	api_object_key(&label, operand->wanted);
 	return strbuf_take(&label);
 }
 

@@ -1,0 +1,523 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One controller's life: fills the copies of what it watches, waits to lead, runs workers that
+ * reconcile keys, and stops them before the lease is released. */
+#include <assert.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "api/kind.h"
+#include "api/meta.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/err_text.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "controller/controller.h"
+#include "controller/metrics_priv.h"
+#include "controller/runner_priv.h"
+#include "kube/client/client.h"
+#include "kube/decode/tree.h"
+#include "kube/events/events.h"
+#include "kube/informer/informer.h"
+#include "kube/informer/workqueue.h"
+#include "kube/leader/lease.h"
+
+enum {
+	WORKERS = 2,
+	SYNC_CHECK_MS = 200,
+	STOP_GRACE_S = 5, /* for reconciles under way */
+	STUCK_S = 600,	  /* a reconcile that takes so long never ends */
+	WATCH_LOG_S = 10, /* between two log lines about a watch */
+	LEASE_LOG_S = 60, /* ... about the lease */
+};
+
+#define LEASE_PREFIX "fairlead-"
+
+struct worker {
+	struct runner *runner;
+	pthread_t thread;
+	struct controller_ctx ctx;
+	_Atomic uint64_t busy_since_ns; /* 0: waits for a key */
+};
+
+struct watching {
+	struct runner *runner;
+	const struct controller_watch *watch;
+	struct kube_informer *informer;
+};
+
+struct runner {
+	struct runner_conf conf;
+	const struct controller *controller;
+	char area[64]; /* of log lines */
+	char *ns;
+	void *state;
+	struct controller_metrics *metrics;
+	struct workqueue *queue;
+	struct watching watching[CONTROLLER_WATCHES_MAX];
+	struct kube_store *stores[CONTROLLER_WATCHES_MAX];
+	struct controller_ctx hook_ctx; /* for `keys` and hooks */
+	struct events *events;
+	struct lease *lease;
+	struct worker workers[CONTROLLER_WORKERS_MAX];
+	unsigned n_workers; /* started */
+	pthread_t thread;
+	int result; /* written by the thread, read after it was joined */
+	_Atomic bool stopping, leading;
+	pthread_mutex_t lock; /* guards the pointer `lease`, writes of `stopping`, and `running` */
+	pthread_cond_t cond;
+	unsigned running; /* workers that have not ended */
+	struct log_limit watch_log_limit, lease_log_limit;
+};
+
+/* ---- changes become keys ---- */
+
+static void emit_key(void *arg, const char *key)
+{
+	struct runner *runner = arg;
+	workqueue_add(runner->queue, key);
+}
+
+static void queue_keys(const struct watching *watch, const struct kube_obj *obj)
+{
+	CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
+	if (watch->watch->keys != NULL) {
+		watch->watch->keys(&watch->runner->hook_ctx, kube_tree_of(obj), emit_key,
+				   watch->runner);
+		return;
+	}
+	api_object_key(&key, kube_tree_of(obj));
+	workqueue_add(watch->runner->queue, key.s);
+}
+
+static void on_added(void *ctx, struct kube_obj *obj)
+{
+	queue_keys(ctx, obj);
+}
+
+static void on_updated(void *ctx, struct kube_obj *old, struct kube_obj *obj)
+{
+	queue_keys(ctx, old);
+	queue_keys(ctx, obj);
+}
+
+static void on_deleted(void *ctx, struct kube_obj *last)
+{
+	queue_keys(ctx, last);
+}
+
+/* What to do about a missing kind. */
+static const char *advice_of(const struct watching *watch)
+{
+	return kube_informer_absent(watch->informer)
+		       ? " (the API has no such kind: install its CRD, deploy/crds)"
+		       : "";
+}
+
+static void log_watch_error(void *ctx, const char *text)
+{
+	const struct watching *w = ctx;
+	if (w->watch->optional && kube_informer_absent(w->informer)) {
+		log_debug(w->runner->area, "%s", text);
+		return;
+	}
+	log_limited(&w->runner->watch_log_limit, LOG_WARNING, w->runner->area, "watch of %s: %s%s",
+		    w->watch->kind, text, advice_of(w));
+}
+
+static size_t count_paths(const char *const *paths)
+{
+	size_t n = 0;
+	while (paths != NULL && paths[n] != NULL)
+		n++;
+	return n;
+}
+
+static int start_watch(struct runner *runner, size_t index, struct err_text err)
+{
+	struct watching *w = &runner->watching[index];
+	const struct controller_watch *cw = &runner->controller->watch[index];
+	const struct api_kind *kind = api_kind_find(cw->group, cw->kind);
+	if (kind == NULL) {
+		err_text_set(err, "kind '%s' of group '%s' is not known", cw->kind, cw->group);
+		return ERR_INTERNAL;
+	}
+	struct kube_informer_conf c = {
+		.client = runner->conf.client,
+		.kind = kind,
+		.ns = cw->own_ns ? runner->ns : cw->ns,
+		.labels = cw->labels,
+		.fields = cw->fields,
+		.codec = kube_tree_codec(kind, cw->paths, count_paths(cw->paths)),
+		.memory = runner->conf.memory,
+	};
+	w->runner = runner;
+	w->watch = cw;
+	w->informer = kube_informer_new(&c);
+	runner->stores[index] = kube_informer_store(w->informer);
+	kube_informer_handle(w->informer, &(struct kube_handler){ .added = on_added,
+								  .updated = on_updated,
+								  .deleted = on_deleted,
+								  .trouble = log_watch_error,
+								  .ctx = w });
+	return 0;
+}
+
+/* Handlers of one kind may read another's store: all are created before any is started. */
+static int start_watches(struct runner *runner, struct err_text err)
+{
+	int r = 0;
+	for (size_t i = 0; r >= 0 && i < runner->controller->n_watch; i++)
+		r = start_watch(runner, i, err);
+	for (size_t i = 0; r >= 0 && i < runner->controller->n_watch; i++)
+		r = kube_informer_start(runner->watching[i].informer, err);
+	return r;
+}
+
+/* Is the copy complete, as far as it can be? */
+static bool is_filled(const struct watching *watch)
+{
+	return kube_informer_synced(watch->informer) ||
+	       (watch->watch->optional && kube_informer_absent(watch->informer));
+}
+
+bool runner_is_synced(struct runner *runner, struct strbuf *why)
+{
+	for (size_t i = 0; i < runner->controller->n_watch; i++) {
+		if (is_filled(&runner->watching[i]))
+			continue;
+		strbuf_addf(why, "controller %s waits for the list of %s%s\n",
+			    runner->controller->name, runner->watching[i].watch->kind,
+			    advice_of(&runner->watching[i]));
+		return false;
+	}
+	return true;
+}
+
+static bool wait_synced(struct runner *runner)
+{
+	for (size_t i = 0; i < runner->controller->n_watch; i++) {
+		while (!runner->stopping && !is_filled(&runner->watching[i]) &&
+		       !kube_informer_wait(runner->watching[i].informer,
+					   SYNC_CHECK_MS * NS_PER_MS)) {
+		}
+	}
+	return !runner->stopping;
+}
+
+/* ---- workers ---- */
+
+static void reconcile_one(struct worker *worker, const struct strbuf *key)
+{
+	struct runner *runner = worker->runner;
+	uint64_t start = clock_mono_ns();
+	worker->busy_since_ns = start;
+	worker->ctx.again_ns = 0;
+	worker->ctx.err[0] = '\0';
+	int r = runner->controller->reconcile(&worker->ctx, key->s);
+	worker->busy_since_ns = 0;
+	controller_metrics_reconciled(runner->metrics, r, worker->ctx.again_ns != 0,
+				      clock_mono_ns() - start);
+	if (r < 0 && r != -ECANCELED)
+		log_warn(runner->area, "%s: %s; will be tried again (failure %u)", key->s,
+			 worker->ctx.err[0] != '\0' ? worker->ctx.err : err_str(r),
+			 workqueue_failures(runner->queue, key->s) + 1);
+	workqueue_done(runner->queue, key, r < 0 ? WORK_RETRY : WORK_OK);
+	if (r >= 0 && worker->ctx.again_ns != 0)
+		workqueue_add_after(runner->queue, key->s, worker->ctx.again_ns);
+}
+
+static void *run_worker(void *arg)
+{
+	struct worker *w = arg;
+	CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
+	while (workqueue_get(w->runner->queue, &key))
+		reconcile_one(w, &key);
+	pthread_mutex_lock(&w->runner->lock);
+	assert(w->runner->running != 0);
+	w->runner->running--;
+	pthread_cond_broadcast(&w->runner->cond);
+	pthread_mutex_unlock(&w->runner->lock);
+	return NULL;
+}
+
+static int start_workers(struct runner *runner, struct err_text err)
+{
+	unsigned want = runner->controller->workers != 0 ? runner->controller->workers : WORKERS;
+	for (; runner->n_workers < MIN(want, (unsigned)CONTROLLER_WORKERS_MAX);
+	     runner->n_workers++) {
+		struct worker *w = &runner->workers[runner->n_workers];
+		w->runner = runner;
+		w->ctx = runner->hook_ctx;
+		w->ctx.events = runner->events;
+		w->ctx.lease = runner->lease;
+		w->ctx.conn = kube_conn_new(runner->conf.client, err);
+		if (w->ctx.conn == NULL)
+			return ERR_CONFIG;
+		pthread_mutex_lock(&runner->lock);
+		int r = pthread_create(&w->thread, NULL, run_worker, w);
+		runner->running += r == 0;
+		pthread_mutex_unlock(&runner->lock);
+		if (r != 0) {
+			err_text_set(err, "cannot start a thread: %s", err_str(-r));
+			kube_conn_free(w->ctx.conn);
+			return -r;
+		}
+	}
+	return 0;
+}
+
+static void cancel_workers(struct runner *runner)
+{
+	for (unsigned i = 0; i < runner->n_workers; i++)
+		kube_conn_cancel(runner->workers[i].ctx.conn);
+}
+
+/* True when all ended before that time of the monotonic clock. */
+static bool wait_workers(struct runner *runner, uint64_t until_ns)
+{
+	struct timespec ts = { .tv_sec = (time_t)(until_ns / NS_PER_S),
+			       .tv_nsec = (long)(until_ns % NS_PER_S) };
+	int r = 0;
+	pthread_mutex_lock(&runner->lock);
+	while (runner->running != 0 && r == 0)
+		r = pthread_cond_timedwait(&runner->cond, &runner->lock, &ts);
+	bool ended = runner->running == 0;
+	pthread_mutex_unlock(&runner->lock);
+	return ended;
+}
+
+/* Reconciles under way may finish, unless the lease was lost. */
+static void stop_workers(struct runner *runner, bool at_once)
+{
+	workqueue_close(runner->queue);
+	if (at_once || !wait_workers(runner, clock_mono_ns() + STOP_GRACE_S * NS_PER_S))
+		cancel_workers(runner);
+	for (unsigned i = 0; i < runner->n_workers; i++) {
+		pthread_join(runner->workers[i].thread, NULL);
+		kube_conn_free(runner->workers[i].ctx.conn);
+	}
+	assert(runner->running == 0);
+	runner->n_workers = 0;
+}
+
+bool runner_is_alive(struct runner *runner, struct strbuf *why)
+{
+	uint64_t now = clock_mono_ns();
+	for (size_t i = 0; i < CONTROLLER_WORKERS_MAX; i++) {
+		uint64_t since = runner->workers[i].busy_since_ns;
+		if (since == 0 || now < since + STUCK_S * NS_PER_S)
+			continue;
+		strbuf_addf(why, "controller %s: a reconcile takes longer than %d s\n",
+			    runner->controller->name, STUCK_S);
+		return false;
+	}
+	return true;
+}
+
+/* ---- its life ---- */
+
+/* Waits for the end: false when the lease was lost, true after runner_stop(). */
+static bool wait_end(struct runner *runner)
+{
+	bool held = true;
+	if (runner->lease != NULL)
+		held = lease_wait(runner->lease, true);
+	pthread_mutex_lock(&runner->lock);
+	while (runner->lease == NULL && !runner->stopping)
+		pthread_cond_wait(&runner->cond, &runner->lock);
+	pthread_mutex_unlock(&runner->lock);
+	return held || runner->stopping;
+}
+
+/* Runs workers until runner_stop(); negative when they could not start or the lease was lost. */
+static int lead_until_stopped(struct runner *runner, struct err_text err)
+{
+	runner->leading = true;
+	log_info(runner->area, "leading as %s",
+		 runner->lease != NULL ? lease_identity(runner->lease) : "the only process");
+	assert(runner->n_workers == 0);
+	int r = start_workers(runner, err);
+	if (r == 0 && !wait_end(runner)) {
+		err_text_set(err, "the lease '%s%s' was lost", LEASE_PREFIX,
+			     runner->controller->name);
+		r = ERR_TIMEOUT;
+	}
+	runner->leading = false;
+	stop_workers(runner, r < 0);
+	return r;
+}
+
+/* A lease that cannot be acquired: logged, because the runner waits for it without end. */
+static void log_lease_error(void *ctx, const char *text)
+{
+	struct runner *runner = ctx;
+	log_limited(&runner->lease_log_limit, LOG_WARNING, runner->area,
+		    "lease '%s%s' in namespace '%s': %s", LEASE_PREFIX, runner->controller->name,
+		    runner->ns, text);
+}
+
+/* Under the lock, so that runner_stop wakes either this one or nobody. */
+static int start_lease(struct runner *runner, struct err_text err)
+{
+	CLEANUP(freep) char *name = xasprintf("%s%s", LEASE_PREFIX, runner->controller->name);
+	struct lease_conf c = { .client = runner->conf.lease_client,
+				.ns = runner->ns,
+				.name = name,
+				.identity = runner->conf.identity,
+				.times = runner->conf.times,
+				.trouble = log_lease_error,
+				.ctx = runner };
+	pthread_mutex_lock(&runner->lock);
+	int r = runner->stopping ? 0 : lease_start(&c, &runner->lease, err);
+	pthread_mutex_unlock(&runner->lock);
+	return r;
+}
+
+static int run_runner(struct runner *runner, struct err_text err)
+{
+	if (!wait_synced(runner))
+		return 0;
+	if (!runner->conf.elect)
+		return lead_until_stopped(runner, err);
+	int r = start_lease(runner, err);
+	if (r < 0 || runner->lease == NULL)
+		return r;
+	log_info(runner->area, "waiting to lead");
+	r = lease_wait(runner->lease, false) ? lead_until_stopped(runner, err) : 0;
+	pthread_mutex_lock(&runner->lock);
+	struct lease *l = TAKE_PTR(runner->lease);
+	pthread_mutex_unlock(&runner->lock);
+	lease_stop(l);
+	return r;
+}
+
+static void *run_thread(void *arg)
+{
+	struct runner *runner = arg;
+	char err[512] = "";
+	int r = run_runner(runner, ERR_TEXT(err));
+	if (r < 0)
+		log_error(runner->area, "%s; stopping", err[0] != '\0' ? err : err_str(r));
+	runner->result = r;
+	runner->conf.ended(runner->conf.ctx);
+	return NULL;
+}
+
+static void runner_free(struct runner *runner)
+{
+	for (size_t i = 0; i < runner->controller->n_watch; i++) {
+		if (runner->watching[i].informer != NULL)
+			kube_informer_stop(runner->watching[i].informer);
+	}
+	for (size_t i = 0; i < runner->controller->n_watch; i++)
+		kube_informer_free(runner->watching[i].informer);
+	events_stop(runner->events);
+	workqueue_close(runner->queue);
+	workqueue_free(runner->queue);
+	if (runner->controller->stop != NULL && runner->state != NULL)
+		runner->controller->stop(runner->state);
+	controller_metrics_free(runner->metrics);
+	pthread_cond_destroy(&runner->cond);
+	pthread_mutex_destroy(&runner->lock);
+	free(runner->ns);
+	free(runner);
+}
+
+static int prepare_runner(struct runner *runner, struct err_text err)
+{
+	CLEANUP(freep) char *reporter = xasprintf("fairlead.dev/%s", runner->controller->name);
+	int r = 0;
+	if (runner->controller->start != NULL)
+		r = runner->controller->start(&runner->state, err);
+	runner->hook_ctx = (struct controller_ctx){
+		.ns = runner->ns,
+		.options = runner->conf.options,
+		.stores = runner->stores,
+		.state = runner->state,
+		.emit = emit_key,
+		.emit_arg = runner,
+	};
+	if (r >= 0)
+		r = events_start(runner->conf.client, reporter, runner->conf.identity,
+				 &runner->events, err);
+	if (r >= 0)
+		r = start_watches(runner, err);
+	return r;
+}
+
+static void init_lock(struct runner *runner)
+{
+	pthread_condattr_t ca;
+	pthread_mutex_init(&runner->lock, NULL);
+	pthread_condattr_init(&ca);
+	pthread_condattr_setclock(&ca, CLOCK_MONOTONIC);
+	pthread_cond_init(&runner->cond, &ca);
+	pthread_condattr_destroy(&ca);
+}
+
+int runner_start(const struct runner_conf *conf, struct runner **ret, struct err_text err)
+{
+	struct runner *runner = xcalloc(1, sizeof(*runner));
+	runner->conf = *conf;
+	runner->controller = conf->controller;
+	runner->ns = xstrdup(conf->ns);
+	runner->watch_log_limit.interval_ns = WATCH_LOG_S * NS_PER_S;
+	runner->lease_log_limit.interval_ns = LEASE_LOG_S * NS_PER_S;
+	snprintf(runner->area, sizeof(runner->area), "controller/%s", conf->controller->name);
+	init_lock(runner);
+	runner->metrics = controller_metrics_new(conf->controller->name);
+	runner->queue = workqueue_new(NULL);
+	int r = prepare_runner(runner, err);
+	if (r >= 0) {
+		r = -pthread_create(&runner->thread, NULL, run_thread, runner);
+		if (r < 0)
+			err_text_set(err, "cannot start a thread: %s", err_str(r));
+	}
+	if (r < 0) {
+		runner_free(runner);
+		return r;
+	}
+	*ret = runner;
+	return 0;
+}
+
+void runner_stop(struct runner *runner)
+{
+	pthread_mutex_lock(&runner->lock);
+	runner->stopping = true;
+	pthread_cond_broadcast(&runner->cond);
+	if (runner->lease != NULL)
+		lease_wake(runner->lease);
+	pthread_mutex_unlock(&runner->lock);
+}
+
+int runner_join(struct runner *runner)
+{
+	if (runner == NULL)
+		return 0;
+	pthread_join(runner->thread, NULL);
+	int r = runner->result;
+	runner_free(runner);
+	return r;
+}
+
+struct controller_ctx *runner_hook_ctx(struct runner *runner)
+{
+	return &runner->hook_ctx;
+}
+
+void runner_note(const struct runner *runner, struct strbuf *out)
+{
+	if (runner->controller->note != NULL)
+		runner->controller->note(runner->state, out);
+}
+
+void runner_collect(struct runner *runner)
+{
+	controller_metrics_set(runner->metrics, runner->queue, runner->leading);
+}
