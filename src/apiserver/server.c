@@ -196,8 +196,8 @@ static void renew_and_report(struct apiserver_server *server)
 				 strbuf_slice(&server->ca.server_key), ERR_TEXT(err));
 	if (r == 0)
 		r = write_kubeconfigs(server, ERR_TEXT(err));
-	if (r < 0 && server->conf.trouble != NULL)
-		server->conf.trouble(server->conf.ctx, err);
+	if (r < 0 && server->conf.on_error != NULL)
+		server->conf.on_error(server->conf.ctx, err);
 }
 
 struct clock_watch {
@@ -265,7 +265,7 @@ static int start_renewal(struct apiserver_server *server, struct err_text err)
 static int restrict_files(struct apiserver_server *server, struct err_text err)
 {
 	(void)err;
-	apiserver_file_modes_restrict(server->dir, server->conf.trouble, server->conf.ctx);
+	apiserver_file_modes_restrict(server->dir, server->conf.on_error, server->conf.ctx);
 	return 0;
 }
 
@@ -273,7 +273,7 @@ static int open_store(struct apiserver_server *server, struct err_text err)
 {
 	const struct apiserver_server_conf *c = &server->conf;
 	const struct apiserver_store_conf store = { .dir = c->dir,
-						    .on_failure = c->trouble,
+						    .on_failure = c->on_error,
 						    .ctx = c->ctx };
 	return apiserver_store_open(&store, &server->store, err);
 }

@@ -22,7 +22,7 @@ struct apiserver_server_conf {
 	const struct apiserver_check *checks;
 	size_t n_checks;
 	/* Reports a failure that will be retried; any thread. May be NULL. */
-	void (*trouble)(void *ctx, const char *text);
+	void (*on_error)(void *ctx, const char *text);
 	void *ctx;
 };
 

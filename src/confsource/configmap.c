@@ -57,8 +57,8 @@ struct configmap {
 	pthread_mutex_t lock;
 	enum state state;
 	struct strbuf text; /* HERE */
-	bool troubled;	    /* since the last state that was heard of */
-	char trouble[512];
+	bool has_error;	    /* since the last state that was heard of */
+	char last_error[512];
 };
 
 /* ---- the reflector's thread ---- */
@@ -72,7 +72,7 @@ static void signal_change(const struct configmap *configmap)
 static void set_state(struct configmap *configmap, enum state state, struct slice text)
 {
 	pthread_mutex_lock(&configmap->lock);
-	configmap->troubled = false;
+	configmap->has_error = false;
 	configmap->state = state;
 	strbuf_reset(&configmap->text);
 	strbuf_add_slice(&configmap->text, text);
@@ -114,13 +114,13 @@ static void on_synced(void *ctx)
 		set_state(m, ABSENT, SLICE(""));
 }
 
-static void on_trouble(void *ctx, const char *text)
+static void note_error(void *ctx, const char *text)
 {
 	static struct log_limit limit = { .interval_ns = 60 * NS_PER_S };
 	struct configmap *m = ctx;
 	pthread_mutex_lock(&m->lock);
-	m->troubled = true;
-	snprintf(m->trouble, sizeof(m->trouble), "%s", text);
+	m->has_error = true;
+	snprintf(m->last_error, sizeof(m->last_error), "%s", text);
 	pthread_mutex_unlock(&m->lock);
 	log_limited(&limit, LOG_WARNING, AREA, "%s: %s", m->shown, text);
 	signal_change(m);
@@ -218,7 +218,7 @@ static int start_watch(struct configmap *configmap, struct err_text why)
 									  .updated = on_updated,
 									  .deleted = on_deleted,
 									  .synced = on_synced,
-									  .trouble = on_trouble,
+									  .on_error = note_error,
 									  .ctx = configmap });
 	r = kube_informer_start(configmap->informer, why);
 	if (r < 0) {
@@ -246,7 +246,7 @@ static void wait_for_text(struct configmap *configmap)
 	while (clock_mono_ns() < end && !told_to_end()) {
 		pthread_mutex_lock(&configmap->lock);
 		bool enough = configmap->state == HERE ||
-			      (copy && (configmap->state != UNKNOWN || configmap->troubled));
+			      (copy && (configmap->state != UNKNOWN || configmap->has_error));
 		pthread_mutex_unlock(&configmap->lock);
 		if (enough)
 			return;
@@ -273,7 +273,8 @@ static int take_corefile(struct configmap *configmap, struct err_text why)
 		break;
 	}
 	err_text_set(why, "cannot read ConfigMap %s/%s: %s", configmap->ns, configmap->name,
-		     configmap->trouble[0] != '\0' ? configmap->trouble : "no answer in time");
+		     configmap->last_error[0] != '\0' ? configmap->last_error
+						      : "no answer in time");
 	return ERR_TIMEOUT;
 }
 

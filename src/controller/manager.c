@@ -130,7 +130,7 @@ static int start_webhooks(struct manager *manager, const struct manager_conf *co
 	struct hookserver_conf hc = *conf->webhooks;
 	hc.hooks = hooks.v;
 	hc.n_hooks = hooks.n;
-	hc.trouble = log_webhook_error;
+	hc.on_error = log_webhook_error;
 	hc.ctx = manager;
 	int r = ERR_CONFIG;
 	if (hooks.n == 0)

@@ -162,7 +162,7 @@ static int start_watch(struct runner *runner, size_t index, struct err_text err)
 	kube_informer_handle(w->informer, &(struct kube_handler){ .added = on_added,
 								  .updated = on_updated,
 								  .deleted = on_deleted,
-								  .trouble = log_watch_error,
+								  .on_error = log_watch_error,
 								  .ctx = w });
 	return 0;
 }
@@ -370,7 +370,7 @@ static int start_lease(struct runner *runner, struct err_text err)
 				.name = name,
 				.identity = runner->conf.identity,
 				.times = runner->conf.times,
-				.trouble = log_lease_error,
+				.on_error = log_lease_error,
 				.ctx = runner };
 	pthread_mutex_lock(&runner->lock);
 	int r = runner->stopping ? 0 : lease_start(&c, &runner->lease, err);

@@ -54,7 +54,7 @@ def test_pages(plain, started):
     w.wait_synced()
     assert len(converge(plain, w)) > 60
     stats = w.stats()
-    assert stats["lists"] == 1 and any("sendInitialEvents" in t for t in w.troubles)
+    assert stats["lists"] == 1 and any("sendInitialEvents" in t for t in w.errors)
     random_writes(plain, w, writer)
 
 
@@ -194,7 +194,7 @@ def test_compaction_in_a_list(plain, started):
     proxy.released.set()
     w.wait_synced()
     converge(plain, w)
-    assert any("too old" in t or "expired" in t.lower() or "continue" in t for t in w.troubles), w.troubles
+    assert any("too old" in t or "expired" in t.lower() or "continue" in t for t in w.errors), w.errors
     random_writes(plain, w, writer, 2)
 
 

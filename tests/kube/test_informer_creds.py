@@ -93,15 +93,15 @@ def watchers(c, keep):
     return all_of_them
 
 
-def wait_trouble(ws, since, word):
+def wait_error(ws, since, word):
     """Until each has met it, twice."""
     def met(name):
-        return sum(word in t for t in ws[name].troubles[since[name]:]) >= 2
+        return sum(word in t for t in ws[name].errors[since[name]:]) >= 2
     until(lambda: all(met(name) for name in ws), every=0.05)
 
 
 def counted(ws):
-    return {name: len(w.troubles) for name, w in ws.items()}
+    return {name: len(w.errors) for name, w in ws.items()}
 
 
 def plugin_runs(c):
@@ -118,11 +118,11 @@ def test_all_credentials_rotated(c, started):
     began, since = time.monotonic(), counted(ws)
     writer.close()
     c.next()
-    wait_trouble(ws, since, "certificate")
+    wait_error(ws, since, "certificate")
     writer.write(20)
     since = counted(ws)
     c.trust()
-    wait_trouble(ws, since, "nauthorized")
+    wait_error(ws, since, "nauthorized")
     c.hand_out()
     for w in ws.values():
         converge(c, w, 10)
@@ -147,4 +147,4 @@ def test_only_the_files_change(c, started):
     for w in ws.values():
         random_writes(c, w, writer, 1)
         stats = w.stats()
-        assert (stats["lists"], stats["bad"], stats["repeated"]) == (1, 0, 0), (stats, w.troubles)
+        assert (stats["lists"], stats["bad"], stats["repeated"]) == (1, 0, 0), (stats, w.errors)

@@ -48,7 +48,7 @@ def test_goaway(c, started):
             writer.write(10)
             converge(c, w)
     stats = w.stats()
-    assert (stats["lists"], stats["errors"], stats["repeated"]) == (1, 0, 0), (stats, w.troubles)
+    assert (stats["lists"], stats["errors"], stats["repeated"]) == (1, 0, 0), (stats, w.errors)
     assert proxy.connections == 2
 
 
@@ -162,7 +162,7 @@ def test_storm_of_410(c, started):
     before, began = w.stats(), time.monotonic()
 
     def gone():
-        return sum("410" in t or "too old" in t or "compacted" in t or "xpired" in t or "gone" in t.lower() for t in w.troubles)
+        return sum("410" in t or "too old" in t or "compacted" in t or "xpired" in t or "gone" in t.lower() for t in w.errors)
 
     def write():
         name = f"s{writer.random.randrange(60)}"
@@ -177,7 +177,7 @@ def test_storm_of_410(c, started):
         proxy.open = True
         lists = w.stats()["lists"]
         until(lambda: write() or w.stats()["lists"] > lists)
-        assert time.monotonic() < began + 30, (w.troubles[-5:], w.stats())
+        assert time.monotonic() < began + 30, (w.errors[-5:], w.stats())
     proxy.open = True
     stats, took = w.stats(), time.monotonic() - began
     # Back-off of 50 to 400 ms, up to twice with jitter.
@@ -200,12 +200,12 @@ def test_restart_with_410(started, tmp_path):
         file = str(tmp_path / "backup")
         subprocess.run([server.fairlead_program(), "backup", file, "--data", one.data], check=True, stdout=subprocess.DEVNULL)
         one.api.stop()
-        until(lambda: min(len(w.troubles) for w in watchers) >= 5, 60)
+        until(lambda: min(len(w.errors) for w in watchers) >= 5, 60)
         subprocess.run([server.fairlead_program(), "restore", file, "--data", one.data], check=True, stdout=subprocess.DEVNULL)
         one.start_api()
         began, took = time.monotonic(), {}
         while len(took) < len(watchers):
-            assert time.monotonic() < began + 60, [w.troubles[-3:] for w in watchers]
+            assert time.monotonic() < began + 60, [w.errors[-3:] for w in watchers]
             for n, w in enumerate(watchers):
                 if n not in took and w.stats()["lists"] == 2:
                     took[n] = time.monotonic() - began
@@ -226,7 +226,7 @@ def old():
 
 
 def refusals(w):
-    return [t for t in w.troubles if "RequestWatchProgress" in t or "sendInitialEvents" in t or "500" in t]
+    return [t for t in w.errors if "RequestWatchProgress" in t or "sendInitialEvents" in t or "500" in t]
 
 
 def test_etcd_without_streaming_lists(old, started):
@@ -259,8 +259,8 @@ def test_etcd_without_streaming_lists(old, started):
     proxy.open = True
     random_writes(old, w, writer, 3)
     stats = w.stats()
-    assert stats["lists"] == 2, (stats, w.troubles)
-    assert len(refusals(w)) == 1 and len(refusals(services)) == 1, w.troubles
+    assert stats["lists"] == 2, (stats, w.errors)
+    assert len(refusals(w)) == 1 and len(refusals(services)) == 1, w.errors
 
 
 # ---- clocks ----
@@ -300,7 +300,7 @@ def test_clock_stepped_under_informers(c, started, tmp_path):
     clock.step(-DAY)
     proxy.drop()
     before, began = w.stats(), time.monotonic()
-    until(lambda: sum("not" in t and "activated" in t or "certificate" in t for t in w.troubles) >= 3, every=0.1)
+    until(lambda: sum("not" in t and "activated" in t or "certificate" in t for t in w.errors) >= 3, every=0.1)
     after, took = w.stats(), time.monotonic() - began
     assert after["errors"] - before["errors"] < 5 + 10 * took
     assert after["cpu_seconds"] - before["cpu_seconds"] < 0.2 + 0.2 * took

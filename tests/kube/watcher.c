@@ -79,10 +79,10 @@ static void on_synced(void *ctx)
 		      (double)cpu.tv_sec + (double)cpu.tv_nsec / 1e9));
 }
 
-static void on_trouble(void *ctx, const char *text)
+static void on_error(void *ctx, const char *text)
 {
 	(void)ctx;
-	say(json_pack("{ss ss}", "event", "trouble", "text", text));
+	say(json_pack("{ss ss}", "event", "error", "text", text));
 }
 
 /* ---- what it holds ---- */
@@ -277,7 +277,7 @@ static int run(struct kube_config *config, struct options *o)
 				  .updated = o->quiet ? NULL : on_updated,
 				  .deleted = o->quiet ? NULL : on_deleted,
 				  .synced = on_synced,
-				  .trouble = on_trouble };
+				  .on_error = on_error };
 	struct kube_string_pool *t = kube_string_pool_new();
 	uint64_t start = clock_mono_ns();
 	char err[256];

@@ -28,7 +28,7 @@ class Watcher:
         program = os.path.join(os.path.dirname(server.fairlead_program()), "tests", "kube", "kube-watcher")
         self.process = subprocess.Popen([program, kubeconfig, *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True, env=dict(os.environ, **(env or {})))
-        self.replies, self.model, self.troubles, self.wrong = queue.Queue(), {}, [], []
+        self.replies, self.model, self.errors, self.wrong = queue.Queue(), {}, [], []
         self.synced = threading.Event()
         self.reader = threading.Thread(target=self.read, daemon=True)
         self.reader.start()
@@ -45,8 +45,8 @@ class Watcher:
         event = said["event"]
         if event == "synced":
             self.synced.set()
-        elif event == "trouble":
-            self.troubles.append(said["text"])
+        elif event == "error":
+            self.errors.append(said["text"])
         else:
             have = self.model.get(said["key"])
             before = {"added": None, "updated": said.get("old"), "deleted": said["rv"]}[event]
@@ -66,7 +66,7 @@ class Watcher:
         return self.ask("stats")
 
     def wait_synced(self, seconds=30):
-        assert self.synced.wait(seconds), f"not synced: {self.troubles[-3:]} {self.process.poll()}"
+        assert self.synced.wait(seconds), f"not synced: {self.errors[-3:]} {self.process.poll()}"
 
     def stop(self):
         """Ends it; how long that took."""
@@ -143,7 +143,7 @@ def converge(c, w, seconds=30, view=CONFIGMAP_VIEW):
             assert not w.wrong, w.wrong[:3]
             return objects
         differ = [(k, have.get(k), objects.get(k)) for k in {**have, **objects} if have.get(k) != objects.get(k)]
-        assert time.monotonic() < end, (differ[:2], w.troubles[-3:], w.stats())
+        assert time.monotonic() < end, (differ[:2], w.errors[-3:], w.stats())
         time.sleep(0.05)
 
 

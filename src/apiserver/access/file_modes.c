@@ -58,7 +58,7 @@ static int restrict_file(const char *path)
 
 /* A user who may write the directory may replace its files, unless it has the sticky bit. Write
  * permission of the group is kept: it was given on purpose. */
-static void restrict_dir(const char *dir, void (*trouble)(void *ctx, const char *text), void *ctx)
+static void restrict_dir(const char *dir, void (*on_error)(void *ctx, const char *text), void *ctx)
 {
 	struct stat st;
 	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -76,20 +76,20 @@ static void restrict_dir(const char *dir, void (*trouble)(void *ctx, const char 
 			      : xasprintf("'%s' could be written by everybody (mode %03o); its "
 					  "mode is %03o now; check that its files are yours",
 					  dir, (unsigned)(st.st_mode & 07777), (unsigned)closed);
-		if (trouble != NULL)
-			trouble(ctx, text);
+		if (on_error != NULL)
+			on_error(ctx, text);
 	}
 	close(fd);
 }
 
-void apiserver_file_modes_restrict(const char *dir, void (*trouble)(void *ctx, const char *text),
+void apiserver_file_modes_restrict(const char *dir, void (*on_error)(void *ctx, const char *text),
 				   void *ctx)
 {
-	restrict_dir(dir, trouble, ctx);
+	restrict_dir(dir, on_error, ctx);
 	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
 		CLEANUP(freep) char *path = xasprintf("%s/%s", dir, files[i].name);
 		int r = restrict_file(path);
-		if (r == 0 || trouble == NULL)
+		if (r == 0 || on_error == NULL)
 			continue;
 		CLEANUP(freep)
 		char *text = r < 0 ? xasprintf("'%s' can be read by everybody, and its mode cannot "
@@ -98,6 +98,6 @@ void apiserver_file_modes_restrict(const char *dir, void (*trouble)(void *ctx, c
 				   : xasprintf("'%s' could be read by everybody (mode %03o); its "
 					       "mode is 0600 now%s",
 					       path, (unsigned)r, files[i].advice);
-		trouble(ctx, text);
+		on_error(ctx, text);
 	}
 }

@@ -3,8 +3,8 @@
 #pragma once
 
 /* Sets mode 0600 on files that other users may read (after a copy or a restore by hand), and
- * reports each to `trouble` (may be NULL), since their content may have leaked. Also removes the
+ * reports each to `on_error` (may be NULL), since their content may have leaked. Also removes the
  * write permission of other users from the directory. Files of other owners, links and missing
  * files are left alone. */
-void apiserver_file_modes_restrict(const char *dir, void (*trouble)(void *ctx, const char *text),
+void apiserver_file_modes_restrict(const char *dir, void (*on_error)(void *ctx, const char *text),
 				   void *ctx);

@@ -15,7 +15,7 @@ enum { OBJECTS = 40 };
 
 static char logged[2048];
 
-static void note_trouble(void *ctx, const char *text)
+static void note_error(void *ctx, const char *text)
 {
 	(void)ctx;
 	strncat(logged, text, sizeof(logged) - strlen(logged) - 2);
@@ -37,7 +37,7 @@ static void close_it(struct fixture *f)
 	apiserver_store_close(f->s);
 	f->s = NULL;
 	logged[0] = '\0';
-	f->conf.on_failure = note_trouble;
+	f->conf.on_failure = note_error;
 }
 
 /* Replaces all occurrences of the bytes in the closed file; returns their number. */

@@ -52,7 +52,7 @@ struct kube_informer {
 	struct kube_frame frame;
 	struct kube_list_meta list; /* of the last page */
 	struct kube_malformed malformed;
-	char trouble[640];
+	char last_error[640];
 };
 
 #define COUNT(i, field) atomic_fetch_add_explicit(&(i)->count.field, 1, memory_order_relaxed)
@@ -106,7 +106,7 @@ static struct kube_obj *decode_object(struct kube_informer *informer, struct sli
 	COUNT(informer, bad);
 	if (kube_malformed_report(&informer->malformed, informer->conf.kind->plural, json, r, text,
 				  sizeof(text)))
-		NOTIFY(informer, trouble, (h->ctx, text));
+		NOTIFY(informer, on_error, (h->ctx, text));
 	return NULL;
 }
 
@@ -194,7 +194,8 @@ static void note_error(struct kube_informer *informer, const struct kube_error *
 {
 	informer->outcome.gone |= kube_error_is_gone(error);
 	informer->outcome.too_large |= error->too_large;
-	IGNORE(snprintf(informer->trouble, sizeof(informer->trouble), "%s", error->message) < 0);
+	IGNORE(snprintf(informer->last_error, sizeof(informer->last_error), "%s", error->message) <
+	       0);
 }
 
 static int on_error(struct kube_informer *informer, struct slice object)
@@ -259,8 +260,8 @@ static int send_request(struct kube_informer *informer, const struct kube_stream
 		informer->outcome.gone |= r == ERR_GONE;
 		/* Reason Timeout: the server is behind the version asked for. */
 		informer->outcome.too_large |= st.code == 504;
-		if (informer->trouble[0] == '\0')
-			IGNORE(snprintf(informer->trouble, sizeof(informer->trouble), "%s",
+		if (informer->last_error[0] == '\0')
+			IGNORE(snprintf(informer->last_error, sizeof(informer->last_error), "%s",
 					st.message[0] != '\0' ? st.message : err_str(r)) < 0);
 	}
 	kube_status_done(&st);
@@ -336,9 +337,9 @@ static void report_failure(struct kube_informer *informer)
 	char text[768];
 	COUNT(informer, errors);
 	IGNORE(snprintf(text, sizeof(text), "%s: %s; %s in %.1f s", informer->conf.kind->plural,
-			informer->trouble, next,
+			informer->last_error, next,
 			(double)informer->plan.delay_ns / (double)NS_PER_S) < 0);
-	NOTIFY(informer, trouble, (h->ctx, text));
+	NOTIFY(informer, on_error, (h->ctx, text));
 }
 
 static void set_absent(struct kube_informer *informer, bool absent)
@@ -352,7 +353,7 @@ static void do_step(struct kube_informer *informer)
 {
 	uint64_t start = clock_mono_ns();
 	informer->outcome = (struct kube_outcome){ 0 };
-	informer->trouble[0] = '\0';
+	informer->last_error[0] = '\0';
 	informer->outcome.code =
 		informer->plan.step == KUBE_STEP_LIST ? do_list(informer) : do_watch(informer);
 	uint64_t now = clock_mono_ns();

@@ -36,7 +36,7 @@ struct kube_handler {
 	void (*synced)(void *ctx); /* once: after the first full list */
 	/* A step failed, or an object could not be read (once for each); what happens next is in
 	 * `text`, for a log. */
-	void (*trouble)(void *ctx, const char *text);
+	void (*on_error)(void *ctx, const char *text);
 	void *ctx;
 };
 

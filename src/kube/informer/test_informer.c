@@ -411,7 +411,7 @@ static void selectors_and_stop(void **state)
 	pthread_mutex_destroy(&s.lock);
 }
 
-static void on_trouble(void *ctx, const char *text)
+static void on_error(void *ctx, const char *text)
 {
 	if (strstr(text, "cannot be read") != NULL)
 		strbuf_addf(ctx, "%s\n", text);
@@ -438,7 +438,7 @@ static void bad_objects(void **state)
 		.codec = kube_tree_codec(api_kind_find("", "ConfigMap"), NULL, 0),
 		.times = { .backoff_min_ns = NS_PER_MS, .backoff_max_ns = 2 * NS_PER_MS },
 	};
-	struct kube_handler h = { .trouble = on_trouble, .ctx = &s.heard };
+	struct kube_handler h = { .on_error = on_error, .ctx = &s.heard };
 	char err[64];
 	(void)state;
 	pthread_mutex_init(&s.lock, NULL);

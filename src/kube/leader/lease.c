@@ -30,8 +30,8 @@ struct lease {
 	struct kube_client *client;
 	struct kube_conn *conn;
 	char *ns, *name, *identity;
-	void (*trouble)(void *ctx, const char *text);
-	void *trouble_ctx;
+	void (*on_error)(void *ctx, const char *text);
+	void *on_error_ctx;
 	pthread_t thread;
 
 	pthread_mutex_t lock; /* guards all below */
@@ -69,7 +69,7 @@ static uint64_t timeout_of(const struct lease *lease, uint64_t now_ns)
 	return MAX(left, REQUEST_MIN_MS * NS_PER_MS);
 }
 
-static bool is_trouble(enum elect_act act, int ret)
+static bool is_error(enum elect_act act, int ret)
 {
 	return ret < 0 && ret != -ECANCELED && ret != ERR_CONFLICT && ret != ERR_DUPLICATE &&
 	       !(act == ELECT_GET && ret == ERR_NOTFOUND);
@@ -85,13 +85,11 @@ static void act_on(struct lease *lease, enum elect_act act, json_t *body, uint64
 	bool was_held = elect_deadline_ns(&lease->elect, now_ns) != 0;
 	pthread_mutex_unlock(&lease->lock);
 	int r = send_request(lease, lease->conn, act, body, timeout, &answer, &st);
-	const char *why = !is_trouble(act, r)	  ? ""
-			  : st.message[0] != '\0' ? st.message
-						  : err_str(r);
+	const char *why = !is_error(act, r) ? "" : st.message[0] != '\0' ? st.message : err_str(r);
 	if (r < 0)
 		log_debug("kube", "lease %s/%s: %s", lease->ns, lease->name, err_str(r));
-	if (why[0] != '\0' && lease->trouble != NULL)
-		lease->trouble(lease->trouble_ctx, why);
+	if (why[0] != '\0' && lease->on_error != NULL)
+		lease->on_error(lease->on_error_ctx, why);
 	pthread_mutex_lock(&lease->lock);
 	snprintf(lease->err, sizeof(lease->err), "%s", why);
 	uint64_t after_ns = clock_mono_ns();
@@ -163,8 +161,8 @@ int lease_start(const struct lease_conf *conf, struct lease **ret, struct err_te
 	l->client = conf->client;
 	l->ns = xstrdup(conf->ns);
 	l->name = xstrdup(conf->name);
-	l->trouble = conf->trouble;
-	l->trouble_ctx = conf->ctx;
+	l->on_error = conf->on_error;
+	l->on_error_ctx = conf->ctx;
 	l->identity = conf->identity != NULL ? xstrdup(conf->identity) : lease_make_identity();
 	pthread_mutex_init(&l->lock, NULL);
 	pthread_condattr_init(&ca);

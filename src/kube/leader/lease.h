@@ -32,7 +32,7 @@ struct lease_conf {
 	const char *identity;	  /* NULL: lease_make_identity's */
 	struct elect_times times; /* zeroes: 15, 10 and 2 s */
 	/* Called on the lease's thread when a request failed; it is repeated. May be NULL. */
-	void (*trouble)(void *ctx, const char *text);
+	void (*on_error)(void *ctx, const char *text);
 	void *ctx;
 };
 

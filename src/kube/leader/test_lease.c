@@ -26,13 +26,13 @@ static void push_lease(struct fakeapi *f, const char *holder)
 	fakeapi_push(f, &(struct fakeapi_reply){ .body = text });
 }
 
-static _Atomic int troubles;
+static _Atomic int n_errors;
 
-static void count_trouble(void *ctx, const char *text)
+static void count_error(void *ctx, const char *text)
 {
 	assert_string_equal(ctx, "mine");
 	assert_string_not_equal(text, "");
-	troubles++;
+	n_errors++;
 }
 
 static struct lease *start(struct rig *g, const char *identity)
@@ -45,9 +45,9 @@ static struct lease *start(struct rig *g, const char *identity)
 				.name = "x",
 				.identity = identity,
 				.times = fast,
-				.trouble = count_trouble,
+				.on_error = count_error,
 				.ctx = mine };
-	troubles = 0;
+	n_errors = 0;
 	if (lease_start(&c, &l, ERR_TEXT(err)) < 0)
 		fail_msg("%s", err);
 	return l;
@@ -133,7 +133,7 @@ static void waits_for_its_turn_until_woken(void **state)
 	lease_status(l, ERR_TEXT(err), holder, sizeof(holder));
 	assert_string_equal(holder, "other");
 	assert_string_equal(err, "");
-	assert_int_equal(troubles, 0); /* to wait for another is none */
+	assert_int_equal(n_errors, 0); /* to wait for another is none */
 	size_t n = fakeapi_requests(g.f);
 	lease_stop(l); /* nothing to give back */
 	for (size_t i = 0; i < n; i++)
@@ -157,7 +157,7 @@ static void refusals_are_told(void **state)
 	IGNORE(fakeapi_request(g.f, 1));
 	lease_status(l, ERR_TEXT(err), holder, sizeof(holder));
 	assert_non_null(strstr(err, "no leases for you"));
-	assert_true(troubles > 0);
+	assert_true(n_errors > 0);
 	lease_stop(l);
 	struct lease_conf bad = { .client = g.client,
 				  .ns = "ns",

@@ -322,8 +322,8 @@ static void *run_thread(void *arg)
 		char err[700] = "";
 		first = false;
 		int r = renew_certificate(s, ERR_TEXT(err));
-		if (r < 0 && r != -ECANCELED && s->conf.trouble != NULL)
-			s->conf.trouble(s->conf.ctx, err[0] != '\0' ? err : err_str(r));
+		if (r < 0 && r != -ECANCELED && s->conf.on_error != NULL)
+			s->conf.on_error(s->conf.ctx, err[0] != '\0' ? err : err_str(r));
 	}
 	return NULL;
 }

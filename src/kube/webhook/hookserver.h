@@ -32,7 +32,7 @@ struct hookserver_conf {
 	struct hookcert_conf certs;
 	uint64_t interval_ns; /* between two checks of the files or the Secret; 0: 10 s */
 	/* Called on the server's thread when a step failed; it is repeated. */
-	void (*trouble)(void *ctx, const char *text);
+	void (*on_error)(void *ctx, const char *text);
 	void *ctx;
 };
 

@@ -239,16 +239,16 @@ static void silent_server(void **state)
 	rig_down(&g);
 }
 
-static sem_t troubled;
-static char trouble[300];
+static sem_t error_seen;
+static char last_error[300];
 
-static void keep_trouble(void *ctx, const char *text)
+static void keep_error(void *ctx, const char *text)
 {
 	(void)ctx;
-	if (trouble[0] != '\0')
+	if (last_error[0] != '\0')
 		return;
-	snprintf(trouble, sizeof(trouble), "%s", text);
-	sem_post(&troubled);
+	snprintf(last_error, sizeof(last_error), "%s", text);
+	sem_post(&error_seen);
 }
 
 static void refusals_are_told(void **state)
@@ -264,11 +264,11 @@ static void refusals_are_told(void **state)
 						      .body = "{\"kind\":\"Status\",\"code\":403,"
 							      "\"message\":\"no secrets\"}" });
 	struct hookserver_conf c = conf_of(&g);
-	c.trouble = keep_trouble;
-	assert_int_equal(sem_init(&troubled, 0, 0), 0);
+	c.on_error = keep_error;
+	assert_int_equal(sem_init(&error_seen, 0, 0), 0);
 	assert_int_equal(hookserver_start(&c, &s, ERR_TEXT(err)), 0);
-	assert_int_equal(sem_wait(&troubled), 0);
-	assert_non_null(strstr(trouble, "no secrets"));
+	assert_int_equal(sem_wait(&error_seen), 0);
+	assert_non_null(strstr(last_error, "no secrets"));
 	assert_false(hookserver_is_ready(s));
 	hookserver_stop(s);
 	c.cert_file = "/nonexistent/cert";

@@ -110,7 +110,7 @@ static void namespace_deleted(void *ctx, struct kube_obj *obj)
 	kubernetes_set_search_list(ctx, obj, false);
 }
 
-static void log_trouble(void *ctx, const char *text)
+static void log_informer_error(void *ctx, const char *text)
 {
 	(void)ctx;
 	log_warn(KUBERNETES_AREA, "%s", text);
@@ -119,7 +119,7 @@ static void log_trouble(void *ctx, const char *text)
 #define HANDLER(what)                                                                        \
 	{                                                                                    \
 		.added = what##_added, .updated = what##_updated, .deleted = what##_deleted, \
-		.trouble = log_trouble                                                       \
+		.on_error = log_informer_error                                               \
 	}
 
 /* What is watched, and what happens with it. */

@@ -193,10 +193,10 @@ static void on_synced(void *ctx)
 	show_stale(k->all);
 }
 
-static void on_trouble(void *ctx, const char *text)
+static void on_error(void *ctx, const char *text)
 {
 	struct kind *k = ctx;
-	k->inner.trouble(k->inner.ctx, text);
+	k->inner.on_error(k->inner.ctx, text);
 }
 
 struct kube_handler kubernetes_stale_handler(struct kubernetes_stale *stale,
@@ -206,7 +206,7 @@ struct kube_handler kubernetes_stale_handler(struct kubernetes_stale *stale,
 				      .updated = on_updated,
 				      .deleted = on_deleted,
 				      .synced = on_synced,
-				      .trouble = on_trouble,
+				      .on_error = on_error,
 				      .ctx = &stale->kind[kind] };
 }
 

@@ -52,7 +52,7 @@ static json_t *source(const char *key, const char *text)
 			 DNSOPERATOR_CA_NS, "data", key, text);
 }
 
-static const char *trouble(const char *key, const char *text)
+static const char *error_of(const char *key, const char *text)
 {
 	json_t *o = source(key, text);
 	const char *why = dnsoperator_ca_error(o);
@@ -76,16 +76,16 @@ static void good_and_bad(void **state)
 	struct strbuf pem = STRBUF_INIT;
 	authority(&pem);
 	assert_string_equal(dnsoperator_ca_error(NULL), "is missing");
-	assert_string_equal(trouble("ca.crt", pem.s), "has no key ca-bundle.crt");
-	assert_non_null(strstr(trouble(DNSOPERATOR_CA_KEY, "hello"), "PEM"));
-	assert_non_null(strstr(trouble(DNSOPERATOR_CA_KEY, ""), "PEM"));
-	assert_string_equal(trouble(DNSOPERATOR_CA_KEY, pem.s), "");
+	assert_string_equal(error_of("ca.crt", pem.s), "has no key ca-bundle.crt");
+	assert_non_null(strstr(error_of(DNSOPERATOR_CA_KEY, "hello"), "PEM"));
+	assert_non_null(strstr(error_of(DNSOPERATOR_CA_KEY, ""), "PEM"));
+	assert_string_equal(error_of(DNSOPERATOR_CA_KEY, pem.s), "");
 	authority(&pem);
 	assert_int_equal(net_certs_count(strbuf_slice(&pem)), 2);
-	assert_string_equal(trouble(DNSOPERATOR_CA_KEY, pem.s), "");
+	assert_string_equal(error_of(DNSOPERATOR_CA_KEY, pem.s), "");
 	/* one of them cut short */
 	strbuf_adds(&pem, "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n");
-	assert_non_null(strstr(trouble(DNSOPERATOR_CA_KEY, pem.s), "PEM"));
+	assert_non_null(strstr(error_of(DNSOPERATOR_CA_KEY, pem.s), "PEM"));
 	strbuf_done(&pem);
 }
 
