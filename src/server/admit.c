@@ -10,7 +10,7 @@
 #include "server/generation.h"
 #include "server/handler.h"
 #include "server/query.h"
-#include "server/report.h"
+#include "server/request_metrics.h"
 #include "server/route.h"
 #include "server/worker.h"
 
@@ -55,7 +55,7 @@ enum admit_result admit_parse(struct query *q, unsigned char *msg, size_t len)
 		q->req.qtype = 0;
 		q->outcome = V_FAIL;
 		if (q->worker->gen->has_metrics)
-			report_dropped(q, &r->dropped, DNS_RCODE_SERVFAIL);
+			request_metrics_count_refused(q, &r->refused_metrics, DNS_RCODE_SERVFAIL);
 		return reply_only(q, DNS_RCODE_SERVFAIL);
 	case DNS_ADMIT_OK:
 		break;

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "server/handler.h"
-#include "server/report.h"
+#include "server/request_metrics.h"
 
 struct corefile_block;
 struct generation;
@@ -19,7 +19,7 @@ struct block_zone {
 	const uint8_t *wire;
 	const char *text;
 	struct route *route;
-	struct zone_report report;
+	struct request_metrics metrics;
 };
 
 struct block {

@@ -12,7 +12,7 @@
 #include "server/handler.h"
 #include "server/query.h"
 #include "server/reply.h"
-#include "server/report.h"
+#include "server/request_metrics.h"
 #include "server/route.h"
 #include "server/slab.h"
 #include "server/waiting.h"
@@ -267,7 +267,7 @@ void chain_start(struct query *q)
 void chain_refuse(struct query *q, uint16_t rcode)
 {
 	if (q->gen->has_metrics && rcode != DNS_RCODE_BADVERS)
-		report_dropped(q, &q->route->dropped, rcode);
+		request_metrics_count_refused(q, &q->route->refused_metrics, rcode);
 	q->outcome = V_FAIL;
 	q->rcode = rcode;
 	q->entered = q->top = 0;

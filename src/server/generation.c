@@ -18,7 +18,7 @@
 #include "server/conn/certs.h"
 #include "server/conn/transport.h"
 #include "server/handler.h"
-#include "server/report.h"
+#include "server/request_metrics.h"
 #include "server/route.h"
 #include "server/server_state.h"
 #include "server/setup.h"
@@ -276,7 +276,7 @@ static struct route *route_get(struct builder *builder, const char *label, enum 
 		return NULL;
 	}
 	r->zones = dns_zoneset_new();
-	report_init(&r->dropped, label, "dropped", "");
+	request_metrics_init(&r->refused_metrics, label, "dropped", "");
 	vec_push(&builder->routes, r);
 	map_set(&builder->by_label, slice_of(label), r);
 	return r;
@@ -356,7 +356,7 @@ static int add_route_zone(struct builder *builder, struct block *blk, const stru
 	z->wire = sv->wire;
 	z->text = sv->zone;
 	z->route = rt;
-	report_init(&z->report, label, sv->zone, blk->conf.view);
+	request_metrics_init(&z->metrics, label, sv->zone, blk->conf.view);
 	if (blk->label == NULL)
 		blk->label = label;
 	blk->served[blk->n_served++] = z;

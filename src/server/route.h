@@ -10,7 +10,7 @@
 #include "net/addr.h"
 #include "server/conn/transport.h"
 #include "server/handler.h"
-#include "server/report.h"
+#include "server/request_metrics.h"
 
 struct block_zone;
 struct certs;
@@ -37,7 +37,7 @@ struct route {
 	struct certs *certs; /* of its blocks, which agree; NULL: no encryption */
 	union net_addr addr;
 	const char *label; /* "dns://:53" */
-	struct zone_report dropped;
+	struct request_metrics refused_metrics;
 };
 
 /* Finds the block of a query; true when q->block and q->zone are set, else *ret_rcode is the code

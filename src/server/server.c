@@ -24,7 +24,7 @@
 #include "server/conn/client.h"
 #include "server/conn/conn.h"
 #include "server/conn/listener.h"
-#include "server/conn/room.h"
+#include "server/conn/conn_limits.h"
 #include "server/generation.h"
 #include "server/server_state.h"
 #include "server/worker.h"

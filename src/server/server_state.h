@@ -7,7 +7,7 @@
 
 #include <pthread.h>
 
-#include "server/conn/room.h"
+#include "server/conn/conn_limits.h"
 #include "server/server.h"
 
 struct generation;

@@ -19,7 +19,7 @@
 #include "server/chain.h"
 #include "server/conn/conn.h"
 #include "server/conn/listener.h"
-#include "server/conn/room.h"
+#include "server/conn/conn_limits.h"
 #include "server/conn/udp.h"
 #include "server/generation.h"
 #include "server/reply.h"
@@ -66,7 +66,7 @@ void worker_prepare(struct worker *worker)
 	worker->pool = worker->is_stream ? &worker->srv->stream : &worker->srv->plain;
 	waiting_init(worker);
 	conn_list_init(&worker->conns);
-	worker->room_msg.cb = conn_room_asked;
+	worker->make_room_msg.cb = conn_limits_make_room;
 	strbuf_init(&worker->line);
 	worker->ops = worker->srv->opts.ops != NULL ? worker->srv->opts.ops : &net_ops_kernel;
 	worker->tx_buf = xmalloc(WORKER_BATCH * sizeof(*worker->tx_buf));
@@ -185,14 +185,14 @@ void worker_switch(struct worker *worker, struct generation *generation)
 	struct generation *old = worker->gen;
 	assert(generation == NULL || generation != old);
 	for (size_t i = 0; generation != NULL && i < generation->n_route; i++) {
-		struct listener_sock *s = listener_on(generation->route[i]->listener, worker);
+		struct listener_sock *s = listener_sock_of(generation->route[i]->listener, worker);
 		if (s == NULL)
 			continue;
 		s->route = generation->route[i];
 		sock_register(worker, s);
 	}
 	for (size_t i = 0; old != NULL && i < old->n_route; i++) {
-		struct listener_sock *s = listener_on(old->route[i]->listener, worker);
+		struct listener_sock *s = listener_sock_of(old->route[i]->listener, worker);
 		if (s != NULL && !has_route(generation, s->listener))
 			sock_unregister(worker, s);
 	}

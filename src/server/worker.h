@@ -16,7 +16,7 @@
 #include "net/addr.h"
 #include "net/loop.h"
 #include "net/sock.h"
-#include "server/conn/room.h"
+#include "server/conn/conn_limits.h"
 #include "server/slab.h"
 #include "server/waiting.h"
 
@@ -81,8 +81,8 @@ struct worker {
 
 	/* TCP */
 	struct conn_list conns;
-	struct loop_msg room_msg; /* another worker needs room: conn/room.c */
-	_Atomic bool room_asked;  /* and it is on its way */
+	struct loop_msg make_room_msg; /* another worker needs room: conn/conn_limits.c */
+	_Atomic bool room_asked;       /* and it is on its way */
 	_Atomic unsigned room_hops;
 	uint8_t *tcp_in;  /* scratch */
 	uint8_t *tcp_out; /* scratch */

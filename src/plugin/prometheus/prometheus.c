@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* prometheus: counts every query of its block, and shows all metrics of the process on an HTTP
- * page. Counting itself is the server's (server/report.h), which also counts what never reaches a
+ * page. Counting itself is the server's (server/request_metrics.h), which also counts what never reaches a
  * chain. */
 #include <limits.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "net/addr.h"
 #include "server/handler.h"
 #include "server/query.h"
-#include "server/report.h"
+#include "server/request_metrics.h"
 #include "server/resource.h"
 #include "server/setup.h"
 
@@ -186,7 +186,7 @@ static void prometheus_teardown(struct plugin_inst *self)
 static void prometheus_done(struct plugin_inst *self, struct query *q)
 {
 	const struct prometheus_conf *c = self->conf;
-	report_query(q, c->below);
+	request_metrics_count_query(q, c->below);
 }
 
 const struct plugin prometheus_plugin = {

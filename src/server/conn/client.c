@@ -9,7 +9,7 @@
 
 #include "base/map.h"
 #include "base/mem.h"
-#include "server/conn/room.h"
+#include "server/conn/conn_limits.h"
 
 struct client_table {
 	struct map by_key; /* 8 bytes → struct conn_client */

@@ -20,7 +20,7 @@
 #include "server/conn/flow.h"
 #include "server/conn/io.h"
 #include "server/conn/listener.h"
-#include "server/conn/room.h"
+#include "server/conn/conn_limits.h"
 #include "server/conn/tcp.h"
 #include "server/query.h"
 #include "server/route.h"
@@ -79,7 +79,7 @@ void conn_close(struct tcp_conn *conn)
 	loop_fd_del(conn->worker->loop, &conn->io);
 	close(conn->io.fd);
 	loop_timer_stop(conn->worker->loop, &conn->timer);
-	conn_leave_room(conn);
+	conn_limits_remove(conn);
 	conn_hold(conn);
 	while (conn->stream != NULL) {
 		struct query *s = conn->stream;
@@ -120,7 +120,7 @@ void conn_leave_all(struct listener_sock *sock)
 {
 	while (sock->conns.oldest != NULL) {
 		struct tcp_conn *c = sock->conns.oldest;
-		conn_leave_listener(c);
+		conn_limits_remove_from_listener(c);
 		c->eof = true;
 		c->part_n = 0;
 		conn_hold(c);
@@ -171,7 +171,7 @@ static void add_conn(struct listener_sock *sock, int fd, const union net_addr *c
 		return;
 	}
 	conn_set_timeout(c, conn_timeouts(c)->read_ns, 3);
-	conn_enter_room(c);
+	conn_limits_add(c);
 }
 
 /* Out of descriptors: the longest-idle connection gives up its own. With none here (others hold

@@ -2,7 +2,7 @@
 /* A connection of a client, whatever it speaks: how its bytes are moved (struct conn_io) and what
  * they mean (struct conn_proto) are tables; limits, time-outs and life are the same for all.
  *
- * Files: conn.c (life, accepting), room.c (how many there may be), flow.c (reading and writing),
+ * Files: conn.c (life, accepting), conn_limits.c (how many there may be), flow.c (reading and writing),
  * io.c (sockets and TLS), tcp.c (DNS messages with their length, streams of them), doh.c (HTTP). */
 #pragma once
 

@@ -14,7 +14,7 @@
 #include "net/tls.h"
 #include "server/conn/conn.h"
 #include "server/conn/io.h"
-#include "server/conn/room.h"
+#include "server/conn/conn_limits.h"
 #include "server/conn/tcp.h"
 #include "server/query.h"
 #include "server/slab.h"

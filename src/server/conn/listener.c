@@ -12,7 +12,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "server/conn/conn.h"
-#include "server/conn/room.h"
+#include "server/conn/conn_limits.h"
 #include "server/conn/udp.h"
 #include "server/generation.h"
 #include "server/route.h"
@@ -29,7 +29,7 @@ struct listener *listener_find(struct server *srv, const char *label)
 	return l;
 }
 
-struct listener_sock *listener_on(struct listener *listener, const struct worker *worker)
+struct listener_sock *listener_sock_of(struct listener *listener, const struct worker *worker)
 {
 	unsigned i = worker->index - listener->first; /* wraps below the first */
 	return i < listener->n ? &listener->sock[i] : NULL;
@@ -62,7 +62,7 @@ static bool is_wildcard(const union net_addr *addr)
 }
 
 /* Port 0: all other sockets use the port of the first. */
-static int fix_port(struct listener *listener, int fd)
+static int adopt_port(struct listener *listener, int fd)
 {
 	union net_addr a = { 0 };
 	socklen_t len = sizeof(a);
@@ -77,7 +77,7 @@ static int fix_port(struct listener *listener, int fd)
 static int open_udp(struct listener *listener, struct udp_sock *sock, const union net_addr *addr)
 {
 	sock->io.fd = net_sock_udp(addr);
-	return sock->io.fd < 0 ? sock->io.fd : fix_port(listener, sock->io.fd);
+	return sock->io.fd < 0 ? sock->io.fd : adopt_port(listener, sock->io.fd);
 }
 
 /* All addresses: a socket of each family, as far as the machine has them. */
@@ -104,7 +104,7 @@ static int open_sock(struct listener *listener, struct listener_sock *sock)
 	if (r < 0)
 		return r;
 	sock->tcp.fd = net_sock_tcp(&listener->addr, BACKLOG);
-	return sock->tcp.fd < 0 ? sock->tcp.fd : fix_port(listener, sock->tcp.fd);
+	return sock->tcp.fd < 0 ? sock->tcp.fd : adopt_port(listener, sock->tcp.fd);
 }
 
 /* A port drawn for UDP (port 0) may be in use by TCP: then another is drawn. */

@@ -10,7 +10,7 @@
 #include "base/compiler.h"
 #include "net/addr.h"
 #include "net/loop.h"
-#include "server/conn/room.h"
+#include "server/conn/conn_limits.h"
 #include "server/conn/transport.h"
 
 struct generation;
@@ -54,4 +54,4 @@ MUST_CHECK int listeners_open(struct server *srv, struct generation *generation,
 void listeners_close_unused(struct server *srv);
 struct listener *listener_find(struct server *srv, const char *label);
 /* Its sockets on this worker; NULL: it is served by others. */
-struct listener_sock *listener_on(struct listener *listener, const struct worker *worker);
+struct listener_sock *listener_sock_of(struct listener *listener, const struct worker *worker);

@@ -30,11 +30,11 @@ struct conn_pool {
 
 void conn_list_init(struct conn_list *list);
 /* Another worker needs room: closes what is too much here. */
-void conn_room_asked(struct loop_msg *msg);
+void conn_limits_make_room(struct loop_msg *msg);
 
 /* A new connection: counted and listed, and others closed where there are too many. */
-void conn_enter_room(struct tcp_conn *conn);
-void conn_leave_room(struct tcp_conn *conn);
-void conn_leave_listener(struct tcp_conn *conn);
+void conn_limits_add(struct tcp_conn *conn);
+void conn_limits_remove(struct tcp_conn *conn);
+void conn_limits_remove_from_listener(struct tcp_conn *conn);
 /* It did something: it is now the one idle shortest. */
 void conn_touch(struct tcp_conn *conn);

@@ -9,21 +9,24 @@
 struct metrics_series;
 struct query;
 
-enum { REPORT_TYPES = 20, REPORT_RCODES = 24 };
+enum { REQUEST_METRICS_TYPES = 20, REQUEST_METRICS_RCODES = 24 };
 
-struct zone_report {
+struct request_metrics {
 	const char *server, *zone, *view;
-	_Atomic(struct metrics_series *) requests[2][2][REPORT_TYPES]; /* proto, family, type */
+	_Atomic(struct metrics_series *) requests[2][2]
+						 [REQUEST_METRICS_TYPES]; /* proto, family, type */
 	_Atomic(struct metrics_series *) request_size[2];
 	_Atomic(struct metrics_series *) response_size[2];
 	_Atomic(struct metrics_series *) duration;
 	_Atomic(struct metrics_series *) dnssec_ok;
-	_Atomic(struct metrics_series *) responses[2][REPORT_RCODES]; /* by the server, a plugin */
+	_Atomic(struct metrics_series *)
+		responses[2][REQUEST_METRICS_RCODES]; /* by the server, a plugin */
 };
 
-void report_init(struct zone_report *report, const char *server, const char *zone,
-		 const char *view);
+void request_metrics_init(struct request_metrics *metrics, const char *server, const char *zone,
+			  const char *view);
 /* Counts a finished query. `plugin`: label of coredns_dns_responses_total. For prometheus' done. */
-void report_query(struct query *q, const char *plugin);
+void request_metrics_count_query(struct query *q, const char *plugin);
 /* Counts a query refused before any chain ran. */
-void report_dropped(struct query *q, struct zone_report *report, uint16_t rcode);
+void request_metrics_count_refused(struct query *q, struct request_metrics *metrics,
+				   uint16_t rcode);

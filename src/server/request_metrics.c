@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Request metrics: label values are turned into series once, then each count is an add to the
  * worker's own cell. */
-#include "server/report.h"
+#include "server/request_metrics.h"
 
 #include "base/metrics/metrics.h"
 #include "server/block.h"
@@ -63,7 +63,7 @@ static const struct metrics_family responses_family = {
 };
 
 /* Types that have a label of their own; all others are "other", the last row. */
-static const uint16_t own_label[REPORT_TYPES - 1] = {
+static const uint16_t own_label[REQUEST_METRICS_TYPES - 1] = {
 	DNS_TYPE_A,	DNS_TYPE_AAAA,	DNS_TYPE_CNAME, DNS_TYPE_DNSKEY, DNS_TYPE_DS,
 	DNS_TYPE_MX,	DNS_TYPE_NSEC3, DNS_TYPE_NSEC,	DNS_TYPE_NS,	 DNS_TYPE_PTR,
 	DNS_TYPE_RRSIG, DNS_TYPE_SOA,	DNS_TYPE_SRV,	DNS_TYPE_TXT,	 DNS_TYPE_HTTPS,
@@ -73,31 +73,32 @@ static const uint16_t own_label[REPORT_TYPES - 1] = {
 static unsigned type_row(uint16_t type)
 {
 	unsigned i = 0;
-	while (i < REPORT_TYPES - 1 && own_label[i] != type)
+	while (i < REQUEST_METRICS_TYPES - 1 && own_label[i] != type)
 		i++;
 	return i;
 }
 
 static const char *type_label(unsigned row, char buf[DNS_MNEMONIC_MAX])
 {
-	return row < REPORT_TYPES - 1 ? dns_type_str(own_label[row], buf) : "other";
+	return row < REQUEST_METRICS_TYPES - 1 ? dns_type_str(own_label[row], buf) : "other";
 }
 
-void report_init(struct zone_report *report, const char *server, const char *zone, const char *view)
+void request_metrics_init(struct request_metrics *metrics, const char *server, const char *zone,
+			  const char *view)
 {
-	report->server = server;
-	report->zone = zone;
-	report->view = view;
+	metrics->server = server;
+	metrics->zone = zone;
+	metrics->view = view;
 }
 
 static NOINLINE struct metrics_series *make_series(_Atomic(struct metrics_series *) *at,
 						   const struct metrics_family *family,
-						   const struct zone_report *report,
+						   const struct request_metrics *metrics,
 						   const char *label_a, const char *label_b,
 						   const char *label_c)
 {
-	const char *values[] = { report->server, report->zone, report->view,
-				 label_a,	 label_b,      label_c };
+	const char *values[] = { metrics->server, metrics->zone, metrics->view,
+				 label_a,	  label_b,	 label_c };
 	struct metrics_series *s = metrics_get(family, values);
 	atomic_store_explicit(at, s, memory_order_release);
 	return s;
@@ -135,7 +136,7 @@ static unsigned duration_bucket(uint64_t ns)
 	return i;
 }
 
-static void count_request(struct query *q, struct zone_report *report, unsigned slot)
+static void count_request(struct query *q, struct request_metrics *metrics, unsigned slot)
 {
 	static const char *const protos[] = { "udp", "tcp" };
 	static const char *const families[] = { "1", "2" };
@@ -143,60 +144,60 @@ static void count_request(struct query *q, struct zone_report *report, unsigned 
 	unsigned p = q->proto == QUERY_TCP;
 	unsigned f = q->client.family == AF_INET6;
 	unsigned t = type_row(q->req.qtype);
-	struct metrics_series *s = SERIES(&report->requests[p][f][t], &requests_family, report,
+	struct metrics_series *s = SERIES(&metrics->requests[p][f][t], &requests_family, metrics,
 					  protos[p], families[f], type_label(t, buf));
 	metrics_add(s, slot, 1);
-	s = SERIES(&report->request_size[p], &request_size_family, report, protos[p], NULL, NULL);
+	s = SERIES(&metrics->request_size[p], &request_size_family, metrics, protos[p], NULL, NULL);
 	uint32_t n = (uint32_t)q->req.len;
 	observe_at(s, slot, size_bucket(n), ARRAY_LEN(size_bounds), n);
 	if (q->req.opt.dnssec_ok)
-		metrics_add(SERIES(&report->dnssec_ok, &dnssec_family, report, NULL, NULL, NULL),
+		metrics_add(SERIES(&metrics->dnssec_ok, &dnssec_family, metrics, NULL, NULL, NULL),
 			    slot, 1);
 }
 
-static void count_response(struct query *q, struct zone_report *report, uint16_t rcode,
+static void count_response(struct query *q, struct request_metrics *metrics, uint16_t rcode,
 			   const char *plugin, uint32_t size)
 {
 	unsigned slot = query_slot(q);
 	static const char *const protos[] = { "udp", "tcp" };
 	char buf[DNS_MNEMONIC_MAX];
 	unsigned p = q->proto == QUERY_TCP;
-	struct metrics_series *s = SERIES(&report->response_size[p], &response_size_family, report,
-					  protos[p], NULL, NULL);
+	struct metrics_series *s = SERIES(&metrics->response_size[p], &response_size_family,
+					  metrics, protos[p], NULL, NULL);
 	observe_at(s, slot, size_bucket(size), ARRAY_LEN(size_bounds), size);
 
-	s = SERIES(&report->duration, &duration_family, report, NULL, NULL, NULL);
+	s = SERIES(&metrics->duration, &duration_family, metrics, NULL, NULL, NULL);
 	uint64_t ns = query_now(q) - q->start_ns;
 	observe_at(s, slot, duration_bucket(ns), ARRAY_LEN(duration_bounds), ns);
 
-	unsigned row = MIN((unsigned)rcode, (unsigned)REPORT_RCODES - 1);
+	unsigned row = MIN((unsigned)rcode, (unsigned)REQUEST_METRICS_RCODES - 1);
 	/* What the server wrote itself (failures, silence) has an empty plugin label. */
 	bool by_plugin = q->outcome == V_ANSWERED;
 	/* The last row is not one code's: those are rare, and looked up each time. */
 	_Atomic(struct metrics_series *) rare = NULL;
 	_Atomic(struct metrics_series *) *at =
-		row == REPORT_RCODES - 1 ? &rare : &report->responses[by_plugin][row];
-	s = SERIES(at, &responses_family, report, dns_rcode_str(rcode, buf),
+		row == REQUEST_METRICS_RCODES - 1 ? &rare : &metrics->responses[by_plugin][row];
+	s = SERIES(at, &responses_family, metrics, dns_rcode_str(rcode, buf),
 		   by_plugin ? plugin : "", NULL);
 	metrics_add(s, slot, 1);
 }
 
-void report_query(struct query *q, const char *plugin)
+void request_metrics_count_query(struct query *q, const char *plugin)
 {
 	/* Series pointers are filled in as they are needed: the only part that changes. */
-	struct zone_report *r = &((struct block_zone *)(uintptr_t)q->zone)->report;
+	struct request_metrics *r = &((struct block_zone *)(uintptr_t)q->zone)->metrics;
 	unsigned slot = query_slot(q);
 	count_request(q, r, slot);
 	uint16_t rcode = q->outcome == V_DROP ? (uint16_t)DNS_RCODE_NOERROR : query_rcode(q);
 	count_response(q, r, rcode, plugin, q->outcome == V_ANSWERED ? q->resp.full_size : 0);
 }
 
-void report_dropped(struct query *q, struct zone_report *report, uint16_t rcode)
+void request_metrics_count_refused(struct query *q, struct request_metrics *metrics, uint16_t rcode)
 {
 	/* What the server itself is about to send: header, question, OPT. */
 	uint32_t size = DNS_HEADER_BYTES + (uint32_t)q->req.question_len;
 	if (q->req.opt.present)
 		size += DNS_OPT_BYTES;
-	count_request(q, report, query_slot(q));
-	count_response(q, report, rcode, "", size);
+	count_request(q, metrics, query_slot(q));
+	count_response(q, metrics, rcode, "", size);
 }

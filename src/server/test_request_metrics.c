@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "server/query.h"
-#include "server/report.h"
+#include "server/request_metrics.h"
 #include "testing/fake_server.h"
 
 static uint16_t rcode;
@@ -42,7 +42,7 @@ static enum verdict serve(struct plugin_inst *self, struct query *q)
 static void count(struct plugin_inst *self, struct query *q)
 {
 	(void)self;
-	report_query(q, "below");
+	request_metrics_count_query(q, "below");
 }
 
 static const struct plugin prometheus_like = { .name = "prometheus", .done = count };

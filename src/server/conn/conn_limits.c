@@ -5,7 +5,7 @@
  * has to close a connection is sent a message. A worker that closes one for a limit first subtracts
  * it from the counter that is too high, so that two workers do not close two where one was too
  * many. */
-#include "server/conn/room.h"
+#include "server/conn/conn_limits.h"
 
 #include <assert.h>
 
@@ -75,7 +75,7 @@ static void count_down(_Atomic uint32_t *counter)
 	atomic_fetch_sub_explicit(counter, 1, memory_order_relaxed);
 }
 
-void conn_leave_listener(struct tcp_conn *conn)
+void conn_limits_remove_from_listener(struct tcp_conn *conn)
 {
 	if (conn->sock == NULL)
 		return;
@@ -85,11 +85,11 @@ void conn_leave_listener(struct tcp_conn *conn)
 	conn->sock = NULL;
 }
 
-void conn_leave_room(struct tcp_conn *conn)
+void conn_limits_remove(struct tcp_conn *conn)
 {
 	struct conn_pool *pool = conn->worker->pool;
 	assert(conn->closed && conn->of != NULL);
-	conn_leave_listener(conn);
+	conn_limits_remove_from_listener(conn);
 	list_remove(&conn->worker->conns, conn, CONN_OF_WORKER);
 	atomic_fetch_sub_explicit(&conn->of->bytes, conn->kept_bytes, memory_order_relaxed);
 	conn->kept_bytes = 0;
@@ -131,7 +131,7 @@ static bool close_for(struct tcp_conn *conn, _Atomic uint32_t *counter, uint32_t
 static void ask_for_room(struct worker *worker)
 {
 	if (!atomic_exchange(&worker->room_asked, true))
-		loop_post(worker->loop, &worker->room_msg);
+		loop_post(worker->loop, &worker->make_room_msg);
 }
 
 /* The worker whose connection has been idle longest, of those of a listener or (NULL) of the pool;
@@ -176,7 +176,7 @@ static void close_above_limits(struct worker *worker)
 {
 	for (size_t i = 0; worker->gen != NULL && i < worker->gen->n_route; i++) {
 		struct route *r = worker->gen->route[i];
-		struct listener_sock *s = listener_on(r->listener, worker);
+		struct listener_sock *s = listener_sock_of(r->listener, worker);
 		if (s != NULL && r->https.max_connections != 0)
 			close_oldest(worker, s, &r->listener->n_conns, r->https.max_connections);
 	}
@@ -208,9 +208,9 @@ static void ask_next_worker(struct worker *worker, unsigned hops)
 	ask_for_room(next);
 }
 
-void conn_room_asked(struct loop_msg *msg)
+void conn_limits_make_room(struct loop_msg *msg)
 {
-	struct worker *w = CONTAINER_OF(msg, struct worker, room_msg);
+	struct worker *w = CONTAINER_OF(msg, struct worker, make_room_msg);
 	atomic_store(&w->room_asked, false);
 	unsigned hops = atomic_exchange_explicit(&w->room_hops, 0, memory_order_relaxed);
 	if (hops != 0 && !close_of_client(w, NULL, w->pool->max / 2))
@@ -218,7 +218,7 @@ void conn_room_asked(struct loop_msg *msg)
 	close_above_limits(w);
 }
 
-void conn_enter_room(struct tcp_conn *conn)
+void conn_limits_add(struct tcp_conn *conn)
 {
 	struct worker *w = conn->worker;
 	struct listener_sock *s = conn->sock;
