@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/vec.h"
-#include "dns/zone/piece_priv.h"
+#include "dns/zone/apex_wire_priv.h"
 #include "dns/zone/zone_priv.h"
 
 enum { SLOTS_MIN = 64, KEY_MAX = 2 * DNS_NAME_MAX };
@@ -621,7 +621,7 @@ static int lay_out(struct dns_zone_builder *builder, struct dns_zone *zone)
 	r = find_apex(zone);
 	if (r == 0) {
 		mark_flat_pointers(zone);
-		dns_zone_lay_pieces(zone);
+		dns_zone_apex_wire_build(zone);
 	}
 	return r;
 }

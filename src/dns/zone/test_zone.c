@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Zone snapshots: order, look-ups, sets, pieces for replies, memory. */
+/* Zone snapshots: order, look-ups, sets, apex records for replies, memory. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 #include "base/rcu/rcu.h"
 #include "dns/test_names.h"
 #include "dns/zone/build.h"
-#include "dns/zone/piece.h"
+#include "dns/zone/apex_wire.h"
 #include "dns/zone/zone.h"
 #include "dns/zone/zone_test.h"
 #include "dns/zone/zoneload.h"
@@ -198,8 +198,8 @@ static void finds_nsec(void **state)
 	dns_zone_unref(z);
 }
 
-/* Written behind a question, a piece reads like the records it was made of. */
-static void lays_pieces(void **state)
+/* Written behind a question, the apex records read like the records they were made of. */
+static void builds_apex_wire(void **state)
 {
 	(void)state;
 	struct dns_zone *z =
@@ -210,10 +210,10 @@ static void lays_pieces(void **state)
 	static const char *const want[] = { "ns.example.org.", "a.b.example.net.",
 					    "c.b.example.net.", "org." };
 	memcpy(msg + 12, wire("x.example.org"), 15);
-	const struct dns_zone_piece *p = dns_zone_piece(z, DNS_ZONE_PIECE_NS);
+	const struct dns_zone_apex_wire *p = dns_zone_apex_wire(z, DNS_ZONE_APEX_NS);
 	assert_int_equal(p->n, 4);
 	size_t at = 31;
-	size_t end = at + dns_zone_piece_put(p, msg, at, 14);
+	size_t end = at + dns_zone_apex_wire_put(p, msg, at, 14);
 	for (size_t i = 0; i < ARRAY_LEN(want); i++) {
 		int r = dns_name_unpack(msg, end, at, name);
 		assert_int_equal(r, at + 2);
@@ -224,7 +224,7 @@ static void lays_pieces(void **state)
 		at = (size_t)r + 10 + dns_get16(msg + r + 8);
 	}
 	assert_int_equal(at, end);
-	p = dns_zone_piece(z, DNS_ZONE_PIECE_SOA);
+	p = dns_zone_apex_wire(z, DNS_ZONE_APEX_SOA);
 	assert_int_equal(p->n, 1);
 	/* ns.example.net, then "root" and a pointer to it. */
 	assert_int_equal(p->len, 12 + 16 + 7 + 20);
@@ -236,7 +236,7 @@ static void lays_pieces(void **state)
 	for (int i = 0; i < 40; i++)
 		strbuf_addf(&text, "@ 60 NS ns%d\n", i);
 	z = load(text.s);
-	assert_null(dns_zone_piece(z, DNS_ZONE_PIECE_NS));
+	assert_null(dns_zone_apex_wire(z, DNS_ZONE_APEX_NS));
 	strbuf_done(&text);
 	dns_zone_unref(z);
 }
@@ -414,7 +414,7 @@ static void keeps_the_longest_names(void **state)
 	}
 }
 
-/* Zones that are as long themselves: SOA and NS records of one are a piece or are none. */
+/* Zones that are as long themselves: SOA and NS records of one are laid out or are none. */
 static void keeps_the_longest_zones(void **state)
 {
 	static const char text[] = "@ 60 SOA @ @ 7 2 3 4 5\n@ 60 NS @\n@ 60 NS ns.\n";
@@ -429,12 +429,12 @@ static void keeps_the_longest_zones(void **state)
 		assert_int_equal(dns_zone_load(&l, slice_of(text), &err, &z, &outside), 0);
 		assert_int_equal(dns_zone_node(z, 0)->name_len, octets);
 		memcpy(msg + 12, origin, octets);
-		for (int kind = 0; kind < DNS_ZONE_PIECES; kind++) {
-			const struct dns_zone_piece *p =
-				dns_zone_piece(z, (enum dns_zone_piece_kind)kind);
+		for (int kind = 0; kind < DNS_ZONE_APEX_SETS; kind++) {
+			const struct dns_zone_apex_wire *p =
+				dns_zone_apex_wire(z, (enum dns_zone_apex_set)kind);
 			size_t at = 12 + octets + 4;
 			assert_non_null(p);
-			size_t end = at + dns_zone_piece_put(p, msg, at, 12);
+			size_t end = at + dns_zone_apex_wire_put(p, msg, at, 12);
 			assert_int_equal(dns_name_unpack(msg, end, at, name), at + 2);
 			assert_true(dns_name_eq_case(name, origin));
 			assert_true(dns_name_unpack(msg, end, at + 12, name) > 0);
@@ -451,7 +451,7 @@ int main(void)
 		cmocka_unit_test(looks_up),
 		cmocka_unit_test(keeps_sets),
 		cmocka_unit_test(finds_nsec),
-		cmocka_unit_test(lays_pieces),
+		cmocka_unit_test(builds_apex_wire),
 		cmocka_unit_test(refuses),
 		cmocka_unit_test(tells_the_serial_apart),
 		cmocka_unit_test(limits),

@@ -25,8 +25,8 @@ void dns_zone_unref(struct dns_zone *zone)
 	free(zone->slot);
 	free(zone->data);
 	free(zone->cased);
-	for (int i = 0; i < DNS_ZONE_PIECES; i++)
-		free(zone->piece[i]);
+	for (int i = 0; i < DNS_ZONE_APEX_SETS; i++)
+		free(zone->apex_wire[i]);
 	free(zone);
 }
 
@@ -186,10 +186,10 @@ const uint8_t *dns_zone_data(const struct dns_zone *zone, const struct dns_zone_
 	return zone->data + set->at;
 }
 
-const struct dns_zone_piece *dns_zone_piece(const struct dns_zone *zone,
-					    enum dns_zone_piece_kind kind)
+const struct dns_zone_apex_wire *dns_zone_apex_wire(const struct dns_zone *zone,
+						    enum dns_zone_apex_set kind)
 {
-	return zone->piece[kind];
+	return zone->apex_wire[kind];
 }
 
 /* ---- memory ---- */

@@ -123,28 +123,28 @@ void dns_zone_prefetch(const struct dns_zone *zone, uint32_t hash, unsigned step
 
 /* The apex's NS or SOA set as it stands in replies: names compressed against the zone's own name,
  * which lies in the question, and against each other. */
-enum dns_zone_piece_kind { DNS_ZONE_PIECE_NS, DNS_ZONE_PIECE_SOA };
-enum { DNS_ZONE_PIECES = 2, DNS_ZONE_PIECE_MAX = 480, DNS_ZONE_FIXES_MAX = 32 };
+enum dns_zone_apex_set { DNS_ZONE_APEX_NS, DNS_ZONE_APEX_SOA };
+enum { DNS_ZONE_APEX_SETS = 2, DNS_ZONE_APEX_WIRE_MAX = 480, DNS_ZONE_POINTERS_MAX = 32 };
 
-/* A compression pointer to be written at `at`: to an offset in the zone's name, or in the piece. */
-struct dns_zone_fix {
+/* A compression pointer to be written at `at`: to an offset in the zone's name, or in these bytes. */
+struct dns_zone_pointer {
 	uint16_t at;
 	uint16_t to;
-	bool in_piece;
+	bool in_apex_wire;
 };
 
-struct dns_zone_piece {
+struct dns_zone_apex_wire {
 	uint16_t n; /* records */
 	uint16_t len;
-	uint16_t n_fix;
+	uint16_t n_pointers;
 	uint16_t full_size; /* uncompressed */
-	struct dns_zone_fix fix[DNS_ZONE_FIXES_MAX];
-	uint8_t bytes[DNS_ZONE_PIECE_MAX];
+	struct dns_zone_pointer pointers[DNS_ZONE_POINTERS_MAX];
+	uint8_t bytes[DNS_ZONE_APEX_WIRE_MAX];
 };
 
 /* NULL: there is none, or it is too large, or the zone is the root. */
-const struct dns_zone_piece *dns_zone_piece(const struct dns_zone *zone,
-					    enum dns_zone_piece_kind kind);
+const struct dns_zone_apex_wire *dns_zone_apex_wire(const struct dns_zone *zone,
+						    enum dns_zone_apex_set kind);
 
 /* ---- looking up ---- */
 

@@ -45,5 +45,5 @@ struct dns_zone {
 	struct zone_cased *cased; /* by set */
 	size_t n_cased;
 	size_t n_record;
-	struct dns_zone_piece *piece[DNS_ZONE_PIECES];
+	struct dns_zone_apex_wire *apex_wire[DNS_ZONE_APEX_SETS];
 };

@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "dns/typify.h"
+#include "dns/resp_kind.h"
 #include "plugin/cache/store.h"
 #include "server/query.h"
 #include "server/setup.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Classifies replies for the cache: the kinds of dns/typify.h, and whether an answer holds what was
+/* Classifies replies for the cache: the kinds of dns/resp_kind.h, and whether an answer holds what was
  * asked for.
  *
  * RFC 2308 §2.2: NODATA may come with the CNAME chain that led to it. So a NOERROR reply with

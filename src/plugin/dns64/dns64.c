@@ -6,7 +6,7 @@
 
 #include "base/err.h"
 #include "dns/rrwalk.h"
-#include "dns/typify.h"
+#include "dns/resp_kind.h"
 #include "plugin/dns64/prefix.h"
 #include "plugin/shared/servercount.h"
 #include "server/setup.h"

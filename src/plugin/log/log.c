@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "dns/typify.h"
+#include "dns/resp_kind.h"
 #include "plugin/log/layout.h"
 #include "server/query.h"
 #include "server/setup.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* minimal: replies that answer the question lose their authority and additional sections. Denials,
  * errors and delegations keep theirs: there they are the message. */
-#include "dns/typify.h"
+#include "dns/resp_kind.h"
 #include "server/query.h"
 #include "server/setup.h"
 

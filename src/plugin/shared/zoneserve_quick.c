@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The commonest replies, laid out as bytes without building records first: an answer whose data has
  * no names, with the apex's NS records; a denial with its SOA record. */
-#include "dns/zone/piece.h"
+#include "dns/zone/apex_wire.h"
 #include "plugin/shared/zoneserve_quick.h"
 
 #include <string.h>
@@ -9,12 +9,12 @@
 enum { QUICK_MAX = 1200 /* bytes; compression pointers reach so far */ };
 
 static bool write_reply(struct zoneserve_run *run, const struct dns_zone_set *answer,
-			const struct dns_zone_piece *piece)
+			const struct dns_zone_apex_wire *apex_wire)
 {
 	struct query *q = run->q;
 	size_t start = DNS_HEADER_BYTES + (size_t)q->req.question_len;
 	size_t answer_bytes = answer != NULL ? answer->bytes : 0;
-	size_t n = start + answer_bytes + piece->len;
+	size_t n = start + answer_bytes + apex_wire->len;
 	if (n > QUICK_MAX)
 		return false;
 	uint8_t *msg = arena_alloc(&q->arena, n);
@@ -24,18 +24,18 @@ static bool write_reply(struct zoneserve_run *run, const struct dns_zone_set *an
 	memset(msg, 0, DNS_HEADER_BYTES);
 	dns_put16(msg + 4, 1);
 	dns_put16(msg + 6, (uint16_t)n_answer);
-	dns_put16(msg + 8, piece->n);
+	dns_put16(msg + 8, apex_wire->n);
 	memcpy(msg + DNS_HEADER_BYTES, q->req.qname, q->req.question_len);
 	if (answer != NULL)
 		memcpy(msg + start, dns_zone_data(run->z, answer), answer_bytes);
 	size_t origin_len = dns_zone_node(run->z, 0)->name_len;
-	dns_zone_piece_put(piece, msg, start + answer_bytes,
-			   DNS_HEADER_BYTES + (size_t)q->qname.len - origin_len);
+	dns_zone_apex_wire_put(apex_wire, msg, start + answer_bytes,
+			       DNS_HEADER_BYTES + (size_t)q->qname.len - origin_len);
 	q->resp.msg = msg;
 	q->resp.msg_len = (uint32_t)n;
 	q->resp.count[DNS_ANSWER] = (uint16_t)n_answer;
-	q->resp.count[DNS_AUTHORITY] = piece->n;
-	q->resp.full_size = (uint32_t)(start + answer_bytes + piece->full_size +
+	q->resp.count[DNS_AUTHORITY] = apex_wire->n;
+	q->resp.full_size = (uint32_t)(start + answer_bytes + apex_wire->full_size +
 				       n_answer * (size_t)(q->qname.len - 2));
 	return true;
 }
@@ -48,7 +48,7 @@ bool zoneserve_quick(struct zoneserve_run *run, const struct dns_zone_hit *hit)
 	if (q->qname.has_upper || (run->dnssec && dns_zone_has_sigs(run->z)) ||
 	    q->question != q->req.qname)
 		return false;
-	const struct dns_zone_piece *soa = dns_zone_piece(run->z, DNS_ZONE_PIECE_SOA);
+	const struct dns_zone_apex_wire *soa = dns_zone_apex_wire(run->z, DNS_ZONE_APEX_SOA);
 	if (hit->kind == DNS_ZONE_NXNAME && soa != NULL &&
 	    !fallthrough_covers(run->fall, &q->qname)) {
 		q->resp.rcode = DNS_RCODE_NXDOMAIN;
@@ -60,7 +60,7 @@ bool zoneserve_quick(struct zoneserve_run *run, const struct dns_zone_hit *hit)
 	const struct dns_zone_set *set = dns_zone_set(run->z, hit->node, type);
 	if (set == NULL)
 		return soa != NULL && !run->fall->on && write_reply(run, NULL, soa);
-	const struct dns_zone_piece *ns = dns_zone_piece(run->z, DNS_ZONE_PIECE_NS);
+	const struct dns_zone_apex_wire *ns = dns_zone_apex_wire(run->z, DNS_ZONE_APEX_NS);
 	return ns != NULL && (set->flags & (DNS_ZONE_FLAT | DNS_ZONE_CASED)) == DNS_ZONE_FLAT &&
 	       write_reply(run, set, ns);
 }

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/metrics/metrics.h"
-#include "dns/age.h"
+#include "dns/http_max_age.h"
 #include "http/framing.h"
 #include "server/admit.h"
 #include "server/chain.h"
@@ -103,7 +103,7 @@ static void respond_status(struct tcp_conn *conn, uint32_t stream, unsigned stat
 static void doh_reply(struct query *q, uint8_t *msg, size_t len)
 {
 	char age[32];
-	int age_n = snprintf(age, sizeof(age), "max-age=%u", dns_age(msg + 2, len - 2));
+	int age_n = snprintf(age, sizeof(age), "max-age=%u", dns_http_max_age(msg + 2, len - 2));
 	struct http_message m = { .status = 200,
 				  .content_type = SLICE("application/dns-message"),
 				  .cache_control = { age, (size_t)age_n },

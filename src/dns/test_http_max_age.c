@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/compiler.h"
-#include "dns/age.h"
+#include "dns/http_max_age.h"
 #include "dns/request.h"
 #include "dns/test_names.h"
 #include "dns/types.h"
@@ -75,12 +75,12 @@ static void ages(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		size_t n = build(&rows[i], msg);
-		assert_int_equal(dns_age(msg, n), rows[i].age_s);
+		assert_int_equal(dns_http_max_age(msg, n), rows[i].age_s);
 		for (size_t cut = 0; cut < n; cut++)
-			assert_true(dns_age(msg, cut) <= DNS_AGE_MAX_S);
+			assert_true(dns_http_max_age(msg, cut) <= DNS_HTTP_AGE_MAX_S);
 	}
 	build(&rows[0], msg);
-	assert_int_equal(dns_age(msg, 20), DNS_AGE_MIN_S);
+	assert_int_equal(dns_http_max_age(msg, 20), DNS_HTTP_AGE_MIN_S);
 }
 
 /* A question and an owner as long as names can be; cut anywhere it is the age of nothing. */
@@ -100,9 +100,9 @@ static void ages_behind_the_longest_names(void **state)
 		memcpy(msg + n, msg + 12, octets);
 		n += octets - 1; /* its root is the first byte of what follows */
 		n += put_record(msg + n, DNS_TYPE_A, 77);
-		assert_int_equal(dns_age(msg, n), 77);
+		assert_int_equal(dns_http_max_age(msg, n), 77);
 		for (size_t cut = 12; cut < n; cut++)
-			assert_int_equal(dns_age(msg, cut), DNS_AGE_MIN_S);
+			assert_int_equal(dns_http_max_age(msg, cut), DNS_HTTP_AGE_MIN_S);
 	}
 }
 

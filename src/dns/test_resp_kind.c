@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/clock_test.h"
 #include "base/compiler.h"
-#include "dns/typify.h"
+#include "dns/resp_kind.h"
 
 enum { NOW_S = 1800000000 };
 

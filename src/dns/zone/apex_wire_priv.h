@@ -4,5 +4,5 @@
 
 #include "dns/zone/zone_priv.h"
 
-/* Lays out the pieces of a zone that is complete otherwise. */
-void dns_zone_lay_pieces(struct dns_zone *zone);
+/* Lays out the apex records of a zone that is complete otherwise. */
+void dns_zone_apex_wire_build(struct dns_zone *zone);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Kinds of replies. Most follow from header and counts; records are read only where the
  * authority section or signatures decide. */
-#include "dns/typify.h"
+#include "dns/resp_kind.h"
 
 #include "base/clock.h"
 #include "base/compiler.h"
