@@ -17,7 +17,7 @@
 #include "cmd/kubecli.h"
 #include "dns/message.h"
 #include "net/addr.h"
-#include "resolve/ask.h"
+#include "resolve/blocking_query.h"
 #include "resolve/types.h"
 
 enum { NOTE_MAX_BYTES = 4096, NOTE_WAIT_MS = 1000 };
@@ -142,7 +142,7 @@ static int ask_dns(const union net_addr *addr)
 	struct dns_opt opt = { .udp_size = 1232, .version = 1 };
 	size_t n = dns_message_query(msg, 0, DNS_FLAG_RD, dns_name_root, DNS_TYPE_NS);
 	n = dns_message_add_opt(msg, n, &opt);
-	return resolve_ask(&c, msg, (uint16_t)n, 2 * NS_PER_S, reply, sizeof(reply));
+	return resolve_query_blocking(&c, msg, (uint16_t)n, 2 * NS_PER_S, reply, sizeof(reply));
 }
 
 /* The DNS server of `fairlead up`, when it left a note of where it is. */

@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 
 #include "base/err.h"
-#include "resolve/check_priv.h"
+#include "resolve/reply_check_priv.h"
 #include "resolve/link_priv.h"
 #include "resolve/resolver_priv.h"
 #include "resolve/stream_pool_priv.h"
@@ -36,8 +36,8 @@ void exchange_detach(struct resolver *resolver, struct resolve_exchange *exchang
 		link_remove(exchange->link, exchange);
 	dns_put16(exchange->msg, exchange->asked_id);
 	if (exchange->random_case)
-		check_flip_case(exchange->msg + DNS_HEADER_BYTES, exchange->question_n - 4U,
-				exchange->case_bits);
+		resolve_flip_case(exchange->msg + DNS_HEADER_BYTES, exchange->question_n - 4U,
+				  exchange->case_bits);
 	exchange->state = X_IDLE;
 }
 
@@ -85,20 +85,20 @@ static size_t truncate_reply(const struct resolve_exchange *exchange, uint8_t *m
 static enum resolve_result judge_reply(struct resolver *resolver, struct resolve_exchange *exchange,
 				       uint8_t *msg, size_t *count, bool cut)
 {
-	switch (check_reply(exchange->msg, exchange->question_n, msg, *count, exchange->random_case,
+	switch (reply_check(exchange->msg, exchange->question_n, msg, *count, exchange->random_case,
 			    count)) {
-	case CHECK_OK:
+	case REPLY_OK:
 		if (!cut)
 			return RESOLVE_OK;
 		break;
-	case CHECK_CUT:
+	case REPLY_CUT:
 		break;
-	case CHECK_GARBLED:
+	case REPLY_GARBLED:
 		if (cut)
 			break;
 		resolver->stats.garbled++;
 		return RESOLVE_GARBLED;
-	case CHECK_MISMATCH:
+	case REPLY_MISMATCH:
 		resolver->stats.mismatched++;
 		return RESOLVE_MISMATCH;
 	}
@@ -121,8 +121,8 @@ void exchange_reply(struct resolver *resolver, struct resolve_exchange *exchange
 		exchange->rtt_ns = loop_now(resolver->env.loop) - exchange->sent_ns;
 		upstream_measured(p, exchange->rtt_ns);
 		if (exchange->random_case)
-			check_flip_case(msg + DNS_HEADER_BYTES, exchange->question_n - 4U,
-					exchange->case_bits);
+			resolve_flip_case(msg + DNS_HEADER_BYTES, exchange->question_n - 4U,
+					  exchange->case_bits);
 	}
 	exchange_detach(resolver, exchange);
 	dns_put16(msg, exchange->asked_id);

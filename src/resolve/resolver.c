@@ -11,7 +11,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "resolve/check_priv.h"
+#include "resolve/reply_check_priv.h"
 #include "resolve/exchange_priv.h"
 #include "resolve/health_priv.h"
 #include "resolve/link_priv.h"
@@ -165,7 +165,7 @@ static void randomise_case(struct resolver *resolver, struct resolve_exchange *e
 {
 	size_t name_n = exchange->question_n - 4U; /* type and class have no letters */
 	rng_strong_bytes(&resolver->rng, exchange->case_bits, (name_n + 7) / 8);
-	check_flip_case(exchange->msg + DNS_HEADER_BYTES, name_n, exchange->case_bits);
+	resolve_flip_case(exchange->msg + DNS_HEADER_BYTES, name_n, exchange->case_bits);
 }
 
 static enum resolve_proto proto_of(const struct resolve_exchange *exchange)
@@ -183,7 +183,7 @@ static enum resolve_proto proto_of(const struct resolve_exchange *exchange)
 
 void resolve_start(struct resolver *resolver, struct resolve_exchange *exchange)
 {
-	int question_n = check_question(exchange->msg, exchange->msg_n);
+	int question_n = reply_check_question(exchange->msg, exchange->msg_n);
 	struct resolve_pool *p = pool_get(resolver, exchange->up);
 	assert(exchange->state == X_IDLE);
 	exchange->question_n = (uint16_t)MAX(question_n, 4);

@@ -163,8 +163,8 @@ static void stream_read(struct stream *stream)
 	for (unsigned k = 0;
 	     k < READS_PER_TURN || (stream->tls != NULL && net_tls_pending(stream->tls) != 0);
 	     k++) {
-		size_t have = frame_restore(&stream->frame, buf);
-		ssize_t n = io_recv(stream, buf + have, FRAME_MAX - have);
+		size_t have = tcp_frame_restore(&stream->frame, buf);
+		ssize_t n = io_recv(stream, buf + have, TCP_FRAME_MAX - have);
 		if (n == -EAGAIN)
 			return;
 		int r = n > 0 ? 0 : n == 0 ? ERR_CLOSED : (int)n;
@@ -333,7 +333,7 @@ static void stream_destroy(struct resolve_link *link)
 	struct stream *s = stream_of(link);
 	s->codec->free(s);
 	net_tls_free(s->tls);
-	frame_done(&s->frame);
+	tcp_frame_done(&s->frame);
 	strbuf_done(&s->out);
 }
 
@@ -402,7 +402,7 @@ int stream_dial(struct resolve_pool *pool, struct stream **ret)
 	strbuf_init(&s->out);
 	loop_timer_set(r->env.loop, &s->timer, loop_now(r->env.loop) + dial_limit(pool->up));
 	if (r->stream_in == NULL)
-		r->stream_in = xmalloc(FRAME_MAX);
+		r->stream_in = xmalloc(TCP_FRAME_MAX);
 	pool->n_streams++;
 	*ret = s;
 	return 0;

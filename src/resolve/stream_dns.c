@@ -36,7 +36,7 @@ static bool dns_message(void *ctx, uint8_t *msg, size_t len)
 
 static int dns_feed(struct stream *stream, uint8_t *buf, size_t len)
 {
-	frame_feed(&stream->frame, buf, len, dns_message, stream);
+	tcp_frame_feed(&stream->frame, buf, len, dns_message, stream);
 	return 0;
 }
 

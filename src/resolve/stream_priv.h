@@ -7,7 +7,7 @@
 #include "base/slice.h"
 #include "base/strbuf.h"
 #include "net/tls.h"
-#include "resolve/frame.h"
+#include "resolve/tcp_frame.h"
 #include "resolve/types_priv.h"
 
 enum {
@@ -43,7 +43,7 @@ struct stream_codec {
 	/* Makes bytes of a question. ERR_BUSY: not now; ERR_CLOSED: never again on this one;
 	 * another code: there is something about this question. */
 	MUST_CHECK int (*put)(struct stream *stream, struct resolve_exchange *exchange);
-	/* Bytes that came, behind those that frame_restore put in front. Negative: of no use any
+	/* Bytes that came, behind those that tcp_frame_restore put in front. Negative: of no use any
 	 * more. The stream may be closed afterwards. */
 	MUST_CHECK int (*feed)(struct stream *stream, uint8_t *buf, size_t len);
 	/* The peer sends no more: what it left may be complete by that. NULL: it is not. */
@@ -71,7 +71,7 @@ struct stream {
 	uint64_t silent_since_ns; /* questions are open and nothing has come since; 0: none are open
 				   */
 	size_t unsent_tls;	  /* TLS must be given as much again */
-	struct frame frame;
+	struct tcp_frame frame;
 	struct strbuf out;
 	size_t out_at;
 	struct http_framing *http;

@@ -24,7 +24,7 @@ struct peer {
 	bool open;
 	struct http_framing *http;
 	size_t in_n;
-	uint8_t in[FRAME_MAX];
+	uint8_t in[TCP_FRAME_MAX];
 };
 
 /* A question that came. */

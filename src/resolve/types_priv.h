@@ -154,6 +154,6 @@ struct resolver {
 	struct mmsghdr rx[UDP_RECV_BATCH];
 	struct iovec rx_iov[UDP_RECV_BATCH];
 	uint8_t *rx_buf;
-	uint8_t *stream_in; /* FRAME_MAX; one for all connections */
+	uint8_t *stream_in; /* TCP_FRAME_MAX; one for all connections */
 	uint8_t *doh_reply;
 };

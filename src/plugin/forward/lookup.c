@@ -13,7 +13,7 @@
 #include "base/rng.h"
 #include "dns/message.h"
 #include "dns/resp.h"
-#include "resolve/ask.h"
+#include "resolve/blocking_query.h"
 #include "resolve/types.h"
 
 enum { ASK_SECONDS = 2 };
@@ -85,7 +85,8 @@ static int ask_resolver(const char *name, uint16_t type, const union net_addr *r
 	struct dns_resp resp;
 	struct arena arena;
 	size_t len = build_question(name, type, msg);
-	int r = resolve_ask(&c, msg, (uint16_t)len, ASK_SECONDS * NS_PER_S, reply, REPLY_MAX);
+	int r = resolve_query_blocking(&c, msg, (uint16_t)len, ASK_SECONDS * NS_PER_S, reply,
+				       REPLY_MAX);
 	if (r < 0)
 		return r;
 	arena_init(&arena);

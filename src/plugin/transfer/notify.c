@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "dns/message.h"
-#include "resolve/ask.h"
+#include "resolve/blocking_query.h"
 #include "resolve/types.h"
 
 #define AREA "plugin/transfer"
@@ -42,7 +42,8 @@ static void notify_server(const struct sending *sending, const union net_addr *t
 	char why[64] = "", text[NET_ADDR_TEXT_MAX];
 	size_t n = transfer_notify_message(sending->zone, msg);
 	for (int i = 0; i < TRIES; i++) {
-		int r = resolve_ask(&conf, msg, (uint16_t)n, wait_ns, reply, sizeof(reply));
+		int r = resolve_query_blocking(&conf, msg, (uint16_t)n, wait_ns, reply,
+					       sizeof(reply));
 		if (r < 0) {
 			snprintf(why, sizeof(why), "%s", err_str(r));
 			continue;

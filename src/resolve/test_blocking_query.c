@@ -5,7 +5,7 @@
 #include <pthread.h>
 
 #include "base/err.h"
-#include "resolve/ask.h"
+#include "resolve/blocking_query.h"
 #include "resolve/test_env.h"
 
 struct job {
@@ -23,7 +23,8 @@ static void *run(void *arg)
 	struct job *j = arg;
 	uint8_t msg[sizeof(question) - 1];
 	memcpy(msg, question, sizeof(msg));
-	j->result = resolve_ask(&j->conf, msg, sizeof(msg), j->timeout_ns, j->out, j->cap);
+	j->result =
+		resolve_query_blocking(&j->conf, msg, sizeof(msg), j->timeout_ns, j->out, j->cap);
 	assert_memory_equal(msg, question, sizeof(msg));
 	return NULL;
 }
@@ -99,8 +100,9 @@ static void fails(void **state)
 	run(&j);
 	assert_int_equal(j.result, -ECONNREFUSED);
 	uint8_t junk[12] = { 0 };
-	assert_int_equal(resolve_ask(&j.conf, junk, sizeof(junk), NS_PER_S, j.out, j.cap),
-			 ERR_PARSE);
+	assert_int_equal(
+		resolve_query_blocking(&j.conf, junk, sizeof(junk), NS_PER_S, j.out, j.cap),
+		ERR_PARSE);
 	fakeup_free(u);
 }
 

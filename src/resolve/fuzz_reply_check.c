@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 #include "dns/resp.h"
-#include "resolve/check_priv.h"
+#include "resolve/reply_check_priv.h"
 #include "resolve/types_priv.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -26,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const uint8_t plain[] = "\0\0\1\0\0\1\0\0\0\0\0\0\1a\7example\0\0\1\0\1";
 	uint8_t query[DNS_HEADER_BYTES + DNS_NAME_MAX + 4];
-	int question_n = check_question(data, size);
+	int question_n = reply_check_question(data, size);
 	uint8_t *msg = xmalloc(size + 1);
 	memcpy(query, plain, sizeof(plain) - 1);
 	if (size != 0)
@@ -36,18 +36,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	else
 		question_n = (int)sizeof(plain) - 1 - DNS_HEADER_BYTES;
 	size_t n = 0;
-	if (check_reply(query, (size_t)question_n, msg, size, true, &n) == CHECK_OK) {
+	if (reply_check(query, (size_t)question_n, msg, size, true, &n) == REPLY_OK) {
 		size_t name_n = (size_t)question_n - 4;
 		uint8_t bits[32];
 		if (n > size || n < DNS_HEADER_BYTES + (size_t)question_n)
 			abort();
 		accepted(msg, n);
 		memset(bits, data[0], sizeof(bits));
-		check_flip_case(query + DNS_HEADER_BYTES, name_n, bits);
-		if (check_reply(query, (size_t)question_n, msg, size, false, &n) != CHECK_OK)
+		resolve_flip_case(query + DNS_HEADER_BYTES, name_n, bits);
+		if (reply_check(query, (size_t)question_n, msg, size, false, &n) != REPLY_OK)
 			abort();
-		check_flip_case(query + DNS_HEADER_BYTES, name_n, bits);
-		if (check_reply(query, (size_t)question_n, msg, size, true, &n) != CHECK_OK)
+		resolve_flip_case(query + DNS_HEADER_BYTES, name_n, bits);
+		if (reply_check(query, (size_t)question_n, msg, size, true, &n) != REPLY_OK)
 			abort();
 	}
 	free(msg);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "resolve/frame.h"
+#include "resolve/tcp_frame.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -27,20 +27,20 @@ static bool see(void *ctx, uint8_t *msg, size_t n)
 
 static struct seen read_all(const uint8_t *p, size_t n, size_t piece)
 {
-	static uint8_t buf[FRAME_MAX];
-	struct frame f = { 0 };
+	static uint8_t buf[TCP_FRAME_MAX];
+	struct tcp_frame f = { 0 };
 	struct seen s = { 0 };
 	while (n > 0) {
-		size_t have = frame_restore(&f, buf);
-		size_t take = MIN(MIN(n, piece), FRAME_MAX - have);
+		size_t have = tcp_frame_restore(&f, buf);
+		size_t take = MIN(MIN(n, piece), TCP_FRAME_MAX - have);
 		if (take == 0)
 			abort(); /* a part must leave room for its rest */
 		memcpy(buf + have, p, take);
-		frame_feed(&f, buf, have + take, see, &s);
+		tcp_frame_feed(&f, buf, have + take, see, &s);
 		p += take;
 		n -= take;
 	}
-	frame_done(&f);
+	tcp_frame_done(&f);
 	return s;
 }
 
@@ -49,7 +49,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < 1)
 		return 0;
 	struct seen a = read_all(data + 1, size - 1, 1U + data[0]);
-	struct seen b = read_all(data + 1, size - 1, FRAME_MAX);
+	struct seen b = read_all(data + 1, size - 1, TCP_FRAME_MAX);
 	if (a.n != b.n || a.hash != b.hash)
 		abort();
 	return 0;

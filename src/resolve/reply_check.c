@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Is a message a reply to our question, and is it whole? Reads without copying; nothing that a
  * later reader would follow into a loop or past the end gets through. */
-#include "resolve/check_priv.h"
+#include "resolve/reply_check_priv.h"
 
 #include <assert.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 enum { OPCODE_BITS = 0x7800, RR_FIXED = 10, POINTER = 0xc0 };
 
-int check_question(const uint8_t *query, size_t len)
+int reply_check_question(const uint8_t *query, size_t len)
 {
 	if (len <= DNS_HEADER_BYTES || dns_get16(query + 4) != 1)
 		return ERR_PARSE;
@@ -30,7 +30,7 @@ int check_question(const uint8_t *query, size_t len)
 
 static_assert(RESOLVE_CASE_BYTES * 8 >= DNS_NAME_MAX, "the longest name has its bits");
 
-void check_flip_case(uint8_t *data, size_t len, uint8_t bits[RESOLVE_CASE_BYTES])
+void resolve_flip_case(uint8_t *data, size_t len, uint8_t bits[RESOLVE_CASE_BYTES])
 {
 	assert(len <= DNS_NAME_MAX);
 	for (size_t i = 0; i < len; i++) {
@@ -128,25 +128,25 @@ static int record_end(const uint8_t *msg, size_t len, size_t off)
 	return fine ? (int)(rdata + rdlen) : END_BAD;
 }
 
-enum check_result check_reply(const uint8_t *query, size_t question_n, const uint8_t *reply,
-			      size_t len, bool exact, size_t *ret_n)
+enum reply_check_result reply_check(const uint8_t *query, size_t question_n, const uint8_t *reply,
+				    size_t len, bool exact, size_t *ret_n)
 {
 	if (len < DNS_HEADER_BYTES || (reply[2] & 0x80) == 0 ||
 	    ((dns_get16(reply + 2) ^ dns_get16(query + 2)) & OPCODE_BITS) != 0 ||
 	    dns_get16(reply + 4) != 1)
-		return CHECK_MISMATCH;
+		return REPLY_MISMATCH;
 	size_t at = DNS_HEADER_BYTES + question_n;
 	if (len < at ||
 	    !same_question(query + DNS_HEADER_BYTES, reply + DNS_HEADER_BYTES, question_n, exact))
-		return CHECK_MISMATCH;
+		return REPLY_MISMATCH;
 	uint32_t records =
 		(uint32_t)dns_get16(reply + 6) + dns_get16(reply + 8) + dns_get16(reply + 10);
 	for (; records > 0; records--) {
 		int end = record_end(reply, len, at);
 		if (end < 0)
-			return end == END_MISSING ? CHECK_CUT : CHECK_GARBLED;
+			return end == END_MISSING ? REPLY_CUT : REPLY_GARBLED;
 		at = (size_t)end;
 	}
 	*ret_n = at;
-	return CHECK_OK;
+	return REPLY_OK;
 }

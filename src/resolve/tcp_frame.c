@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Cuts the bytes of a TCP or TLS connection into DNS messages. */
-#include "resolve/frame.h"
+#include "resolve/tcp_frame.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -9,25 +9,25 @@
 #include "base/mem.h"
 #include "dns/request.h"
 
-void frame_done(struct frame *frame)
+void tcp_frame_done(struct tcp_frame *frame)
 {
 	free(frame->part);
-	*frame = (struct frame){ 0 };
+	*frame = (struct tcp_frame){ 0 };
 }
 
-size_t frame_restore(const struct frame *frame, uint8_t *buf)
+size_t tcp_frame_restore(const struct tcp_frame *frame, uint8_t *buf)
 {
-	assert(frame->part_n < FRAME_MAX);
+	assert(frame->part_n < TCP_FRAME_MAX);
 	if (frame->part_n != 0)
 		memcpy(buf, frame->part, frame->part_n);
 	return frame->part_n;
 }
 
-void frame_feed(struct frame *frame, uint8_t *buf, size_t size,
-		bool (*fn)(void *ctx, uint8_t *msg, size_t size), void *ctx)
+void tcp_frame_feed(struct tcp_frame *frame, uint8_t *buf, size_t size,
+		    bool (*fn)(void *ctx, uint8_t *msg, size_t size), void *ctx)
 {
 	size_t at = 0;
-	frame_done(frame);
+	tcp_frame_done(frame);
 	while (size - at >= 2 && size - at - 2 >= dns_get16(buf + at)) {
 		size_t len = dns_get16(buf + at);
 		if (!fn(ctx, buf + at + 2, len))
@@ -35,6 +35,6 @@ void frame_feed(struct frame *frame, uint8_t *buf, size_t size,
 		at += 2 + len;
 	}
 	if (at < size)
-		*frame =
-			(struct frame){ .part = xmemdup(buf + at, size - at), .part_n = size - at };
+		*frame = (struct tcp_frame){ .part = xmemdup(buf + at, size - at),
+					     .part_n = size - at };
 }
