@@ -67,6 +67,6 @@ bool api_condition_set(json_t *conditions, const struct api_condition *condition
 		changed |= set_member(o, "observedGeneration", json_integer(condition->generation));
 	if (moved || json_object_get(o, "lastTransitionTime") == NULL)
 		json_object_set_new(o, "lastTransitionTime",
-				    json_string(api_time(now_wall_ns, now)));
+				    json_string(api_time_format(now_wall_ns, now)));
 	return changed;
 }

@@ -70,7 +70,7 @@ const struct api_kind *api_kind_find(const char *group, const char *kind)
 	return NULL;
 }
 
-static bool has_short(const struct api_kind *kind, struct slice word)
+static bool has_short_name(const struct api_kind *kind, struct slice word)
 {
 	struct slice rest = slice_of(kind->shorts);
 	while (rest.n != 0) {
@@ -80,7 +80,7 @@ static bool has_short(const struct api_kind *kind, struct slice word)
 	return false;
 }
 
-static bool kind_fits(const struct api_kind *kind, struct slice word)
+static bool matches_name(const struct api_kind *kind, struct slice word)
 {
 	struct slice rest = word;
 	struct slice first = slice_cut(&rest, '.');
@@ -96,8 +96,9 @@ static bool same_to_users(const struct api_kind *left, const struct api_kind *ri
 	return strcmp(left->kind, right->kind) == 0 && !left->ours && !right->ours;
 }
 
-static const struct api_kind *only_one(bool (*fit)(const struct api_kind *kind, struct slice word),
-				       const char *word, bool *ret_ambiguous)
+static const struct api_kind *find_unique(bool (*fit)(const struct api_kind *kind,
+						      struct slice word),
+					  const char *word, bool *ret_ambiguous)
 {
 	const struct api_kind *found = NULL;
 	*ret_ambiguous = false;
@@ -114,10 +115,10 @@ static const struct api_kind *only_one(bool (*fit)(const struct api_kind *kind, 
 
 const struct api_kind *api_kind_by_word(const char *word, bool *ret_ambiguous)
 {
-	const struct api_kind *k = only_one(kind_fits, word, ret_ambiguous);
+	const struct api_kind *k = find_unique(matches_name, word, ret_ambiguous);
 	if (k != NULL || *ret_ambiguous)
 		return k;
-	return only_one(has_short, word, ret_ambiguous);
+	return find_unique(has_short_name, word, ret_ambiguous);
 }
 
 const struct api_kind *api_kind_of(const json_t *object)

@@ -17,9 +17,9 @@ static void written(void **state)
 	char out[API_TIME_TEXT_MAX];
 	uint64_t t = UINT64_C(1794821400) * NS_PER_S + 123456789;
 	(void)state;
-	assert_string_equal(api_time(t, out), "2026-11-16T09:30:00Z");
-	assert_string_equal(api_micro_time(t, out), "2026-11-16T09:30:00.123456Z");
-	assert_string_equal(api_micro_time(0, out), "1970-01-01T00:00:00.000000Z");
+	assert_string_equal(api_time_format(t, out), "2026-11-16T09:30:00Z");
+	assert_string_equal(api_micro_time_format(t, out), "2026-11-16T09:30:00.123456Z");
+	assert_string_equal(api_micro_time_format(0, out), "1970-01-01T00:00:00.000000Z");
 }
 
 static void read_back(void **state)

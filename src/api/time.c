@@ -18,14 +18,14 @@ static struct tm to_utc(uint64_t wall_ns)
 	return t;
 }
 
-const char *api_time(uint64_t wall_ns, char out[API_TIME_TEXT_MAX])
+const char *api_time_format(uint64_t wall_ns, char out[API_TIME_TEXT_MAX])
 {
 	struct tm t = to_utc(wall_ns);
 	strftime(out, API_TIME_TEXT_MAX, "%Y-%m-%dT%H:%M:%SZ", &t);
 	return out;
 }
 
-const char *api_micro_time(uint64_t wall_ns, char out[API_TIME_TEXT_MAX])
+const char *api_micro_time_format(uint64_t wall_ns, char out[API_TIME_TEXT_MAX])
 {
 	struct tm t = to_utc(wall_ns);
 	size_t n = strftime(out, API_TIME_TEXT_MAX, "%Y-%m-%dT%H:%M:%S", &t);

@@ -10,9 +10,9 @@
 enum { API_TIME_TEXT_MAX = 32 };
 
 /* "2026-11-15T09:30:00Z" */
-const char *api_time(uint64_t wall_ns, char out[API_TIME_TEXT_MAX]);
+const char *api_time_format(uint64_t wall_ns, char out[API_TIME_TEXT_MAX]);
 /* "2026-11-15T09:30:00.123456Z" */
-const char *api_micro_time(uint64_t wall_ns, char out[API_TIME_TEXT_MAX]);
+const char *api_micro_time_format(uint64_t wall_ns, char out[API_TIME_TEXT_MAX]);
 /* Either form, with any number of digits and any offset from UTC. ERR_PARSE; ERR_RANGE before 1970.
  */
 MUST_CHECK int api_time_parse(const char *text, uint64_t *ret_wall_ns);

@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/apply/check_priv.h"
+#include "api/apply/schema_check_priv.h"
 #include "api/apply/compare_priv.h"
 #include "api/apply/conflict_priv.h"
 #include "api/apply/fields_priv.h"
 #include "api/apply/last_applied_priv.h"
 #include "api/apply/merge_priv.h"
-#include "api/apply/write_priv.h"
+#include "api/apply/ownership_priv.h"
 #include "api/meta.h"
 #include "base/err.h"
 #include "base/err_text.h"
@@ -36,10 +36,10 @@ static void add_back(const struct managed_write *write, const struct managed_ent
 		if (strcmp(entries->v[i].api_version, version) != 0)
 			continue;
 		struct fieldset *owned = managed_fields_named(write->type, entries->v[i].set);
-		managed_set_change(&keep, fieldset_union, owned);
+		managed_set_combine(&keep, fieldset_union, owned);
 		fieldset_unref(owned);
 	}
-	managed_set_change(&gone, fieldset_difference, keep);
+	managed_set_combine(&gone, fieldset_difference, keep);
 	json_decref(*pruned);
 	*pruned = managed_remove(write->type, merged, gone);
 	fieldset_unref(keep);
@@ -72,8 +72,8 @@ static json_t *prune_removed(const struct managed_write *write,
 	/* Removing a parent also removed fields below it that this manager never applied: restore
 	 * them, so that only fields it applied are removed. */
 	struct fieldset *gone = named_fields(write, merged), *rest = named_fields(write, pruned);
-	managed_set_change(&gone, fieldset_difference, rest);
-	managed_set_change(&gone, fieldset_intersection, said);
+	managed_set_combine(&gone, fieldset_difference, rest);
+	managed_set_combine(&gone, fieldset_intersection, said);
 	json_decref(pruned);
 	pruned = managed_remove(write->type, merged, gone);
 	fieldset_unref(gone);
@@ -88,10 +88,11 @@ static struct managed_entry *update_own_entry(const struct managed_write *write,
 					      struct managed_entries *entries, const json_t *config,
 					      struct fieldset **ret_last)
 {
-	struct managed_entry *e = managed_write_self(write, entries, write->request->manager, true);
+	struct managed_entry *e =
+		managed_write_own_entry(write, entries, write->request->manager, true);
 	struct fieldset *set = managed_fields(write->type, config);
 	if (write->reset != NULL)
-		managed_set_change(&set, fieldset_without, write->reset);
+		managed_set_combine(&set, fieldset_without, write->reset);
 	*ret_last = fieldset_ref(e->set);
 	managed_entry_set(e, set);
 	return e;
@@ -113,7 +114,7 @@ static json_t *apply_entries(const struct managed_write *write, struct managed_e
 	managed_changes_init(write, to, &c);
 	managed_write_conflicts(write, entries, self, &c, conflicts);
 	if (force || conflicts->n == 0)
-		managed_write_take(write, entries, self, &c, conflicts);
+		managed_write_take_ownership(write, entries, self, &c, conflicts);
 	managed_changes_done(&c);
 	if (managed_equal(write->from, to)) {
 		json_decref(to);
@@ -122,7 +123,7 @@ static json_t *apply_entries(const struct managed_write *write, struct managed_e
 	struct managed_entry *e = managed_entries_find(entries, self);
 	if (e == NULL || (!force && conflicts->n > 0))
 		return to;
-	managed_entry_set(e, managed_set_strip(e->set));
+	managed_entry_set(e, managed_set_remove_unowned(e->set));
 	if (to != NULL)
 		e->time_s = write->now_s;
 	if (fieldset_empty(e->set))
@@ -141,7 +142,7 @@ static bool allow_own_kubectl(const struct managed_write *write, struct managed_
 		return false;
 	bool none = true;
 	for (size_t i = 0; i < conflicts->n; i++) {
-		managed_set_change(&conflicts->v[i].set, fieldset_difference, allowed);
+		managed_set_combine(&conflicts->v[i].set, fieldset_difference, allowed);
 		none = none && fieldset_empty(conflicts->v[i].set);
 	}
 	fieldset_unref(allowed);
@@ -230,7 +231,7 @@ static int check_both(const struct managed_write *write, const json_t *config, s
 		bool twice;
 	} both[] = { { "patch", config, false }, { "live", write->from, true } };
 	for (size_t i = 0; i < ARRAY_LEN(both); i++) {
-		int r = managed_check(write->type, both[i].o, both[i].twice, &why);
+		int r = managed_schema_check(write->type, both[i].o, both[i].twice, &why);
 		if (r == 0)
 			continue;
 		object_text(&what, both[i].o);
@@ -249,14 +250,14 @@ static int apply_config(struct managed_write *write, const json_t *config, bool 
 {
 	struct managed_entries l;
 	json_t *to = NULL;
-	if (json_is_array(managed_write_fields(config))) {
+	if (json_is_array(managed_object_fields(config))) {
 		err_text_set(err, "metadata.managedFields must be nil");
 		return ERR_CONFIG;
 	}
 	int r = check_both(write, config, err);
 	if (r < 0)
 		return r;
-	r = managed_entries_read(&l, managed_write_fields(write->request->live));
+	r = managed_entries_read(&l, managed_object_fields(write->request->live));
 	if (r < 0) {
 		err_text_set(err, "failed to decode managed fields: %s", err_str(r));
 		return r;
@@ -267,7 +268,7 @@ static int apply_config(struct managed_write *write, const json_t *config, bool 
 		err_text_set(err, "the object has more than %d managers", API_MANAGED_ENTRIES_MAX);
 		r = ERR_LIMIT;
 	} else if (r == 0) {
-		*ret = managed_write_finish(to, managed_entries_write(&l));
+		*ret = managed_object_with_fields(to, managed_entries_write(&l));
 		if (strcmp(write->request->manager, "kubectl") == 0)
 			managed_last_applied_set(*ret, config);
 	}

@@ -3,7 +3,7 @@
 #include "api/apply/compare_priv.h"
 
 #include "api/apply/item_priv.h"
-#include "api/apply/path_priv.h"
+#include "api/apply/walk_path_priv.h"
 #include "api/tree.h"
 
 bool managed_equal(const json_t *left, const json_t *right)
@@ -213,7 +213,7 @@ static void compare_values(struct comparison *comparison, struct managed_type ty
 	if (pair.to == NULL) {
 		compare_as(comparison, &from, &pair);
 	} else {
-		if (pair.from != NULL && !managed_type_same(&from, &to)) {
+		if (pair.from != NULL && !managed_type_same_shape(&from, &to)) {
 			struct pair before = pair;
 			compare_as(comparison, &from, &before);
 		}

@@ -200,7 +200,7 @@ static json_t *write_entry(const struct managed_entry *entry)
 	if (entry->time_s != 0)
 		json_object_set_new(
 			v, "time",
-			json_string(api_time((uint64_t)entry->time_s * 1000000000U, time)));
+			json_string(api_time_format((uint64_t)entry->time_s * 1000000000U, time)));
 	json_object_set_new(v, "fieldsType", json_string("FieldsV1"));
 	json_object_set_new(v, "fieldsV1", fieldset_write(entry->set));
 	if (entry->subresource[0] != '\0')

@@ -3,7 +3,7 @@
 #include "api/apply/fields_priv.h"
 
 #include "api/apply/item_priv.h"
-#include "api/apply/path_priv.h"
+#include "api/apply/walk_path_priv.h"
 #include "api/tree.h"
 #include "base/vec.h"
 
@@ -144,7 +144,7 @@ static void reconcile_node(struct reconciler *reconciler, struct managed_type ty
 			   const struct fieldset_node *node)
 {
 	struct managed_atom a = managed_type_resolve(type);
-	if (a.map && managed_type_is_free_map(&a))
+	if (a.map && managed_type_is_untyped_map(&a))
 		return;
 	if (!a.map && (a.scalar != MANAGED_SCALAR_NONE || !a.list))
 		return;

@@ -37,8 +37,8 @@ static void quote_keys(struct strbuf *err, const json_t *keys)
 	strbuf_addc(err, ']');
 }
 
-static int keyed_item(const struct managed_atom *list, const json_t *item, struct fieldset_el **ret,
-		      struct strbuf *err)
+static int element_by_keys(const struct managed_atom *list, const json_t *item,
+			   struct fieldset_el **ret, struct strbuf *err)
 {
 	size_t i;
 	json_t *k;
@@ -74,7 +74,7 @@ int managed_item_element(const struct managed_atom *list, const json_t *item,
 	else if (list->keys != NULL && !json_is_object(item))
 		wrong = "associative list with keys may not have non-map elements";
 	else if (list->keys != NULL)
-		return keyed_item(list, item, ret, err);
+		return element_by_keys(list, item, ret, err);
 	else if (json_is_object(item))
 		wrong = "associative list without keys has an element that's a map type";
 	else if (json_is_array(item))

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "api/apply/check_priv.h"
+#include "api/apply/schema_check_priv.h"
 #include "api/apply/compare_priv.h"
 #include "api/apply/fields_priv.h"
 #include "api/meta.h"
@@ -16,20 +16,20 @@ static const char annotation[] = "kubectl.kubernetes.io/last-applied-configurati
 
 enum { ANNOTATIONS_MAX_BYTES = 256 << 10 };
 
-/* The fields of `then` that live still has with the same values. */
-static struct fieldset *unchanged_fields(struct managed_type type, const json_t *then,
+/* The fields of `last_config` that live still has with the same values. */
+static struct fieldset *unchanged_fields(struct managed_type type, const json_t *last_config,
 					 const json_t *live)
 {
 	CLEANUP(strbuf_done) struct strbuf err = STRBUF_INIT;
 	struct managed_change c;
-	if (managed_check(type, live, false, &err) < 0 ||
-	    managed_check(type, then, false, &err) < 0)
+	if (managed_schema_check(type, live, false, &err) < 0 ||
+	    managed_schema_check(type, last_config, false, &err) < 0)
 		return NULL;
-	struct fieldset *all = managed_fields(type, then);
-	managed_compare(type, then, live, &c);
-	struct fieldset *const gone[] = { c.modified, c.added, c.removed };
-	for (size_t i = 0; i < ARRAY_LEN(gone); i++) {
-		struct fieldset *rest = fieldset_difference(all, gone[i]);
+	struct fieldset *all = managed_fields(type, last_config);
+	managed_compare(type, last_config, live, &c);
+	struct fieldset *const changed[] = { c.modified, c.added, c.removed };
+	for (size_t i = 0; i < ARRAY_LEN(changed); i++) {
+		struct fieldset *rest = fieldset_difference(all, changed[i]);
 		fieldset_unref(all);
 		all = rest;
 	}
@@ -45,10 +45,10 @@ struct fieldset *managed_last_applied_fields(struct managed_type type, const cha
 	const char *text = api_annotation(live, annotation);
 	if (text == NULL || text[0] == '\0')
 		return NULL;
-	json_t *then = json_loads(text, 0, &e);
-	if (json_is_object(then) && strcmp(api_version(then), version) == 0)
-		set = unchanged_fields(type, then, live);
-	json_decref(then);
+	json_t *last_config = json_loads(text, 0, &e);
+	if (json_is_object(last_config) && strcmp(api_version(last_config), version) == 0)
+		set = unchanged_fields(type, last_config, live);
+	json_decref(last_config);
 	return set;
 }
 

@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/apply/check_priv.h"
+#include "api/apply/schema_check_priv.h"
 #include "api/apply/compare_priv.h"
 #include "api/apply/entry_priv.h"
-#include "api/apply/write_priv.h"
+#include "api/apply/ownership_priv.h"
 #include "base/err.h"
 #include "base/err_text.h"
 
@@ -26,7 +26,7 @@ static bool is_reset(const struct managed_write *write, const json_t *managed)
 static bool are_usable(const struct managed_write *write, const struct managed_entries *entries)
 {
 	for (size_t i = 0; i < entries->n && !write->request->built_in; i++) {
-		if (!managed_write_knows(write->request, entries->v[i].api_version))
+		if (!managed_write_has_version(write->request, entries->v[i].api_version))
 			return false;
 	}
 	return entries->n > 0;
@@ -36,7 +36,7 @@ static bool are_usable(const struct managed_write *write, const struct managed_e
 static void entries_before(const struct managed_write *write, const json_t *object,
 			   struct managed_entries *entries)
 {
-	const json_t *sent = managed_write_fields(object);
+	const json_t *sent = managed_object_fields(object);
 	*entries = (struct managed_entries){ 0 };
 	if (write->request->subresource[0] == '\0') {
 		if (is_reset(write, sent))
@@ -46,7 +46,7 @@ static void entries_before(const struct managed_write *write, const json_t *obje
 		managed_entries_done(entries);
 	}
 	/* What cannot be read is as if it were not there. */
-	IGNORE(managed_entries_read(entries, managed_write_fields(write->request->live)));
+	IGNORE(managed_entries_read(entries, managed_object_fields(write->request->live)));
 }
 
 int api_managed_update(const struct api_managed_write *write, const json_t *object, json_t **ret,
@@ -56,17 +56,18 @@ int api_managed_update(const struct api_managed_write *write, const json_t *obje
 	struct managed_entries l;
 	struct managed_write x;
 	managed_write_init(&x, write);
-	json_t *to = managed_write_without(object);
+	json_t *to = managed_object_strip(object);
 	entries_before(&x, object, &l);
-	int r = managed_check(x.type, to, true, &why);
+	int r = managed_schema_check(x.type, to, true, &why);
 	if (r == 0)
-		r = managed_check(x.type, x.from, true, &why);
+		r = managed_schema_check(x.type, x.from, true, &why);
 	if (r == 0) {
 		if (x.create || l.n > 0)
 			managed_write_update(&x, &l, to, write->manager);
-		*ret = managed_write_finish(to, managed_entries_write(&l));
+		*ret = managed_object_with_fields(to, managed_entries_write(&l));
 	} else if (r == ERR_TYPE) {
-		*ret = managed_write_finish(to, json_deep_copy(managed_write_fields(write->live)));
+		*ret = managed_object_with_fields(
+			to, json_deep_copy(managed_object_fields(write->live)));
 		r = 0;
 	} else {
 		err_text_set(err, "%s", why.s);
@@ -91,11 +92,11 @@ static json_t *without_times(const json_t *managed)
 
 void api_managed_keep_times(const json_t *old, json_t *object)
 {
-	const json_t *before = managed_write_fields(old), *after = managed_write_fields(object);
+	const json_t *before = managed_object_fields(old), *after = managed_object_fields(object);
 	if (json_array_size(before) == 0 || json_array_size(before) != json_array_size(after))
 		return;
 	json_t *a = without_times(before), *b = without_times(after);
-	json_t *x = managed_write_without(old), *y = managed_write_without(object);
+	json_t *x = managed_object_strip(old), *y = managed_object_strip(object);
 	if (managed_equal(a, b) && managed_equal(x, y))
 		json_object_set_new(json_object_get(object, "metadata"), "managedFields",
 				    json_deep_copy(before));

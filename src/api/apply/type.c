@@ -5,10 +5,10 @@
 
 #include <string.h>
 
-#include "api/patch/objectmeta_types.h"
+#include "api/patch/objectmeta_schema.h"
 #include "api/tree.h"
 
-static const char *text_of(const json_t *schema, const char *key)
+static const char *schema_string(const json_t *schema, const char *key)
 {
 	return api_text(json_object_get(schema, key));
 }
@@ -30,7 +30,7 @@ struct managed_type managed_type_root(const json_t *schema)
 	return t;
 }
 
-static enum managed_scalar scalar_of(const char *type, const char *format)
+static enum managed_scalar scalar_kind(const char *type, const char *format)
 {
 	if (strcmp(type, "integer") == 0 || strcmp(type, "number") == 0)
 		return MANAGED_SCALAR_NUMBER;
@@ -45,8 +45,8 @@ static enum managed_scalar scalar_of(const char *type, const char *format)
  * patches. */
 static void resolve_list(struct managed_atom *atom, const json_t *schema)
 {
-	const char *type = text_of(schema, "x-kubernetes-list-type");
-	const char *strategy = text_of(schema, "x-kubernetes-patch-strategy");
+	const char *type = schema_string(schema, "x-kubernetes-list-type");
+	const char *strategy = schema_string(schema, "x-kubernetes-patch-strategy");
 	atom->list = true;
 	atom->list_atomic = true;
 	if (strcmp(type, "set") == 0) {
@@ -62,22 +62,24 @@ static void resolve_list(struct managed_atom *atom, const json_t *schema)
 
 static void resolve_schema(struct managed_atom *atom, const json_t *schema)
 {
-	const char *type = text_of(schema, "type");
+	const char *type = schema_string(schema, "type");
 	bool any = type[0] == '\0';
-	if (strcmp(text_of(json_object_get(schema, "x-go"), "type"), "resource.Quantity") == 0) {
+	if (strcmp(schema_string(json_object_get(schema, "x-go"), "type"), "resource.Quantity") ==
+	    0) {
 		atom->scalar = MANAGED_SCALAR_ANY;
 		return;
 	}
 	if (any || strcmp(type, "object") == 0) {
 		atom->map = true;
-		atom->map_atomic = strcmp(text_of(schema, "x-kubernetes-map-type"), "atomic") == 0;
+		atom->map_atomic =
+			strcmp(schema_string(schema, "x-kubernetes-map-type"), "atomic") == 0;
 	}
 	if (any || strcmp(type, "array") == 0)
 		resolve_list(atom, schema);
 	if (any)
 		atom->scalar = MANAGED_SCALAR_ANY;
 	else if (!atom->map && !atom->list)
-		atom->scalar = scalar_of(type, text_of(schema, "format"));
+		atom->scalar = scalar_kind(type, schema_string(schema, "format"));
 }
 
 struct managed_atom managed_type_resolve(struct managed_type type)
@@ -118,14 +120,14 @@ struct managed_atom managed_type_deduce(struct managed_atom atom, const json_t *
 	return atom;
 }
 
-bool managed_type_same(const struct managed_atom *left, const struct managed_atom *right)
+bool managed_type_same_shape(const struct managed_atom *left, const struct managed_atom *right)
 {
 	return left->scalar == right->scalar && left->list == right->list &&
 	       left->map == right->map;
 }
 
 /* What is not named: the schema of all others, else free where nothing is named or all is kept. */
-static struct managed_type element_type(const struct managed_type *type)
+static struct managed_type type_of_undeclared(const struct managed_type *type)
 {
 	const json_t *more = json_object_get(type->schema, "additionalProperties");
 	bool named = json_object_size(json_object_get(type->schema, "properties")) > 0 ||
@@ -148,7 +150,7 @@ bool managed_type_field(const struct managed_atom *atom, const char *key, struct
 		return false;
 	}
 	if (t->kind == MANAGED_ROOT && strcmp(key, "metadata") == 0) {
-		*ret = type_of_schema(api_metadata_schema(), false);
+		*ret = type_of_schema(api_objectmeta_schema(), false);
 		return true;
 	}
 	if (t->kind == MANAGED_ROOT &&
@@ -158,7 +160,7 @@ bool managed_type_field(const struct managed_atom *atom, const char *key, struct
 	}
 	const json_t *s = json_object_get(json_object_get(t->schema, "properties"), key);
 	if (s == NULL) {
-		*ret = element_type(t);
+		*ret = type_of_undeclared(t);
 		return false;
 	}
 	*ret = type_of_schema(s, t->preserve);
@@ -175,14 +177,14 @@ struct managed_type managed_type_items(const struct managed_atom *atom)
 	return type_of_schema(items, atom->type.preserve);
 }
 
-bool managed_type_is_free_map(const struct managed_atom *atom)
+bool managed_type_is_untyped_map(const struct managed_atom *atom)
 {
 	if (atom->type.kind == MANAGED_DEDUCED || atom->type.kind == MANAGED_UNTYPED)
 		return true;
 	if (atom->type.kind != MANAGED_SCHEMA ||
 	    json_object_size(json_object_get(atom->type.schema, "properties")) > 0)
 		return false;
-	struct managed_type t = element_type(&atom->type);
+	struct managed_type t = type_of_undeclared(&atom->type);
 	return t.kind == MANAGED_DEDUCED ||
 	       (t.kind == MANAGED_SCHEMA && managed_type_resolve(t).scalar == MANAGED_SCALAR_ANY);
 }

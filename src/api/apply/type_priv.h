@@ -53,6 +53,6 @@ struct managed_atom managed_type_deduce(struct managed_atom atom, const json_t *
 bool managed_type_field(const struct managed_atom *atom, const char *key, struct managed_type *ret,
 			const json_t **ret_default);
 struct managed_type managed_type_items(const struct managed_atom *atom);
-bool managed_type_same(const struct managed_atom *left, const struct managed_atom *right);
+bool managed_type_same_shape(const struct managed_atom *left, const struct managed_atom *right);
 /* Does it say no more than that anything may be in the map? */
-bool managed_type_is_free_map(const struct managed_atom *atom);
+bool managed_type_is_untyped_map(const struct managed_atom *atom);

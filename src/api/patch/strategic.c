@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "api/fields/fieldset.h"
-#include "api/patch/objectmeta_types.h"
+#include "api/patch/objectmeta_schema.h"
 #include "api/patch/patch.h"
 #include "api/patch/strategic_list_priv.h"
 #include "api/patch/strategic_priv.h"
@@ -55,7 +55,7 @@ struct strategic_field strategic_field(const struct strategic *strategic, const 
 	if (f.schema == NULL)
 		f.schema = json_object_get(strategic->schema, "additionalProperties");
 	if (strategic->root && strcmp(name, "metadata") == 0)
-		f.schema = api_metadata_schema();
+		f.schema = api_objectmeta_schema();
 	const char *key = api_text(json_object_get(f.schema, "x-kubernetes-patch-merge-key"));
 	const char *how = api_text(json_object_get(f.schema, "x-kubernetes-patch-strategy"));
 	f.key = key;

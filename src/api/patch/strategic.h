@@ -13,7 +13,7 @@
 #include "base/err_text.h"
 
 /* `target` may be NULL. The result is a new tree; the others are not changed. Metadata goes by
- * api_metadata_schema(); where a schema is silent, maps are merged and lists replaced. `err` gets
+ * api_objectmeta_schema(); where a schema is silent, maps are merged and lists replaced. `err` gets
  * the server's sentence:
  *	ERR_PARSE	malformed directive (400)
  *	ERR_UNSUPPORTED	lists of lists (422)

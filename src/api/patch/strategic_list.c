@@ -28,13 +28,14 @@ static bool is_directive(const json_t *item, const char *word)
 	return strcmp(api_text(json_object_get(item, strategic_directive)), word) == 0;
 }
 
-static int bad_type(const struct strategic *strategic, const char *want, const json_t *got)
+static int set_type_error(const struct strategic *strategic, const char *want, const json_t *got)
 {
 	return strategic_fail(strategic, ERR_TYPE, "expected a %s, but received a %s", want,
 			      strategic_go_type(got));
 }
 
-static int no_key(const struct strategic *strategic, const json_t *item, const char *key)
+static int set_missing_key_error(const struct strategic *strategic, const json_t *item,
+				 const char *key)
 {
 	CLEANUP(strbuf_done) struct strbuf b = STRBUF_INIT;
 	fieldset_go_value(&b, item);
@@ -45,7 +46,7 @@ static int no_key(const struct strategic *strategic, const json_t *item, const c
 /* ---- places by key ---- */
 
 /* The text by which an item is found: that of its key, or its own. */
-static char *item_text(const json_t *item, const char *key)
+static char *item_key_text(const json_t *item, const char *key)
 {
 	const json_t *v = json_is_object(item) ? json_object_get(item, key) : item;
 	return v != NULL ? json_dumps(v, JSON_ENCODE_ANY | JSON_COMPACT | JSON_SORT_KEYS)
@@ -58,33 +59,33 @@ struct places {
 	const char *key;
 };
 
-static void places_add(struct places *places, const json_t *item, size_t at)
+static void places_add(struct places *item_index, const json_t *item, size_t at)
 {
-	CLEANUP(freep) char *text = item_text(item, places->key);
-	if (!map_has(&places->m, slice_of(text)))
-		map_set(&places->m, slice_of(text), (void *)(uintptr_t)(at + 1));
+	CLEANUP(freep) char *text = item_key_text(item, item_index->key);
+	if (!map_has(&item_index->m, slice_of(text)))
+		map_set(&item_index->m, slice_of(text), (void *)(uintptr_t)(at + 1));
 }
 
-static void places_init(struct places *places, const json_t *list, const char *key)
+static void places_init(struct places *item_index, const json_t *list, const char *key)
 {
 	size_t i;
 	json_t *item;
-	map_init(&places->m);
-	places->key = key;
+	map_init(&item_index->m);
+	item_index->key = key;
 	json_array_foreach (list, i, item)
-		places_add(places, item, i);
+		places_add(item_index, item, i);
 }
 
-static void places_done(struct places *places)
+static void places_done(struct places *item_index)
 {
-	map_done(&places->m);
+	map_done(&item_index->m);
 }
 
 /* Place plus one; 0: it is not there. */
-static size_t place_of(const struct places *places, const json_t *item)
+static size_t find_item(const struct places *item_index, const json_t *item)
 {
-	CLEANUP(freep) char *text = item_text(item, places->key);
-	return (size_t)(uintptr_t)map_get(&places->m, slice_of(text));
+	CLEANUP(freep) char *text = item_key_text(item, item_index->key);
+	return (size_t)(uintptr_t)map_get(&item_index->m, slice_of(text));
 }
 
 /* ---- checks ---- */
@@ -96,9 +97,9 @@ static int check_keys(const struct strategic *strategic, const json_t *list, con
 	json_t *item;
 	json_array_foreach (list, i, item) {
 		if (!json_is_object(item))
-			return bad_type(strategic, "map[string]interface {}", item);
+			return set_type_error(strategic, "map[string]interface {}", item);
 		if (json_object_get(item, key) == NULL)
-			return no_key(strategic, item, key);
+			return set_missing_key_error(strategic, item, key);
 	}
 	return 0;
 }
@@ -157,15 +158,15 @@ static int by_rank(const void *left, const void *right)
 }
 
 /* Items of `list` that `in` has (or has not), in the order of `order`. */
-static struct ranked *sorted_part(const json_t *list, const struct places *in, bool present,
-				  const struct places *order, size_t *ret_n)
+static struct ranked *sort_items(const json_t *list, const struct places *in, bool present,
+				 const struct places *order, size_t *ret_n)
 {
 	size_t i, n = 0;
 	json_t *item;
 	struct ranked *v = xcalloc(json_array_size(list) + 1, sizeof(*v));
 	json_array_foreach (list, i, item) {
-		if ((place_of(in, item) > 0) == present)
-			v[n++] = (struct ranked){ item, place_of(order, item), i };
+		if ((find_item(in, item) > 0) == present)
+			v[n++] = (struct ranked){ item, find_item(order, item), i };
 	}
 	qsort(v, n, sizeof(*v), by_rank);
 	*ret_n = n;
@@ -173,27 +174,27 @@ static struct ranked *sorted_part(const json_t *list, const struct places *in, b
 }
 
 /* Items of the patch in its order, with the object's own items between them by their order. */
-static json_t *in_order(const json_t *merged, const json_t *patch_order, const json_t *live_order,
-			const char *key)
+static json_t *order_items(const json_t *merged, const json_t *patch_order,
+			   const json_t *live_order, const char *key)
 {
 	struct places patch, live;
 	size_t n, m, i = 0, j = 0;
 	places_init(&patch, patch_order, key);
 	places_init(&live, live_order, key);
-	struct ranked *own = sorted_part(merged, &patch, false, &live, &n);
-	struct ranked *said = sorted_part(merged, &patch, true, &patch, &m);
+	struct ranked *own = sort_items(merged, &patch, false, &live, &n);
+	struct ranked *patched = sort_items(merged, &patch, true, &patch, &m);
 	json_t *out = json_array();
 	while (i < n || j < m) {
 		bool first = j == m;
 		if (i < n && j < m) {
-			size_t here = place_of(&live, own[i].item);
-			size_t there = place_of(&live, said[j].item);
+			size_t here = find_item(&live, own[i].item);
+			size_t there = find_item(&live, patched[j].item);
 			first = here > 0 && there > 0 && here < there;
 		}
-		json_array_append(out, first ? own[i++].item : said[j++].item);
+		json_array_append(out, first ? own[i++].item : patched[j++].item);
 	}
 	free(own);
-	free(said);
+	free(patched);
 	places_done(&patch);
 	places_done(&live);
 	return out;
@@ -211,7 +212,7 @@ static json_t *merge_scalars(const json_t *original, const json_t *patch, bool d
 	const json_t *const lists[] = { original, deletion ? NULL : patch };
 	for (size_t l = 0; l < ARRAY_LEN(lists); l++) {
 		json_array_foreach (lists[l], i, v) {
-			if (place_of(&seen, v) > 0)
+			if (find_item(&seen, v) > 0)
 				continue;
 			if (!deletion)
 				places_add(&seen, v, i);
@@ -235,8 +236,8 @@ static void remove_matching(json_t *list, const char *key, const json_t *value)
 
 /* Applies the items with a $patch directive to `original`; the others are appended to `ret`. With
  * `replace`, the others become the list. */
-static int special_items(const struct strategic *strategic, const char *key, json_t *original,
-			 const json_t *patch, json_t *ret)
+static int apply_directives(const struct strategic *strategic, const char *key, json_t *original,
+			    const json_t *patch, json_t *ret)
 {
 	size_t i;
 	json_t *item;
@@ -248,7 +249,7 @@ static int special_items(const struct strategic *strategic, const char *key, jso
 		} else if (is_directive(item, "delete")) {
 			const json_t *v = json_object_get(item, key);
 			if (v == NULL)
-				return no_key(strategic, item, key);
+				return set_missing_key_error(strategic, item, key);
 			remove_matching(original, key, v);
 		} else if (is_directive(item, "replace")) {
 			replace = true;
@@ -272,7 +273,7 @@ static int special_items(const struct strategic *strategic, const char *key, jso
 	return 0;
 }
 
-static int plain_items(const struct strategic *strategic, const struct strategic_field *field,
+static int merge_items(const struct strategic *strategic, const struct strategic_field *field,
 		       json_t *original, const json_t *patch)
 {
 	size_t i;
@@ -285,9 +286,9 @@ static int plain_items(const struct strategic *strategic, const struct strategic
 	json_array_foreach (patch, i, item) {
 		if (r < 0)
 			break;
-		size_t found = json_object_get(item, field->key) != NULL ? place_of(&at, item) : 0;
+		size_t found = json_object_get(item, field->key) != NULL ? find_item(&at, item) : 0;
 		if (json_object_get(item, field->key) == NULL) {
-			r = no_key(strategic, item, field->key);
+			r = set_missing_key_error(strategic, item, field->key);
 		} else if (found > 0) {
 			json_t *merged = json_incref(json_array_get(original, found - 1));
 			r = strategic_map(&below, &merged, item);
@@ -304,22 +305,22 @@ static int plain_items(const struct strategic *strategic, const struct strategic
 static int merge_maps(const struct strategic *strategic, const struct strategic_field *field,
 		      json_t *original, const json_t *patch, json_t **ret)
 {
-	json_t *said = json_array();
+	json_t *patched = json_array();
 	if (field->key[0] == '\0') {
-		json_decref(said);
+		json_decref(patched);
 		return strategic_fail(strategic, ERR_TYPE,
 				      "cannot merge lists without merge key for %s", "struct");
 	}
-	int r = special_items(strategic, field->key, original, patch, said);
+	int r = apply_directives(strategic, field->key, original, patch, patched);
 	json_t *before = json_copy(original);
 	if (r == 0)
-		r = plain_items(strategic, field, original, said);
+		r = merge_items(strategic, field, original, patched);
 	if (r == 0)
 		r = check_keys(strategic, original, field->key);
 	if (r == 0)
-		*ret = in_order(original, said, before, field->key);
+		*ret = order_items(original, patched, before, field->key);
 	json_decref(before);
-	json_decref(said);
+	json_decref(patched);
 	return r;
 }
 
@@ -345,7 +346,7 @@ int strategic_list(const struct strategic *strategic, const struct strategic_fie
 		return r;
 	}
 	json_t *merged = merge_scalars(original, patch, deletion);
-	*ret = deletion ? json_incref(merged) : in_order(merged, patch, original, "");
+	*ret = deletion ? json_incref(merged) : order_items(merged, patch, original, "");
 	json_decref(merged);
 	return 0;
 }
@@ -362,18 +363,18 @@ static int check_order(const struct strategic *strategic, const json_t *patch, c
 	while (i < n && j < m) {
 		const json_t *x = json_array_get(patch, i), *y = json_array_get(order, j);
 		if (key[0] != '\0' && !json_is_object(x))
-			return bad_type(strategic, "map[string]interface {}", x);
+			return set_type_error(strategic, "map[string]interface {}", x);
 		if (json_object_get(x, strategic_directive) != NULL) {
 			i++;
 			continue;
 		}
 		if (key[0] != '\0') {
 			if (json_object_get(x, key) == NULL)
-				return no_key(strategic, x, key);
+				return set_missing_key_error(strategic, x, key);
 			if (!json_is_object(y))
-				return bad_type(strategic, "map[string]interface {}", y);
+				return set_type_error(strategic, "map[string]interface {}", y);
 			if (json_object_get(y, key) == NULL)
-				return no_key(strategic, y, key);
+				return set_missing_key_error(strategic, y, key);
 			x = json_object_get(x, key);
 			y = json_object_get(y, key);
 		}
@@ -393,8 +394,8 @@ static int check_order(const struct strategic *strategic, const json_t *patch, c
 }
 
 /* The list before it is put in order. */
-static int merged_list(const struct strategic *strategic, const struct strategic_field *field,
-		       const json_t *original, const json_t *patch, json_t **ret)
+static int merge_list(const struct strategic *strategic, const struct strategic_field *field,
+		      const json_t *original, const json_t *patch, json_t **ret)
 {
 	if (patch == NULL) {
 		*ret = json_deep_copy(original);
@@ -411,27 +412,28 @@ int strategic_order(const struct strategic *strategic, const char *name, const j
 		    json_t *original, json_t *patch)
 {
 	struct strategic_field f = strategic_field(strategic, name);
-	const json_t *live = json_object_get(original, name), *said = json_object_get(patch, name);
-	const json_t *const lists[] = { order, live, said };
+	const json_t *live = json_object_get(original, name),
+		     *patched = json_object_get(patch, name);
+	const json_t *const lists[] = { order, live, patched };
 	const json_t *one = NULL;
 	json_t *merged = NULL;
 	for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
 		if (lists[i] != NULL && !json_is_array(lists[i]))
-			return bad_type(strategic, "[]interface {}", lists[i]);
+			return set_type_error(strategic, "[]interface {}", lists[i]);
 	}
-	int r = check_order(strategic, said, order, f.key);
-	if (r < 0 || (live == NULL && said == NULL))
+	int r = check_order(strategic, patched, order, f.key);
+	if (r < 0 || (live == NULL && patched == NULL))
 		return r;
-	r = merged_list(strategic, &f, live, said, &merged);
+	r = merge_list(strategic, &f, live, patched, &merged);
 	if (r < 0)
 		return r;
 	r = f.key[0] != '\0' ? check_keys(strategic, merged, f.key) : 0;
 	if (r == 0)
-		r = item_type(strategic, live, said, &one);
+		r = item_type(strategic, live, patched, &one);
 	if (r == 0 && json_is_object(one))
 		r = check_keys(strategic, order, f.key);
 	if (r == 0) {
-		json_object_set_new(original, name, in_order(merged, order, live, f.key));
+		json_object_set_new(original, name, order_items(merged, order, live, f.key));
 		json_object_del(patch, name);
 	}
 	json_decref(merged);

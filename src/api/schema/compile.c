@@ -21,8 +21,8 @@
 
 struct compile {
 	struct api_schema *schema;
-	struct strbuf path;	/* "properties[spec].items" */
-	unsigned depth, nested; /* nested: in how many alternatives */
+	struct strbuf path;		 /* "properties[spec].items" */
+	unsigned depth, in_alternatives; /* nested: in how many alternatives */
 	struct err_text err;
 };
 
@@ -237,9 +237,9 @@ static int read_additional(struct compile *compile, const struct keyword *keywor
 static int read_not(struct compile *compile, const struct keyword *keyword,
 		    struct schema_node *node, const json_t *value)
 {
-	compile->nested++;
+	compile->in_alternatives++;
 	int r = read_schema(compile, keyword, node, value);
-	compile->nested--;
+	compile->in_alternatives--;
 	return r;
 }
 
@@ -249,7 +249,7 @@ static int read_schemas(struct compile *compile, const struct keyword *keyword,
 	struct schema_nodes *list = field_of(keyword, node);
 	if (!json_is_array(value))
 		return set_wrong_type(compile, keyword->name, "a list of schemas");
-	compile->nested++;
+	compile->in_alternatives++;
 	list->v = arena_calloc(&compile->schema->arena,
 			       (json_array_size(value) + 1) * sizeof(*list->v));
 	for (size_t i = 0; i < json_array_size(value); i++) {
@@ -261,7 +261,7 @@ static int read_schemas(struct compile *compile, const struct keyword *keyword,
 			return r;
 		list->n++;
 	}
-	compile->nested--;
+	compile->in_alternatives--;
 	return 0;
 }
 
@@ -271,11 +271,11 @@ static int read_rules(struct compile *compile, const struct keyword *keyword,
 {
 	if (!json_is_array(value))
 		return set_wrong_type(compile, keyword->name, "a list of rules");
-	if (compile->nested != 0)
+	if (compile->in_alternatives != 0)
 		return set_error(compile, ERR_UNSUPPORTED,
 				 "rules inside alternatives are not supported");
 	node->rules_source = value;
-	node->rules_place = arena_strdup(&compile->schema->arena, compile->path.s);
+	node->rules_path = arena_strdup(&compile->schema->arena, compile->path.s);
 	return 0;
 }
 
@@ -345,7 +345,7 @@ static const struct keyword *find_keyword(const char *name)
 	return NULL;
 }
 
-static bool is_one_of(const char *text, const char *first, const char *second)
+static bool is_either(const char *text, const char *first, const char *second)
 {
 	return strcmp(text, first) == 0 || strcmp(text, second) == 0;
 }
@@ -357,9 +357,9 @@ static int finish_format(struct compile *compile, struct schema_node *node)
 	if (node->format == NULL)
 		return 0;
 	if (node->type == SCHEMA_INTEGER) {
-		kept = !node->int_or_string && is_one_of(node->format, "int32", "int64");
+		kept = !node->int_or_string && is_either(node->format, "int32", "int64");
 	} else if (node->type == SCHEMA_NUMBER) {
-		kept = is_one_of(node->format, "float", "double");
+		kept = is_either(node->format, "float", "double");
 	} else if (node->type == SCHEMA_STRING || node->type == SCHEMA_ANY) {
 		node->check = schema_format_find(node->format, &known);
 		kept = node->check != NULL;
@@ -432,8 +432,8 @@ static int read_all_rules(struct api_schema *schema, struct err_text err)
 		char text[448];
 		int r = schema_rules_read(schema, n, n->rules_source, ERR_TEXT(text));
 		if (r < 0) {
-			err_text_set(err, "%s%sx-kubernetes-validations%s", n->rules_place,
-				     n->rules_place[0] != '\0' ? "." : "", text);
+			err_text_set(err, "%s%sx-kubernetes-validations%s", n->rules_path,
+				     n->rules_path[0] != '\0' ? "." : "", text);
 			return r;
 		}
 	}

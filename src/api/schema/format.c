@@ -37,7 +37,7 @@ static bool cut_char(struct slice *text, char ch)
 /* ---- addresses ---- */
 
 /* Four numbers; leading zeros are let through, as the server does for old objects. */
-static bool is_dotted(struct slice text)
+static bool is_dotted_quad(struct slice text)
 {
 	for (int i = 0; i < 4; i++) {
 		if (i != 0 && !cut_char(&text, '.'))
@@ -49,7 +49,7 @@ static bool is_dotted(struct slice text)
 	return text.n == 0;
 }
 
-static bool is_colons(struct slice word)
+static bool is_ipv6(struct slice word)
 {
 	char text[64];
 	struct in6_addr a;
@@ -64,15 +64,15 @@ static bool is_colons(struct slice word)
 /* Any address with a dot, ::ffff:1.2.3.4 too. */
 static bool is_ipv4(struct slice text)
 {
-	return is_dotted(text) || (slice_find(text, '.') >= 0 && is_colons(text));
+	return is_dotted_quad(text) || (slice_find(text, '.') >= 0 && is_ipv6(text));
 }
 
 static bool is_cidr(struct slice text)
 {
 	struct slice rest = text;
 	struct slice address = slice_cut(&rest, '/');
-	bool v4 = is_dotted(address);
-	if (rest.p == NULL || (!v4 && !is_colons(address)))
+	bool v4 = is_dotted_quad(address);
+	if (rest.p == NULL || (!v4 && !is_ipv6(address)))
 		return false;
 	int length = cut_number(&rest, 8);
 	return length >= 0 && length <= (v4 ? 32 : 128) && rest.n == 0;
@@ -120,7 +120,7 @@ static bool cut_pair(struct slice *text, int max)
 	return n - text->n == 2 && v <= max;
 }
 
-static bool is_zone(struct slice text)
+static bool is_utc_offset(struct slice text)
 {
 	if (text.n == 1)
 		return text.p[0] == 'z' || text.p[0] == 'Z';
@@ -129,7 +129,7 @@ static bool is_zone(struct slice text)
 }
 
 /* The text up to the next T, whatever comes behind that: so the server has it. */
-static struct slice cut_t(struct slice *text)
+static struct slice cut_at_t(struct slice *text)
 {
 	size_t n = 0;
 	while (n < text->n && ascii_lower(text->p[n]) != 't')
@@ -141,17 +141,17 @@ static struct slice cut_t(struct slice *text)
 
 static bool is_date_time(struct slice text)
 {
-	struct slice date = cut_t(&text);
+	struct slice date = cut_at_t(&text);
 	if (text.p == NULL || !is_date(date))
 		return false;
-	struct slice t = cut_t(&text);
+	struct slice t = cut_at_t(&text);
 	if (!cut_pair(&t, 23) || !cut_char(&t, ':') || !cut_pair(&t, 59) || !cut_char(&t, ':') ||
 	    !cut_pair(&t, 59))
 		return false;
-	if (is_zone(t))
+	if (is_utc_offset(t))
 		return true;
 	t = slice_from(t, 1); /* any character stands before the fraction */
-	return cut_number(&t, 1) >= 0 && (cut_number(&t, t.n), true) && is_zone(t);
+	return cut_number(&t, 1) >= 0 && (cut_number(&t, t.n), true) && is_utc_offset(t);
 }
 
 /* "22 ns", "3 days", and the like anywhere in the text, besides Go's durations. */
@@ -205,7 +205,7 @@ static bool is_duration(struct slice text)
 
 /* Groups of hexadecimal digits, dashes between them or not; `version` and `variant`: what the third
  * and fourth group must begin with. */
-static bool is_uuid_of(struct slice text, const char *version, const char *variant)
+static bool matches_uuid(struct slice text, const char *version, const char *variant)
 {
 	static const size_t groups[] = { 8, 4, 4, 4, 12 };
 	for (size_t g = 0; g < ARRAY_LEN(groups); g++) {
@@ -227,22 +227,22 @@ static bool is_uuid_of(struct slice text, const char *version, const char *varia
 
 static bool is_uuid(struct slice text)
 {
-	return is_uuid_of(text, "", "");
+	return matches_uuid(text, "", "");
 }
 
 static bool is_uuid3(struct slice text)
 {
-	return is_uuid_of(text, "3", "");
+	return matches_uuid(text, "3", "");
 }
 
 static bool is_uuid4(struct slice text)
 {
-	return is_uuid_of(text, "4", "89ab");
+	return matches_uuid(text, "4", "89ab");
 }
 
 static bool is_uuid5(struct slice text)
 {
-	return is_uuid_of(text, "5", "89ab");
+	return matches_uuid(text, "5", "89ab");
 }
 
 static bool is_base64(struct slice text)
@@ -305,7 +305,7 @@ static const struct schema_format formats[] = {
 	{ "datetime", is_date_time },
 	{ "duration", is_duration },
 	{ "ipv4", is_ipv4 },
-	{ "ipv6", is_colons },
+	{ "ipv6", is_ipv6 },
 	{ "k8slongname", is_long_name },
 	{ "k8sshortname", is_short_name },
 	{ "mac", is_mac },

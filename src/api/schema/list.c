@@ -102,7 +102,7 @@ static void visit_object(struct lists *lists, const struct schema_node *node, co
 	const char *key;
 	json_t *value;
 	json_object_foreach (api_tree(val), key, value) {
-		const struct schema_node *p = schema_property(node, key);
+		const struct schema_node *p = schema_node_property(node, key);
 		if (p != NULL)
 			schema_path_child(&lists->path, key);
 		else
@@ -162,7 +162,7 @@ static void visit_embedded(struct lists *lists, const struct schema_node *node, 
 		check_word(lists, val, "kind");
 	}
 	json_object_foreach (api_tree(val), key, value) {
-		const struct schema_node *p = schema_property(node, key);
+		const struct schema_node *p = schema_node_property(node, key);
 		if (p != NULL)
 			schema_path_child(&lists->path, key);
 		else

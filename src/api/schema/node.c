@@ -14,13 +14,13 @@ const char *const schema_type_words[] = {
 	NULL,
 };
 
-struct schema_node *schema_property(const struct schema_node *node, const char *key)
+struct schema_node *schema_node_property(const struct schema_node *node, const char *key)
 {
 	return map_get(&node->properties, slice_of(key));
 }
 
-const struct schema_node *schema_member(const struct schema_node *node, const char *key)
+const struct schema_node *schema_node_member(const struct schema_node *node, const char *key)
 {
-	const struct schema_node *p = node != NULL ? schema_property(node, key) : NULL;
+	const struct schema_node *p = node != NULL ? schema_node_property(node, key) : NULL;
 	return p != NULL || node == NULL ? p : node->additional;
 }

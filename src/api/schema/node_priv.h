@@ -69,7 +69,7 @@ struct schema_node {
 	struct schema_node *additional, *items, *not_;
 	struct schema_nodes all_of, any_of, one_of;
 	const json_t *rules_source;
-	const char *rules_place;    /* for errors */
+	const char *rules_path;	    /* for errors */
 	struct cel_type *rule_type; /* for rules; NULL when the schema has none */
 	struct schema_rule *rules;
 	size_t n_rules;
@@ -82,6 +82,6 @@ struct api_schema {
 	VEC(struct schema_node *) nodes; /* all, for freeing */
 };
 
-struct schema_node *schema_property(const struct schema_node *node, const char *key);
+struct schema_node *schema_node_property(const struct schema_node *node, const char *key);
 /* The schema of a member: its own, or that of additional members; NULL for neither. */
-const struct schema_node *schema_member(const struct schema_node *node, const char *key);
+const struct schema_node *schema_node_member(const struct schema_node *node, const char *key);

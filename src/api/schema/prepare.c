@@ -16,20 +16,20 @@ static bool is_meta(const char *key)
 
 static void prune_value(const struct schema_node *node, json_t *value, bool resource);
 
-static void prune_object(const struct schema_node *node, json_t *val, bool resource)
+static void prune_object(const struct schema_node *node, json_t *object, bool resource)
 {
 	const char *key;
 	json_t *value;
 	void *next;
-	json_object_foreach_safe(val, next, key, value)
+	json_object_foreach_safe(object, next, key, value)
 	{
-		const struct schema_node *m = schema_member(node, key);
+		const struct schema_node *m = schema_node_member(node, key);
 		if (resource && is_meta(key))
 			continue;
 		if (m != NULL)
 			prune_value(m, value, m->embedded);
 		else if (node == NULL || !node->preserve)
-			json_object_del(val, key);
+			json_object_del(object, key);
 	}
 }
 
@@ -70,21 +70,21 @@ static bool may_not_be_null(const struct schema_node *node, const json_t *value)
 	return json_is_null(value) && node != NULL && !node->nullable;
 }
 
-static void prune_nulls(const struct schema_node *node, json_t *val)
+static void prune_nulls(const struct schema_node *node, json_t *tree)
 {
 	const char *key;
 	json_t *value;
 	void *next;
 	size_t i;
-	json_object_foreach_safe(val, next, key, value)
+	json_object_foreach_safe(tree, next, key, value)
 	{
-		const struct schema_node *m = schema_member(node, key);
+		const struct schema_node *m = schema_node_member(node, key);
 		if (may_not_be_null(m, value) && m->default_value == NULL)
-			json_object_del(val, key);
+			json_object_del(tree, key);
 		else
 			prune_nulls(m, value);
 	}
-	json_array_foreach (val, i, value)
+	json_array_foreach (tree, i, value)
 		prune_nulls(node != NULL ? node->items : NULL, value);
 }
 
@@ -95,22 +95,22 @@ static json_t *default_of(const struct schema_node *node)
 
 static void put_defaults(const struct schema_node *node, json_t *value);
 
-static void put_defaults_object(const struct schema_node *node, json_t *val)
+static void put_defaults_object(const struct schema_node *node, json_t *object)
 {
 	const char *key;
 	json_t *value;
 	size_t pos = 0;
 	for (const struct map_entry *e; (e = map_next(&node->properties, &pos)) != NULL;) {
 		const struct schema_node *p = e->value;
-		const json_t *old = json_object_get(val, e->key);
+		const json_t *old = json_object_get(object, e->key);
 		if (p->default_value != NULL && (old == NULL || may_not_be_null(p, old)))
-			json_object_set_new(val, e->key, default_of(p));
+			json_object_set_new(object, e->key, default_of(p));
 	}
-	json_object_foreach (val, key, value) {
-		const struct schema_node *m = schema_member(node, key);
+	json_object_foreach (object, key, value) {
+		const struct schema_node *m = schema_node_member(node, key);
 		if (m != NULL && m == node->additional && may_not_be_null(m, value)) {
 			value = default_of(m);
-			json_object_set_new(val, key, value);
+			json_object_set_new(object, key, value);
 		}
 		put_defaults(m, value);
 	}

@@ -42,10 +42,10 @@ void schema_result_merge(struct schema_result *result, struct schema_result *fro
 		vec_push(&result->errs, from->errs.v[i]);
 		vec_push(&result->keys, from->keys.v[i]);
 	}
-	result->matches += from->matches;
+	result->n_passed += from->n_passed;
 	vec_done(&from->errs);
 	vec_done(&from->keys);
-	from->matches = 0;
+	from->n_passed = 0;
 }
 
 static void add_error(struct schema_result *result, enum api_fielderr_type type, const char *field,
@@ -57,8 +57,8 @@ static void add_error(struct schema_result *result, enum api_fielderr_type type,
 	vec_push(&result->keys, xstrdup(key));
 }
 
-void schema_fail(struct schema_result *result, const struct schema_walk *walk,
-		 enum api_fielderr_type type, const char *value, const char *fmt, ...)
+void schema_result_add(struct schema_result *result, const struct schema_walk *walk,
+		       enum api_fielderr_type type, const char *value, const char *fmt, ...)
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT, field = STRBUF_INIT;
 	bool whole = type == API_FIELD_INVALID || type == API_FIELD_TYPE;
@@ -74,8 +74,8 @@ void schema_fail(struct schema_result *result, const struct schema_walk *walk,
 	add_error(result, type, field.s, value, whole ? text.s : text.s + n, text.s);
 }
 
-void schema_fail_whole(struct schema_result *result, const struct schema_walk *walk,
-		       const char *fmt, ...)
+void schema_result_add_global(struct schema_result *result, const struct schema_walk *walk,
+			      const char *fmt, ...)
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 	va_list ap;

@@ -13,7 +13,7 @@
 struct schema_result {
 	struct api_errors errs;
 	VEC(char *) keys; /* for each error, the text by which equal ones are found */
-	unsigned matches;
+	unsigned n_passed;
 };
 
 /* One walk over an object. */
@@ -27,9 +27,9 @@ void schema_result_done(struct schema_result *result);
 /* Adds `from` and empties it. */
 void schema_result_merge(struct schema_result *result, struct schema_result *from);
 /* An error at the walk's path, whose text goes on with `fmt`: "spec.x in body should be ...". */
-void schema_fail(struct schema_result *result, const struct schema_walk *walk,
-		 enum api_fielderr_type type, const char *value, const char *fmt, ...)
+void schema_result_add(struct schema_result *result, const struct schema_walk *walk,
+		       enum api_fielderr_type type, const char *value, const char *fmt, ...)
 	PRINTF_LIKE(5, 6);
 /* An error without a place of its own. */
-void schema_fail_whole(struct schema_result *result, const struct schema_walk *walk,
-		       const char *fmt, ...) PRINTF_LIKE(3, 4);
+void schema_result_add_global(struct schema_result *result, const struct schema_walk *walk,
+			      const char *fmt, ...) PRINTF_LIKE(3, 4);

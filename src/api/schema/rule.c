@@ -53,7 +53,7 @@ static int read_field(const char *path, const struct schema_node *node, struct a
 		if (quoted && !slice_starts(rest, SLICE("']")))
 			return ERR_PARSE;
 		rest = slice_from(rest, quoted ? 2 : 0);
-		const struct schema_node *p = schema_property(node, key);
+		const struct schema_node *p = schema_node_property(node, key);
 		if (p != NULL)
 			schema_path_child(&out, key);
 		else
@@ -317,7 +317,7 @@ static void check_members(struct evaluation *evaluation, const struct pair *pair
 	size_t at = evaluation->path.n;
 	static const struct pair none;
 	json_object_foreach (api_tree(pair->value), key, value) {
-		const struct schema_node *own = schema_property(pair->node, key);
+		const struct schema_node *own = schema_node_property(pair->node, key);
 		struct pair sub = { own != NULL ? own : pair->node->additional, value,
 				    json_object_get(pair->old, key) };
 		bool word = at == 0 && (strcmp(key, "apiVersion") == 0 || strcmp(key, "kind") == 0);
@@ -352,7 +352,7 @@ static void check_value(struct evaluation *evaluation, const struct pair *pair,
 		return;
 	json_array_foreach (pair->value, i, item) {
 		struct pair sub = { pair->node->items, item,
-				    schema_same_key(pair->node, pair->old, item) };
+				    schema_find_item(pair->node, pair->old, item) };
 		schema_path_index(&evaluation->path, i);
 		check_below(evaluation, &sub, was);
 		schema_path_cut(&evaluation->path, at);

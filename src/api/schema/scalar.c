@@ -57,8 +57,8 @@ static void wrong_type(const struct schema_walk *walk, const char *want, const c
 {
 	CLEANUP(strbuf_done) struct strbuf quoted = STRBUF_INIT;
 	strbuf_add_quoted(&quoted, slice_of(got));
-	schema_fail(result, walk, API_FIELD_TYPE, quoted.s, "must be of type %s: %s", want,
-		    quoted.s);
+	schema_result_add(result, walk, API_FIELD_TYPE, quoted.s, "must be of type %s: %s", want,
+			  quoted.s);
 }
 
 /* How the library calls the precise kind of a number. */
@@ -76,7 +76,7 @@ void schema_check_type(const struct schema_node *node, const struct schema_walk 
 		if (want[0] != '\0' && !node->nullable)
 			wrong_type(walk, want, "null", result);
 		else
-			result->matches++;
+			result->n_passed++;
 		return;
 	}
 	bool whole = t == SCHEMA_NUMBER && type_accepts(node, SCHEMA_INTEGER) &&
@@ -96,7 +96,7 @@ void schema_check_type(const struct schema_node *node, const struct schema_walk 
 		wrong_type(walk, want, schema_type_words[t], result);
 		return;
 	}
-	result->matches++;
+	result->n_passed++;
 }
 
 /* ---- enum ---- */
@@ -128,7 +128,8 @@ void schema_check_enum(const struct schema_node *node, const struct schema_walk 
 		strbuf_add_quoted(&words, strbuf_slice(&text));
 	}
 	api_fielderr_value(&value, val);
-	schema_fail(result, walk, API_FIELD_UNSUPPORTED, value.s, "supported values: %s", words.s);
+	schema_result_add(result, walk, API_FIELD_UNSUPPORTED, value.s, "supported values: %s",
+			  words.s);
 }
 
 /* ---- texts ---- */
@@ -149,21 +150,22 @@ void schema_check_string(const struct schema_node *node, const struct schema_wal
 		node->max_length >= 0 || node->min_length >= 0 ? (int64_t)utf8_length(s) : 0;
 	api_fielderr_value(&value, val);
 	if (node->max_length >= 0 && length > node->max_length)
-		schema_fail(result, walk, API_FIELD_TOO_LONG, NULL,
-			    "may not be more than %lld byte%s", (long long)node->max_length,
-			    node->max_length == 1 ? "" : "s");
+		schema_result_add(result, walk, API_FIELD_TOO_LONG, NULL,
+				  "may not be more than %lld byte%s", (long long)node->max_length,
+				  node->max_length == 1 ? "" : "s");
 	else if (length < node->min_length)
-		schema_fail(result, walk, API_FIELD_INVALID, value.s,
-			    "should be at least %lld chars long", (long long)node->min_length);
+		schema_result_add(result, walk, API_FIELD_INVALID, value.s,
+				  "should be at least %lld chars long",
+				  (long long)node->min_length);
 	else if (!fits_pattern(node, walk, s))
-		schema_fail(result, walk, API_FIELD_INVALID, value.s, "should match '%s'",
-			    regex_pattern(node->re));
-	result->matches++;
+		schema_result_add(result, walk, API_FIELD_INVALID, value.s, "should match '%s'",
+				  regex_pattern(node->re));
+	result->n_passed++;
 	if (node->check == NULL)
 		return;
 	if (!node->check->fits(s))
 		wrong_type(walk, node->format, api_text(val), result);
-	result->matches++;
+	result->n_passed++;
 }
 
 /* ---- numbers ---- */
@@ -193,12 +195,13 @@ static bool check_range(const struct schema_node *node, const struct schema_walk
 	if (in_range(node, number))
 		return true;
 	if (node->format != NULL)
-		schema_fail_whole(result, walk, "%s value must be of type %s with format %s in %s",
-				  what, schema_type_words[node->type], node->format, walk->path.s);
+		schema_result_add_global(result, walk,
+					 "%s value must be of type %s with format %s in %s", what,
+					 schema_type_words[node->type], node->format, walk->path.s);
 	else
-		schema_fail_whole(result, walk,
-				  "%s value must be of type %s (default format) in %s", what,
-				  schema_type_words[node->type], walk->path.s);
+		schema_result_add_global(result, walk,
+					 "%s value must be of type %s (default format) in %s", what,
+					 schema_type_words[node->type], walk->path.s);
 	return false;
 }
 
@@ -238,8 +241,8 @@ static void check_bound(const struct schema_node *node, const struct schema_walk
 		strbuf_addf(&limit, "%lld", (long long)b->value);
 	else
 		api_fielderr_float(&limit, b->value);
-	schema_fail(result, walk, API_FIELD_INVALID, value.s, "should be %s than %s%s",
-		    upper ? "less" : "greater", exclusive ? "" : "or equal to ", limit.s);
+	schema_result_add(result, walk, API_FIELD_INVALID, value.s, "should be %s than %s%s",
+			  upper ? "less" : "greater", exclusive ? "" : "or equal to ", limit.s);
 }
 
 static bool is_multiple(const struct number *number, double factor)
@@ -264,8 +267,8 @@ static void check_multiple(const struct schema_node *node, const struct schema_w
 		return;
 	api_fielderr_value(&value, number->v);
 	api_fielderr_float(&factor, node->multiple.value);
-	schema_fail(result, walk, API_FIELD_INVALID, value.s, "should be a multiple of %s",
-		    factor.s);
+	schema_result_add(result, walk, API_FIELD_INVALID, value.s, "should be a multiple of %s",
+			  factor.s);
 }
 
 void schema_check_number(const struct schema_node *node, const struct schema_walk *walk,
@@ -277,5 +280,5 @@ void schema_check_number(const struct schema_node *node, const struct schema_wal
 	check_multiple(node, walk, &x, result);
 	check_bound(node, walk, &x, false, result);
 	check_bound(node, walk, &x, true, result);
-	result->matches += 2;
+	result->n_passed += 2;
 }

@@ -17,8 +17,8 @@ static bool same_keys(const struct schema_node *node, const json_t *left, const 
 	return true;
 }
 
-const json_t *schema_same_key(const struct schema_node *node, const json_t *list,
-			      const json_t *item)
+const json_t *schema_find_item(const struct schema_node *node, const json_t *list,
+			       const json_t *item)
 {
 	if (node->list != SCHEMA_LIST_MAP || !json_is_object(item))
 		return NULL;
@@ -39,7 +39,7 @@ static bool unchanged_object(const struct schema_node *node, const json_t *left,
 		return false;
 	json_object_foreach (api_tree(left), key, value) {
 		const json_t *other = json_object_get(right, key);
-		const struct schema_node *m = schema_member(node, key);
+		const struct schema_node *m = schema_node_member(node, key);
 		if (other == NULL || m == NULL || !schema_unchanged(m, value, other))
 			return false;
 	}
@@ -53,7 +53,7 @@ static bool unchanged_map(const struct schema_node *node, const json_t *left, co
 	if (json_array_size(left) != json_array_size(right))
 		return false;
 	json_array_foreach (left, i, item) {
-		const json_t *other = schema_same_key(node, right, item);
+		const json_t *other = schema_find_item(node, right, item);
 		if (other == NULL || !schema_unchanged(node->items, item, other))
 			return false;
 	}

@@ -23,13 +23,13 @@ static void check_node(const struct schema_node *node, struct schema_walk *walk,
 		       const json_t *value, const json_t *old, struct schema_result *result);
 
 /* A member or item, whose errors do not count if it is as it was. */
-static void check_below(const struct schema_node *node, struct schema_walk *walk,
+static void check_child(const struct schema_node *node, struct schema_walk *walk,
 			const json_t *value, const json_t *old, struct schema_result *result)
 {
 	struct schema_result here = { 0 };
 	check_node(node, walk, value, old, &here);
 	if (here.errs.n != 0 && old != NULL && schema_unchanged(node, value, old)) {
-		result->matches += here.matches;
+		result->n_passed += here.n_passed;
 		schema_result_done(&here);
 		return;
 	}
@@ -39,8 +39,8 @@ static void check_below(const struct schema_node *node, struct schema_walk *walk
 /* ---- alternatives ---- */
 
 /* Validates against one alternative; true when there are no errors. */
-static bool try_one(const struct schema_node *node, struct schema_walk *walk, const json_t *value,
-		    const json_t *old, struct schema_result *ret)
+static bool matches_schema(const struct schema_node *node, struct schema_walk *walk,
+			   const json_t *value, const json_t *old, struct schema_result *ret)
 {
 	*ret = (struct schema_result){ 0 };
 	check_node(node, walk, value, old, ret);
@@ -48,9 +48,9 @@ static bool try_one(const struct schema_node *node, struct schema_walk *walk, co
 }
 
 /* Takes `result` over if it is better than the best so far. */
-static void keep_better(struct schema_result *best, bool *have, struct schema_result *result)
+static void keep_best(struct schema_result *best, bool *have, struct schema_result *result)
 {
-	if (!*have || result->matches > best->matches) {
+	if (!*have || result->n_passed > best->n_passed) {
 		if (*have)
 			schema_result_done(best);
 		*best = *result;
@@ -66,17 +66,18 @@ static void check_any_of(const struct schema_node *node, struct schema_walk *wal
 	struct schema_result best = { 0 }, one;
 	bool have = false;
 	for (size_t i = 0; i < node->any_of.n; i++) {
-		if (try_one(node->any_of.v[i], walk, value, old, &one)) {
-			result->matches += one.matches;
+		if (matches_schema(node->any_of.v[i], walk, value, old, &one)) {
+			result->n_passed += one.n_passed;
 			schema_result_done(&one);
 			schema_result_done(&best);
 			return;
 		}
-		keep_better(&best, &have, &one);
+		keep_best(&best, &have, &one);
 	}
 	if (node->any_of.n != 0)
-		schema_fail_whole(result, walk, "\"%s\" must validate at least one schema (anyOf)",
-				  walk->path.s);
+		schema_result_add_global(result, walk,
+					 "\"%s\" must validate at least one schema (anyOf)",
+					 walk->path.s);
 	schema_result_merge(result, &best);
 }
 
@@ -85,31 +86,31 @@ static void check_one_of(const struct schema_node *node, struct schema_walk *wal
 {
 	struct schema_result best = { 0 }, one;
 	bool have = false;
-	unsigned fits = 0, matches = 0;
+	unsigned fits = 0, n_passed = 0;
 	for (size_t i = 0; i < node->one_of.n; i++) {
-		if (!try_one(node->one_of.v[i], walk, value, old, &one)) {
+		if (!matches_schema(node->one_of.v[i], walk, value, old, &one)) {
 			if (fits == 0)
-				keep_better(&best, &have, &one);
+				keep_best(&best, &have, &one);
 			else
 				schema_result_done(&one);
 			continue;
 		}
 		if (fits++ == 0)
-			matches = one.matches;
+			n_passed = one.n_passed;
 		schema_result_done(&one);
 	}
 	if (fits != 1 && node->one_of.n != 0) {
 		char found[64] = "Found none valid";
 		if (fits != 0)
 			snprintf(found, sizeof(found), "Found %u valid alternatives", fits);
-		schema_fail_whole(result, walk,
-				  "\"%s\" must validate one and only one schema (oneOf). %s",
-				  walk->path.s, found);
+		schema_result_add_global(result, walk,
+					 "\"%s\" must validate one and only one schema (oneOf). %s",
+					 walk->path.s, found);
 	}
 	if (fits == 0)
 		schema_result_merge(result, &best);
 	else if (fits == 1)
-		result->matches += matches;
+		result->n_passed += n_passed;
 	schema_result_done(&best);
 }
 
@@ -119,12 +120,13 @@ static void check_all_of(const struct schema_node *node, struct schema_walk *wal
 	size_t fits = 0;
 	for (size_t i = 0; i < node->all_of.n; i++) {
 		struct schema_result one;
-		fits += try_one(node->all_of.v[i], walk, value, old, &one);
+		fits += matches_schema(node->all_of.v[i], walk, value, old, &one);
 		schema_result_merge(result, &one);
 	}
 	if (fits != node->all_of.n)
-		schema_fail_whole(result, walk, "\"%s\" must validate all the schemas (allOf)%s",
-				  walk->path.s, fits == 0 ? ". None validated" : "");
+		schema_result_add_global(result, walk,
+					 "\"%s\" must validate all the schemas (allOf)%s",
+					 walk->path.s, fits == 0 ? ". None validated" : "");
 }
 
 static void check_not(const struct schema_node *node, struct schema_walk *walk, const json_t *value,
@@ -133,9 +135,9 @@ static void check_not(const struct schema_node *node, struct schema_walk *walk, 
 	struct schema_result one;
 	if (node->not_ == NULL)
 		return;
-	if (try_one(node->not_, walk, value, old, &one))
-		schema_fail_whole(result, walk, "\"%s\" must not validate the schema (not)",
-				  walk->path.s);
+	if (matches_schema(node->not_, walk, value, old, &one))
+		schema_result_add_global(result, walk, "\"%s\" must not validate the schema (not)",
+					 walk->path.s);
 	schema_result_done(&one);
 }
 
@@ -151,20 +153,20 @@ static void check_array(const struct schema_node *node, struct schema_walk *walk
 	snprintf(number, sizeof(number), "%lld", size);
 	if (node->items != NULL) {
 		json_array_foreach (value, i, item) {
-			const json_t *was = schema_same_key(node, old, item);
+			const json_t *was = schema_find_item(node, old, item);
 			schema_path_index(&walk->path, i);
-			check_below(node->items, walk, item, was, result);
+			check_child(node->items, walk, item, was, result);
 			schema_path_cut(&walk->path, at);
 		}
 	}
 	if (size < node->min_items)
-		schema_fail(result, walk, API_FIELD_INVALID, number,
-			    "should have at least %lld items", (long long)node->min_items);
+		schema_result_add(result, walk, API_FIELD_INVALID, number,
+				  "should have at least %lld items", (long long)node->min_items);
 	if (node->max_items >= 0 && size > node->max_items)
-		schema_fail(result, walk, API_FIELD_TOO_MANY, number,
-			    "must have at most %lld item%s", (long long)node->max_items,
-			    node->max_items == 1 ? "" : "s");
-	result->matches++;
+		schema_result_add(result, walk, API_FIELD_TOO_MANY, number,
+				  "must have at most %lld item%s", (long long)node->max_items,
+				  node->max_items == 1 ? "" : "s");
+	result->n_passed++;
 }
 
 static void check_size(const struct schema_node *node, const struct schema_walk *walk,
@@ -174,13 +176,13 @@ static void check_size(const struct schema_node *node, const struct schema_walk 
 	char number[24];
 	snprintf(number, sizeof(number), "%lld", size);
 	if (size < node->min_properties)
-		schema_fail(result, walk, API_FIELD_INVALID, number,
-			    "should have at least %lld properties",
-			    (long long)node->min_properties);
+		schema_result_add(result, walk, API_FIELD_INVALID, number,
+				  "should have at least %lld properties",
+				  (long long)node->min_properties);
 	if (node->max_properties >= 0 && size > node->max_properties)
-		schema_fail(result, walk, API_FIELD_TOO_MANY, number,
-			    "must have at most %lld item%s", (long long)node->max_properties,
-			    node->max_properties == 1 ? "" : "s");
+		schema_result_add(result, walk, API_FIELD_TOO_MANY, number,
+				  "must have at most %lld item%s", (long long)node->max_properties,
+				  node->max_properties == 1 ? "" : "s");
 }
 
 static void check_member(const struct schema_node *node, struct schema_walk *walk, const char *key,
@@ -192,7 +194,7 @@ static void check_member(const struct schema_node *node, struct schema_walk *wal
 	if (at == 0 && (strcmp(key, "apiVersion") == 0 || strcmp(key, "kind") == 0))
 		was = NULL;
 	schema_path_child(&walk->path, key);
-	check_below(node, walk, value, was, result);
+	check_child(node, walk, value, was, result);
 	schema_path_cut(&walk->path, at);
 }
 
@@ -205,7 +207,7 @@ static void check_object(const struct schema_node *node, struct schema_walk *wal
 	check_size(node, walk, val, result);
 	if (node->additional != NULL) {
 		json_object_foreach (api_tree(val), key, value) {
-			if (schema_property(node, key) == NULL)
+			if (schema_node_property(node, key) == NULL)
 				check_member(node->additional, walk, key, value, old, result);
 		}
 	}
@@ -218,7 +220,7 @@ static void check_object(const struct schema_node *node, struct schema_walk *wal
 		if (json_object_get(val, node->required.v[i]) != NULL)
 			continue;
 		schema_path_child(&walk->path, node->required.v[i]);
-		schema_fail(result, walk, API_FIELD_REQUIRED, NULL, "%s", "");
+		schema_result_add(result, walk, API_FIELD_REQUIRED, NULL, "%s", "");
 		schema_path_cut(&walk->path, at);
 	}
 }
@@ -233,7 +235,7 @@ static void check_node(const struct schema_node *node, struct schema_walk *walk,
 	}
 	if (node->type != SCHEMA_ANY || node->int_or_string || node->format != NULL) {
 		schema_check_type(node, walk, value, result);
-		result->matches++;
+		result->n_passed++;
 	}
 	check_any_of(node, walk, value, old, result);
 	check_one_of(node, walk, value, old, result);
@@ -249,7 +251,7 @@ static void check_node(const struct schema_node *node, struct schema_walk *walk,
 	if (json_is_object(value))
 		check_object(node, walk, value, old, result);
 	/* Alternatives (twice), enum, the whole; and the list or object. */
-	result->matches += json_is_array(value) || json_is_object(value) ? 5 : 4;
+	result->n_passed += json_is_array(value) || json_is_object(value) ? 5 : 4;
 }
 
 static void validate_values(const struct schema_node *node, const json_t *object, const json_t *old,
@@ -257,7 +259,7 @@ static void validate_values(const struct schema_node *node, const json_t *object
 {
 	struct schema_walk w = { regex_scratch_new(0), STRBUF_INIT, under };
 	struct schema_result r = { 0 };
-	check_below(node, &w, object, old, &r);
+	check_child(node, &w, object, old, &r);
 	api_errors_move(errs, &r.errs);
 	schema_result_done(&r);
 	regex_scratch_free(w.scratch);
@@ -265,8 +267,8 @@ static void validate_values(const struct schema_node *node, const json_t *object
 }
 
 /* Lists, which are not blamed on an update if they were wrong before, and rules. */
-static void validate_rest(const struct api_schema *schema, const json_t *object, const json_t *old,
-			  struct api_errors *errs)
+static void validate_lists_and_rules(const struct api_schema *schema, const json_t *object,
+				     const json_t *old, struct api_errors *errs)
 {
 	struct api_errors before = { 0 };
 	if (old != NULL)
@@ -282,15 +284,15 @@ void api_schema_validate(const struct api_schema *schema, const json_t *object, 
 {
 	validate_values(schema->root, object, old, "", errs);
 	schema_validate_embedded(schema, object, errs);
-	validate_rest(schema, object, old, errs);
+	validate_lists_and_rules(schema, object, old, errs);
 }
 
 void api_schema_validate_status(const struct api_schema *schema, const json_t *object,
 				const json_t *old, struct api_errors *errs)
 {
-	const struct schema_node *n = schema_property(schema->root, "status");
+	const struct schema_node *n = schema_node_property(schema->root, "status");
 	const json_t *status = json_object_get(object, "status");
 	if (n != NULL && status != NULL)
 		validate_values(n, status, json_object_get(old, "status"), "status", errs);
-	validate_rest(schema, object, old, errs);
+	validate_lists_and_rules(schema, object, old, errs);
 }

@@ -65,7 +65,7 @@ static enum yaml_kind scalar_kind(const yaml_event_t *event, struct yaml_number 
 		return YAML_STRING;
 	if (tag == NULL && event->data.scalar.style != YAML_PLAIN_SCALAR_STYLE)
 		return YAML_STRING;
-	return yaml_plain(scalar_text(event), num);
+	return yaml_scalar_resolve(scalar_text(event), num);
 }
 
 static int scalar_value(struct builder *builder, const yaml_event_t *event, json_t **ret)
@@ -152,7 +152,7 @@ static size_t count_nodes(const json_t *value)
 }
 
 /* Merges what `<<` names: a mapping, or a list of mappings, of which the first with a key wins. */
-static int take_merge(struct builder *builder, struct frame *frame, const yaml_event_t *event,
+static int add_merged(struct builder *builder, struct frame *frame, const yaml_event_t *event,
 		      json_t *value)
 {
 	json_t *c;
@@ -192,7 +192,7 @@ static int put_value(struct builder *builder, const yaml_event_t *event, json_t 
 	}
 	if (f->merge) {
 		f->merge = false;
-		return take_merge(builder, f, event, value);
+		return add_merged(builder, f, event, value);
 	}
 	if (f->key == NULL) {
 		json_decref(value);
@@ -267,8 +267,8 @@ static int on_alias(struct builder *builder, const yaml_event_t *event)
 	return r < 0 ? r : put_value(builder, event, json_deep_copy(v));
 }
 
-static int on_start(struct builder *builder, const yaml_event_t *event, json_t *value,
-		    const yaml_char_t *anchor)
+static int on_collection_start(struct builder *builder, const yaml_event_t *event, json_t *value,
+			       const yaml_char_t *anchor)
 {
 	if (builder->stack.n >= API_YAML_DEPTH_MAX) {
 		json_decref(value);
@@ -283,7 +283,7 @@ static int on_start(struct builder *builder, const yaml_event_t *event, json_t *
 	return 0;
 }
 
-static int on_end(struct builder *builder, const yaml_event_t *event)
+static int on_collection_end(struct builder *builder, const yaml_event_t *event)
 {
 	struct frame f = builder->stack.v[--builder->stack.n];
 	if (f.merged != NULL)
@@ -309,14 +309,16 @@ static int on_event(struct builder *builder, const yaml_event_t *event)
 	case YAML_MAPPING_START_EVENT:
 		if (wants_key(builder))
 			return fail_at(builder, event, "a key must be a scalar");
-		return on_start(builder, event, json_object(), event->data.mapping_start.anchor);
+		return on_collection_start(builder, event, json_object(),
+					   event->data.mapping_start.anchor);
 	case YAML_SEQUENCE_START_EVENT:
 		if (wants_key(builder))
 			return fail_at(builder, event, "a key must be a scalar");
-		return on_start(builder, event, json_array(), event->data.sequence_start.anchor);
+		return on_collection_start(builder, event, json_array(),
+					   event->data.sequence_start.anchor);
 	case YAML_MAPPING_END_EVENT:
 	case YAML_SEQUENCE_END_EVENT:
-		return on_end(builder, event);
+		return on_collection_end(builder, event);
 	case YAML_NO_EVENT:
 	case YAML_STREAM_START_EVENT:
 	case YAML_STREAM_END_EVENT:
@@ -417,7 +419,7 @@ void api_docs_done(struct api_docs *docs)
 	*docs = (struct api_docs){ 0 };
 }
 
-struct slice api_yaml_unmarked(struct slice text)
+struct slice api_yaml_strip_bom(struct slice text)
 {
 	const struct slice mark = SLICE("\xef\xbb\xbf");
 	while (slice_starts(text, mark))
@@ -434,7 +436,7 @@ int api_yaml_parse(const char *file, struct slice text, struct api_docs *ret, st
 				  API_YAML_BYTES_MAX >> 20) < 0); /* another code is returned */
 		return ERR_LIMIT;
 	}
-	builder_init(&b, file, api_yaml_unmarked(text));
+	builder_init(&b, file, api_yaml_strip_bom(text));
 	b.err = err;
 	int r = read_all(&b, &d);
 	builder_done(&b);

@@ -34,7 +34,7 @@ struct api_docs {
 void api_docs_done(struct api_docs *docs);
 
 /* The text without byte order marks at its start, which some editors write. */
-struct slice api_yaml_unmarked(struct slice text);
+struct slice api_yaml_strip_bom(struct slice text);
 /* ERR_PARSE with its place in `err`; ERR_LIMIT likewise. `file` is borrowed for the positions. */
 MUST_CHECK int api_yaml_parse(const char *file, struct slice text, struct api_docs *ret,
 			      struct srcerr *err);

@@ -132,7 +132,7 @@ bool api_yaml_locate(const char *file, struct slice text, unsigned index, const 
 	strbuf_init(&f->path);
 	if (yaml_parser_initialize(&parser) == 0)
 		abort(); /* no memory */
-	text = api_yaml_unmarked(text);
+	text = api_yaml_strip_bom(text);
 	yaml_parser_set_input_string(&parser, (const unsigned char *)text.p, text.n);
 	yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
 	while (!end && !f->broken) {

@@ -33,7 +33,7 @@ static const struct {
 enum { NUMBER_TEXT_MAX = 128 };
 
 /* The digits without underscores; false when it cannot be a number at all. */
-static bool number_text(struct slice text, char out[NUMBER_TEXT_MAX])
+static bool strip_underscores(struct slice text, char out[NUMBER_TEXT_MAX])
 {
 	size_t n = 0;
 	if (text.n == 0 || text.n >= NUMBER_TEXT_MAX)
@@ -49,7 +49,7 @@ static bool number_text(struct slice text, char out[NUMBER_TEXT_MAX])
 }
 
 /* Prefixes of whole numbers: 0b, 0o, 0x, and a bare 0 for octal as in C. */
-static int base_of(const char **pos)
+static int skip_base_prefix(const char **pos)
 {
 	if ((*pos)[0] != '0' || (*pos)[1] == '\0')
 		return 10;
@@ -71,7 +71,7 @@ static bool parse_int(const char *text, json_int_t *ret)
 {
 	bool minus = text[0] == '-';
 	const char *p = text + (text[0] == '-' || text[0] == '+');
-	int base = base_of(&p);
+	int base = skip_base_prefix(&p);
 	if (p[0] == '\0' || p[0] == '-' || p[0] == '+' || ascii_isspace(p[0]))
 		return false;
 	char *end;
@@ -84,7 +84,7 @@ static bool parse_int(const char *text, json_int_t *ret)
 }
 
 /* [-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)? */
-static bool looks_float(const char *pos)
+static bool is_float(const char *pos)
 {
 	size_t digits = 0;
 	pos += *pos == '-' || *pos == '+';
@@ -107,18 +107,18 @@ static bool looks_float(const char *pos)
 	return *pos == '\0';
 }
 
-enum yaml_kind yaml_plain(struct slice word, struct yaml_number *ret)
+enum yaml_kind yaml_scalar_resolve(struct slice word, struct yaml_number *ret)
 {
 	char text[NUMBER_TEXT_MAX];
 	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
 		if (slice_is(word, words[i].text))
 			return words[i].kind;
 	}
-	if (!number_text(word, text))
+	if (!strip_underscores(word, text))
 		return YAML_STRING;
 	if (parse_int(text, &ret->integer))
 		return YAML_INT;
-	if (!looks_float(text))
+	if (!is_float(text))
 		return YAML_STRING;
 	ret->real = strtod(text, NULL);
 	return isfinite(ret->real) ? YAML_FLOAT : YAML_NOT_JSON;

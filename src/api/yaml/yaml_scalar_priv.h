@@ -22,4 +22,4 @@ struct yaml_number {
 };
 
 /* The kind of an unquoted scalar; numbers are filled in. */
-enum yaml_kind yaml_plain(struct slice word, struct yaml_number *ret);
+enum yaml_kind yaml_scalar_resolve(struct slice word, struct yaml_number *ret);

@@ -250,7 +250,7 @@ bool apiserver_json_error(struct slice text, struct strbuf *out)
 	return peek_char(&s) >= 0 && report_invalid(&s, "after top-level value");
 }
 
-const char *apiserver_json_error_type(const json_t *value)
+const char *apiserver_json_go_type(const json_t *value)
 {
 	if (json_is_object(value))
 		return "object";

@@ -16,4 +16,4 @@ enum { APISERVER_JSON_DEPTH_MAX = 2047 }; /* and a value, as jansson; Go has 100
  * false, and nothing appended, when the text is JSON. */
 bool apiserver_json_error(struct slice text, struct strbuf *out);
 /* The type of a value other than null as Go's decoder names it: "object", "bool", ... */
-const char *apiserver_json_error_type(const json_t *value);
+const char *apiserver_json_go_type(const json_t *value);

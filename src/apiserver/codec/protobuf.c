@@ -141,7 +141,7 @@ static int read_time(struct reader *reader, const json_t *schema, struct slice w
 	if (seconds.varint > UINT64_MAX / NS_PER_S / 2 || nanos.varint >= NS_PER_S)
 		return fail_with(reader, ERR_PARSE, "proto: a time out of range");
 	uint64_t ns = seconds.varint * NS_PER_S + nanos.varint;
-	*ret = json_string(micro ? api_micro_time(ns, text) : api_time(ns, text));
+	*ret = json_string(micro ? api_micro_time_format(ns, text) : api_time_format(ns, text));
 	return 0;
 }
 

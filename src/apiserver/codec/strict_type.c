@@ -54,7 +54,7 @@ static int fail_value(struct walk *walk, const json_t *value, const char *number
 	else
 		snprintf(place, sizeof(place), "Go value");
 	err_text_set(walk->err, "json: cannot unmarshal %s%s%s into %s of type %s",
-		     apiserver_json_error_type(value), number[0] != '\0' ? " " : "", number, place,
+		     apiserver_json_go_type(value), number[0] != '\0' ? " " : "", number, place,
 		     type);
 	return ERR_TYPE;
 }

@@ -144,7 +144,7 @@ static int put_object(struct boot *boot, const struct apiserver_resource *resour
 		char now[API_TIME_TEXT_MAX];
 		apiserver_write_uid(meta);
 		json_object_set_new(meta, "creationTimestamp",
-				    json_string(api_time(clock_wall_ns(), now)));
+				    json_string(api_time_format(clock_wall_ns(), now)));
 		if (resource->strategy->bumps_generation == NULL ||
 		    resource->strategy->bumps_generation(object, NULL))
 			json_object_set_new(meta, "generation", json_integer(1));
@@ -208,8 +208,8 @@ static int put_ranges(struct boot *boot)
 		json_pack("{ss,ss,s{ss},s{s[]},s{s[{ss,ss,ss,ss,ss}]}}", "kind", "ServiceCIDR",
 			  "apiVersion", "networking.k8s.io/v1", "metadata", "name", "kubernetes",
 			  "spec", "cidrs", "status", "conditions", "type", "Ready", "status",
-			  "True", "lastTransitionTime", api_time(clock_wall_ns(), now), "reason",
-			  "", "message", "Kubernetes default Service CIDR is ready");
+			  "True", "lastTransitionTime", api_time_format(clock_wall_ns(), now),
+			  "reason", "", "message", "Kubernetes default Service CIDR is ready");
 	const struct apiserver_resource *r = resource_of("networking.k8s.io", "servicecidrs");
 	json_t *there = NULL;
 	uint64_t revision;
@@ -232,7 +232,8 @@ static int put_definition(struct boot *boot, const struct apiserver_resource *re
 	const struct apiserver_resource *crds =
 		resource_of("apiextensions.k8s.io", "customresourcedefinitions");
 	char now[API_TIME_TEXT_MAX];
-	json_t *o = apiserver_crd_object(resource, api_time(clock_wall_ns(), now)), *there = NULL;
+	json_t *o = apiserver_crd_object(resource, api_time_format(clock_wall_ns(), now)),
+	       *there = NULL;
 	uint64_t revision;
 	int e = apiserver_object_read(boot->api->store, crds, NULL, api_name(o), &there, &revision);
 	if (e < 0 && e != ERR_NOTFOUND)

@@ -98,8 +98,8 @@ static json_t *make_condition(const char *type, bool is, const char *reason, con
 {
 	char now[API_TIME_TEXT_MAX];
 	return json_pack("{ss,ss,ss,ss,ss}", "type", type, "status", is ? "True" : "False",
-			 "lastTransitionTime", api_time(clock_wall_ns(), now), "reason", reason,
-			 "message", message);
+			 "lastTransitionTime", api_time_format(clock_wall_ns(), now), "reason",
+			 reason, "message", message);
 }
 
 static int compare_lines(const void *left, const void *right)

@@ -368,7 +368,7 @@ void apiserver_endpoints_report_refused(struct apiserver_api *api, const json_t 
 			"link-local, multicast and unspecified addresses are refused); it is left "
 			"out",
 			pod, api_get_string(item, "address"));
-		api_time(clock_wall_ns(), now);
+		api_time_format(clock_wall_ns(), now);
 		json_t *event = json_pack("{ss,ss,s{ss},s{ss,ss,ss,ss,ss},ss,ss,ss,s{ss},ss,ss,si}",
 					  "apiVersion", "v1", "kind", "Event", "metadata", "name",
 					  name, "involvedObject", "apiVersion", "v1", "kind",

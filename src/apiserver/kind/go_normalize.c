@@ -78,7 +78,7 @@ static void normalize_text(const json_t *schema, json_t *value)
 	bool micro = strcmp(type, "v1.MicroTime") == 0;
 	if ((!micro && strcmp(type, "v1.Time") != 0) || api_time_parse(api_text(value), &ns) < 0)
 		return;
-	json_string_set(value, micro ? api_micro_time(ns, text) : api_time(ns, text));
+	json_string_set(value, micro ? api_micro_time_format(ns, text) : api_time_format(ns, text));
 }
 
 static void normalize_value(const json_t *schema, json_t *val)

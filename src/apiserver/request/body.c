@@ -79,7 +79,7 @@ static int parse_json(struct slice text, json_t **ret, struct strbuf *why)
 static int parse_yaml(struct slice text, json_t **ret, struct strbuf *why)
 {
 	struct srcerr e;
-	if (slice_trim(api_yaml_unmarked(text)).n == 0) {
+	if (slice_trim(api_yaml_strip_bom(text)).n == 0) {
 		*ret = json_null();
 		return 0;
 	}
@@ -151,7 +151,7 @@ static bool has_wrong_type(const json_t *object, struct strbuf *why)
 		strbuf_addf(why,
 			    "couldn't get version/kind; json parse error: json: cannot unmarshal "
 			    "%s into Go struct field .%s of type string",
-			    apiserver_json_error_type(v), texts[i]);
+			    apiserver_json_go_type(v), texts[i]);
 		return true;
 	}
 	return false;
@@ -286,7 +286,7 @@ int apiserver_body_object(const struct apiserver_call *call,
 			&why,
 			"couldn't get version/kind; json parse error: json: cannot unmarshal %s "
 			"into Go value of type %s",
-			apiserver_json_error_type(o), type_meta);
+			apiserver_json_go_type(o), type_meta);
 		e = refuse_unrecognized(call, resource, why.s, status);
 	}
 	if (e == 0)
@@ -322,7 +322,7 @@ int apiserver_body_options(const struct apiserver_call *call, json_t **ret,
 			status,
 			"couldn't get version/kind; json parse error: json: cannot "
 			"unmarshal %s into Go value of type %s",
-			apiserver_json_error_type(o), type_meta);
+			apiserver_json_go_type(o), type_meta);
 	else if (kind[0] != '\0' && strcmp(kind, "DeleteOptions") != 0)
 		e = apiserver_status_bad_request(
 			status, "no kind \"%s\" is registered for version \"%s\" %s", kind,

@@ -295,7 +295,7 @@ static int check_types(const json_t *object, struct apiserver_status *status)
 			status,
 			"json: cannot unmarshal %s into Go struct field "
 			"%s.%s of type %s",
-			apiserver_json_error_type(v), members[i].owner, members[i].key,
+			apiserver_json_go_type(v), members[i].owner, members[i].key,
 			members[i].words);
 	}
 	return 0;

@@ -104,7 +104,8 @@ static void mark_deleting(const struct apiserver_resource *resource, json_t *obj
 	json_t *meta = apiserver_object_meta(object);
 	if (api_is_deleting(object))
 		return;
-	json_object_set_new(meta, "deletionTimestamp", json_string(api_time(clock_wall_ns(), now)));
+	json_object_set_new(meta, "deletionTimestamp",
+			    json_string(api_time_format(clock_wall_ns(), now)));
 	if (is_kind(resource, "Namespace")) {
 		json_t *status = json_object_get(object, "status");
 		if (!json_is_object(status)) {

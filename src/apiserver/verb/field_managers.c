@@ -128,7 +128,7 @@ static void begin_write(struct managing *managing, const struct apiserver_writin
 		.manager = writing->manager,
 		.subresource = writing->subresource,
 		.api_version = managing->version.s,
-		.time = api_time(clock_wall_ns(), managing->now),
+		.time = api_time_format(clock_wall_ns(), managing->now),
 		.reset = managing->reset,
 		.versions = managing->versions,
 		.built_in = writing->resource->built_in,

@@ -39,9 +39,9 @@ struct patching {
 
 static int refuse_patch_type(struct patching *patching, const char *before, const char *into)
 {
-	return apiserver_status_bad_request(
-		patching->req->status, "%sjson: cannot unmarshal %s into Go value of type %s",
-		before, apiserver_json_error_type(patching->patch), into);
+	return apiserver_status_bad_request(patching->req->status,
+					    "%sjson: cannot unmarshal %s into Go value of type %s",
+					    before, apiserver_json_go_type(patching->patch), into);
 }
 
 static const char into_map[] = "map[string]interface {}";
@@ -87,7 +87,7 @@ static int check_operation(struct patching *patching, const json_t *op)
 			patching->req->status,
 			"error decoding patch: json: cannot unmarshal %s into "
 			"Go value of type handlers.jsonPatchOp",
-			apiserver_json_error_type(op));
+			apiserver_json_go_type(op));
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
 		const json_t *v = json_object_get(op, texts[i]);
 		if (v != NULL && !json_is_null(v) && !json_is_string(v))
@@ -95,7 +95,7 @@ static int check_operation(struct patching *patching, const json_t *op)
 				patching->req->status,
 				"error decoding patch: json: cannot unmarshal %s into Go struct "
 				"field jsonPatchOp.%s of type string",
-				apiserver_json_error_type(v), texts[i]);
+				apiserver_json_go_type(v), texts[i]);
 	}
 	return 0;
 }

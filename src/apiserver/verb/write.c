@@ -23,7 +23,7 @@ enum { NAME_MAX_BYTES = 63, SUFFIX_CHARS = 5, NAME_TRIES = 8 };
 
 static const char *format_now(char out[API_TIME_TEXT_MAX])
 {
-	return api_time(clock_wall_ns(), out);
+	return api_time_format(clock_wall_ns(), out);
 }
 
 struct apiserver_env apiserver_write_env(struct apiserver_api *api, bool dry_run)

@@ -94,7 +94,7 @@ json_t *events_body(const char *controller, const char *instance, const struct e
 	json_t *o = json_pack(
 		"{s:s, s:s, s:{s:s, s:s}, s:s, s:o, s:o, s:o, s:o, s:s, s:o, s:o}", "apiVersion",
 		"events.k8s.io/v1", "kind", "Event", "metadata", "name", name.s, "namespace",
-		ns[0] != '\0' ? ns : "default", "eventTime", api_micro_time(wall_ns, now),
+		ns[0] != '\0' ? ns : "default", "eventTime", api_micro_time_format(wall_ns, now),
 		"reportingController", cut_text(controller, EVENTS_WORD_MAX), "reportingInstance",
 		cut_text(instance, EVENTS_WORD_MAX), "action",
 		cut_text(ev->action, EVENTS_WORD_MAX), "reason",
@@ -243,8 +243,7 @@ void events_emit(struct events *events, const struct event *ev, const char *fmt,
 	if (events->stop)
 		json_decref(body);
 	else
-		IGNORE(series_note(events->series, body, clock_mono_ns(),
-				   wall)); /* counted there */
+		IGNORE(series_add(events->series, body, clock_mono_ns(), wall)); /* counted there */
 	pthread_cond_signal(&events->cond);
 	pthread_mutex_unlock(&events->lock);
 }

@@ -129,7 +129,7 @@ static void forget_item(struct series *series, struct series_item *it)
 	item_free(it);
 }
 
-static bool has_ended(const struct series_item *it, uint64_t now_ns)
+static bool is_silent(const struct series_item *it, uint64_t now_ns)
 {
 	return now_ns - it->last_ns >= SERIES_SILENCE_S * NS_PER_S;
 }
@@ -178,12 +178,12 @@ static int drop_event(struct series *series, json_t *body)
 	return ERR_LIMIT;
 }
 
-int series_note(struct series *series, json_t *body, uint64_t now_ns, uint64_t wall_ns)
+int series_add(struct series *series, json_t *body, uint64_t now_ns, uint64_t wall_ns)
 {
 	CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
 	series_key(&key, body);
 	struct series_item *it = map_get(&series->items, strbuf_slice(&key));
-	if (it != NULL && !(has_ended(it, now_ns) && it->created && it->count == it->sent_count)) {
+	if (it != NULL && !(is_silent(it, now_ns) && it->created && it->count == it->sent_count)) {
 		it->count++;
 		it->last_ns = now_ns;
 		it->last_wall_ns = wall_ns;
@@ -208,11 +208,11 @@ int series_note(struct series *series, json_t *body, uint64_t now_ns, uint64_t w
 
 /* ---- what to send ---- */
 
-static json_t *make_series(const struct series_item *it)
+static json_t *series_json(const struct series_item *it)
 {
 	char text[API_TIME_TEXT_MAX];
 	return json_pack("{s:i, s:s}", "count", (int)it->count, "lastObservedTime",
-			 api_micro_time(it->last_wall_ns, text));
+			 api_micro_time_format(it->last_wall_ns, text));
 }
 
 static struct series_item *earliest_item(struct series *series)
@@ -244,17 +244,17 @@ enum series_act series_next(struct series *series, uint64_t now_ns, struct serie
 	*ret_item = it;
 	if (it->created) {
 		it->sent_count = it->count;
-		*ret_body = json_pack("{s:o}", "series", make_series(it));
+		*ret_body = json_pack("{s:o}", "series", series_json(it));
 		return SERIES_PATCH;
 	}
 	*ret_body = json_deep_copy(it->body);
 	it->sent_count = it->count;
 	if (it->count > 1)
-		json_object_set_new(*ret_body, "series", make_series(it));
+		json_object_set_new(*ret_body, "series", series_json(it));
 	return SERIES_CREATE;
 }
 
-static bool is_passing(int ret)
+static bool is_transient(int ret)
 {
 	return ret == ERR_CLOSED || ret == ERR_TIMEOUT || ret == ERR_BUSY || ret == ERR_INTERNAL ||
 	       ret == -ECANCELED;
@@ -279,7 +279,7 @@ void series_result(struct series *series, struct series_item *it, enum series_ac
 		it->created = false;
 		return;
 	}
-	if (!is_passing(ret) || ++it->tries >= SERIES_TRIES) {
+	if (!is_transient(ret) || ++it->tries >= SERIES_TRIES) {
 		series->stats.failed++;
 		forget_item(series, it);
 		return;

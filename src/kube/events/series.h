@@ -29,7 +29,7 @@ struct series *series_new(void);
 void series_free(struct series *series);
 
 /* An Event has happened. `body`: the whole Event, a reference taken over. ERR_LIMIT: dropped. */
-MUST_CHECK int series_note(struct series *series, json_t *body, uint64_t now_ns, uint64_t wall_ns);
+MUST_CHECK int series_add(struct series *series, json_t *body, uint64_t now_ns, uint64_t wall_ns);
 
 enum series_act { SERIES_WAIT, SERIES_CREATE, SERIES_PATCH };
 /* What to send now. SERIES_WAIT: nothing before *ret_until_ns (0: until something is noted).

@@ -40,7 +40,7 @@ static json_t *body(const char *object, const char *reason)
 
 static int note(struct series *s, const char *object, const char *reason, uint64_t now)
 {
-	return series_note(s, body(object, reason), now, WALL_NS + now);
+	return series_add(s, body(object, reason), now, WALL_NS + now);
 }
 
 /* The next act, ended with r; the count that was told, 0 for none. */

@@ -108,7 +108,7 @@ static json_t *new_lease(const struct elect *elect)
 static void set_time(json_t *spec, const char *key, uint64_t wall_ns)
 {
 	char text[API_TIME_TEXT_MAX];
-	json_object_set_new(spec, key, json_string(api_micro_time(wall_ns, text)));
+	json_object_set_new(spec, key, json_string(api_micro_time_format(wall_ns, text)));
 }
 
 static json_t *make_claim(const struct elect *elect, uint64_t wall_ns)

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "api/answer.h"
+#include "api/answer_template.h"
 #include "api/fielderr.h"
 #include "api/tree.h"
 #include "api/view.h"

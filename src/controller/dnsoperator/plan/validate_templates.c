@@ -228,7 +228,7 @@ static void check_answer(struct check *check, const json_t *object, struct api_a
 		add_problem(check, DNSOPERATOR_INVALID_ANSWER, NULL, "is missing", fix);
 	else if (!json_is_string(v))
 		add_problem(check, DNSOPERATOR_INVALID_ANSWER, NULL, "is not a string", fix);
-	else if (api_answer_parse(s, ret, ERR_TEXT(why)) < 0)
+	else if (api_answer_template_parse(s, ret, ERR_TEXT(why)) < 0)
 		add_problem(check, DNSOPERATOR_INVALID_ANSWER, &s, why, fix);
 	leave_field(check, at);
 }

@@ -61,10 +61,11 @@ static void add_old(struct scene *s)
 		int age;
 		assert_int_equal(sscanf(json_string_value(v), "%15s %d", status, &age), 2);
 		json_array_append_new(
-			list, json_pack("{ss,ss,ss,ss,ss}", "type", type, "status", status,
-					"reason", "Before", "message", "", "lastTransitionTime",
-					api_time(NOW - (uint64_t)((int64_t)age * (int64_t)NS_PER_S),
-						 at)));
+			list,
+			json_pack("{ss,ss,ss,ss,ss}", "type", type, "status", status, "reason",
+				  "Before", "message", "", "lastTransitionTime",
+				  api_time_format(
+					  NOW - (uint64_t)((int64_t)age * (int64_t)NS_PER_S), at)));
 	}
 	json_object_set_new(s->dns, "status", json_pack("{so}", "conditions", list));
 }
@@ -172,7 +173,8 @@ static void check_times(const struct scene *s, const json_t *before, const json_
 	bool same = old != NULL &&
 		    strcmp(api_get_string(old, "status"), api_get_string(c, "status")) == 0;
 	if (strcmp(api_get_string(c, "lastTransitionTime"),
-		   same ? api_get_string(old, "lastTransitionTime") : api_time(NOW, now)) != 0)
+		   same ? api_get_string(old, "lastTransitionTime") : api_time_format(NOW, now)) !=
+	    0)
 		fail_msg("%s: %s moved at %s", s->id, type,
 			 api_get_string(c, "lastTransitionTime"));
 }

@@ -27,7 +27,7 @@ struct managed_write {
 void managed_write_init(struct managed_write *write, const struct api_managed_write *request);
 void managed_write_done(struct managed_write *write);
 /* Whether `version` is the request's apiVersion or one of the others that the kind still has. */
-bool managed_write_knows(const struct api_managed_write *write, const char *version);
+bool managed_write_has_version(const struct api_managed_write *write, const char *version);
 /* Adapts entries to the present schema: those in versions that are no longer served are dropped,
  * and what became atomic is owned as one field. */
 void managed_write_reconcile(const struct managed_write *write, struct managed_entries *entries);
@@ -56,28 +56,29 @@ void managed_write_conflicts(const struct managed_write *write, struct managed_e
 			     struct managed_losses *ret);
 /* Removes these fields, and those that the write removes, from the entries of others. Entries that
  * own nothing any more are dropped. */
-void managed_write_take(const struct managed_write *write, struct managed_entries *entries,
-			const char *self, const struct managed_changes *changes,
-			const struct managed_losses *losses);
+void managed_write_take_ownership(const struct managed_write *write,
+				  struct managed_entries *entries, const char *self,
+				  const struct managed_changes *changes,
+				  const struct managed_losses *losses);
 /* The writer's own entry; added if it is missing. */
-struct managed_entry *managed_write_self(const struct managed_write *write,
-					 struct managed_entries *entries, const char *manager,
-					 bool applied);
+struct managed_entry *managed_write_own_entry(const struct managed_write *write,
+					      struct managed_entries *entries, const char *manager,
+					      bool applied);
 /* Makes an updater the owner of what changed between write->from and `to`. */
 void managed_write_update(const struct managed_write *write, struct managed_entries *entries,
 			  const json_t *to, const char *manager);
 
 /* Replaces a set by what an operation makes of it and another. */
-void managed_set_change(struct fieldset **fieldset,
-			struct fieldset *(*op)(struct fieldset *, struct fieldset *),
-			struct fieldset *with);
+void managed_set_combine(struct fieldset **fieldset,
+			 struct fieldset *(*op)(struct fieldset *, struct fieldset *),
+			 struct fieldset *with);
 /* The set without fields that nobody owns: those that identify the object, and those that the
  * server counts. */
-struct fieldset *managed_set_strip(struct fieldset *fieldset);
+struct fieldset *managed_set_remove_unowned(struct fieldset *fieldset);
 
 /* managedFields of an object, or NULL. */
-const json_t *managed_write_fields(const json_t *object);
+const json_t *managed_object_fields(const json_t *object);
 /* A shallow copy of the object without managedFields. */
-json_t *managed_write_without(const json_t *object);
+json_t *managed_object_strip(const json_t *object);
 /* A deep copy of the object with these managedFields, which may be NULL; takes ownership of them. */
-json_t *managed_write_finish(const json_t *object, json_t *managed);
+json_t *managed_object_with_fields(const json_t *object, json_t *managed);

@@ -2,13 +2,13 @@
 /* Field ownership of one write (managedFields): which fields it changes, which managers lose
  * them, and the writer's own entry afterwards. Steps of api_managed_apply and
  * api_managed_update. */
-#include "api/apply/write_priv.h"
+#include "api/apply/ownership_priv.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/apply/fields_priv.h"
-#include "api/apply/path_priv.h"
+#include "api/apply/walk_path_priv.h"
 #include "api/meta.h"
 #include "api/time.h"
 #include "api/tree.h"
@@ -46,7 +46,7 @@ static struct fieldset *set_of(const char *const *paths)
 	return s;
 }
 
-struct fieldset *managed_set_strip(struct fieldset *fieldset)
+struct fieldset *managed_set_remove_unowned(struct fieldset *fieldset)
 {
 	static const char *const paths[] = {
 		"apiVersion",
@@ -69,9 +69,9 @@ struct fieldset *managed_set_strip(struct fieldset *fieldset)
 	return rest;
 }
 
-void managed_set_change(struct fieldset **fieldset,
-			struct fieldset *(*op)(struct fieldset *, struct fieldset *),
-			struct fieldset *with)
+void managed_set_combine(struct fieldset **fieldset,
+			 struct fieldset *(*op)(struct fieldset *, struct fieldset *),
+			 struct fieldset *with)
 {
 	struct fieldset *out = op(*fieldset, with);
 	fieldset_unref(*fieldset);
@@ -80,7 +80,7 @@ void managed_set_change(struct fieldset **fieldset,
 
 /* ---- objects ---- */
 
-json_t *managed_write_without(const json_t *object)
+json_t *managed_object_strip(const json_t *object)
 {
 	const json_t *meta = json_object_get(object, "metadata");
 	json_t *copy = object != NULL ? json_copy(api_tree(object)) : json_object();
@@ -92,12 +92,12 @@ json_t *managed_write_without(const json_t *object)
 	return copy;
 }
 
-const json_t *managed_write_fields(const json_t *object)
+const json_t *managed_object_fields(const json_t *object)
 {
 	return json_object_get(json_object_get(object, "metadata"), "managedFields");
 }
 
-json_t *managed_write_finish(const json_t *object, json_t *managed)
+json_t *managed_object_with_fields(const json_t *object, json_t *managed)
 {
 	json_t *out = json_deep_copy(object);
 	json_t *meta = json_object_get(out, "metadata");
@@ -116,7 +116,7 @@ void managed_write_init(struct managed_write *write, const struct api_managed_wr
 	*write = (struct managed_write){ .request = request,
 					 .type = managed_type_root(request->schema) };
 	write->create = api_uid(request->live)[0] == '\0';
-	write->from = managed_write_without(request->live);
+	write->from = managed_object_strip(request->live);
 	if (request->reset != NULL)
 		write->reset = set_of(request->reset);
 	if (api_time_parse(request->time, &ns) == 0)
@@ -129,7 +129,7 @@ void managed_write_done(struct managed_write *write)
 	fieldset_unref(write->reset);
 }
 
-bool managed_write_knows(const struct api_managed_write *write, const char *version)
+bool managed_write_has_version(const struct api_managed_write *write, const char *version)
 {
 	if (strcmp(version, write->api_version) == 0)
 		return true;
@@ -143,7 +143,7 @@ bool managed_write_knows(const struct api_managed_write *write, const char *vers
 void managed_write_reconcile(const struct managed_write *write, struct managed_entries *entries)
 {
 	for (size_t i = entries->n; i-- > 0;) {
-		if (managed_write_knows(write->request, entries->v[i].api_version))
+		if (managed_write_has_version(write->request, entries->v[i].api_version))
 			managed_entry_set(&entries->v[i],
 					  managed_fields_reconcile(write->type, entries->v[i].set));
 		else
@@ -198,25 +198,26 @@ void managed_write_conflicts(const struct managed_write *write, struct managed_e
 	}
 }
 
-void managed_write_take(const struct managed_write *write, struct managed_entries *entries,
-			const char *self, const struct managed_changes *changes,
-			const struct managed_losses *losses)
+void managed_write_take_ownership(const struct managed_write *write,
+				  struct managed_entries *entries, const char *self,
+				  const struct managed_changes *changes,
+				  const struct managed_losses *losses)
 {
 	for (size_t i = 0; i < losses->n; i++)
-		managed_set_change(&entries->v[losses->v[i].at].set, fieldset_difference,
-				   losses->v[i].set);
+		managed_set_combine(&entries->v[losses->v[i].at].set, fieldset_difference,
+				    losses->v[i].set);
 	for (size_t i = entries->n; i-- > 0;) {
 		if (self == NULL || strcmp(entries->v[i].id, self) != 0)
-			managed_set_change(&entries->v[i].set, fieldset_difference,
-					   change_for(write, changes, &entries->v[i])->removed);
+			managed_set_combine(&entries->v[i].set, fieldset_difference,
+					    change_for(write, changes, &entries->v[i])->removed);
 		if (fieldset_empty(entries->v[i].set))
 			managed_entries_del(entries, i);
 	}
 }
 
-struct managed_entry *managed_write_self(const struct managed_write *write,
-					 struct managed_entries *entries, const char *manager,
-					 bool applied)
+struct managed_entry *managed_write_own_entry(const struct managed_write *write,
+					      struct managed_entries *entries, const char *manager,
+					      bool applied)
 {
 	CLEANUP(freep) char *m = xstrdup(manager), *v = xstrdup(write->request->api_version);
 	CLEANUP(freep) char *s = xstrdup(write->request->subresource);
@@ -234,13 +235,13 @@ void managed_write_update(const struct managed_write *write, struct managed_entr
 	managed_write_reconcile(write, entries);
 	managed_changes_init(write, to, &c);
 	managed_write_conflicts(write, entries, NULL, &c, &t);
-	managed_write_take(write, entries, NULL, &c, &t);
+	managed_write_take_ownership(write, entries, NULL, &c, &t);
 	managed_losses_done(&t);
 	struct fieldset *mine = fieldset_union(c.own.modified, c.own.added);
-	struct fieldset *set = managed_set_strip(mine);
+	struct fieldset *set = managed_set_remove_unowned(mine);
 	fieldset_unref(mine);
 	if (!fieldset_empty(set)) {
-		struct managed_entry *e = managed_write_self(write, entries, manager, false);
+		struct managed_entry *e = managed_write_own_entry(write, entries, manager, false);
 		managed_entry_set(e, fieldset_union(set, e->set));
 		e->time_s = write->now_s;
 	}

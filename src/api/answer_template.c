@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Tries an answer template (generateResponse.answerTemplate) on names, and parses the record it makes. */
-#include "api/answer.h"
+#include "api/answer_template.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -178,13 +178,13 @@ static int try_all(struct trial *trial, struct api_answer *ret)
 	return 0;
 }
 
-int api_answer_parse(struct slice text, struct api_answer *ret, struct err_text err)
+int api_answer_template_parse(struct slice text, struct api_answer *ret, struct err_text err)
 {
 	struct srcerr where = { .text = "" };
 	CLEANUP(tmpl_freep) struct tmpl *t = NULL;
 	if (text.n != 0 && text.p[text.n - 1] == '\n')
 		text.n--;
-	if (text.n > API_ANSWER_CHARS_MAX)
+	if (text.n > API_ANSWER_TEMPLATE_CHARS_MAX)
 		return set_error(err, "is longer than 1024 characters");
 	int r = check_bytes(text, err);
 	if (r < 0)

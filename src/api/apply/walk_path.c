@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Paths and names while objects are walked. */
-#include "api/apply/path_priv.h"
+#include "api/apply/walk_path_priv.h"
 
 #include <assert.h>
 #include <stdlib.h>

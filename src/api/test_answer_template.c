@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "api/answer.h"
+#include "api/answer_template.h"
 #include "base/compiler.h"
 #include "base/err.h"
 #include "base/err_text.h"
@@ -75,7 +75,7 @@ static void each_text(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct api_answer got = { 0 };
 		char err[512] = "", text[700];
-		int r = api_answer_parse(slice_of(rows[i].text), &got, ERR_TEXT(err));
+		int r = api_answer_template_parse(slice_of(rows[i].text), &got, ERR_TEXT(err));
 		if (r == 0)
 			snprintf(text, sizeof(text), "%u %s", got.ttl_s, got.address);
 		else
@@ -94,26 +94,28 @@ static void a_nul_is_no_end(void **state)
 	static const char text[] = "{{ .Name }} 60 IN AAAA ::1\0x";
 	struct api_answer got;
 	char err[512];
-	assert_int_equal(
-		api_answer_parse((struct slice){ text, sizeof(text) - 1 }, &got, ERR_TEXT(err)),
-		ERR_CONFIG);
+	assert_int_equal(api_answer_template_parse((struct slice){ text, sizeof(text) - 1 }, &got,
+						   ERR_TEXT(err)),
+			 ERR_CONFIG);
 }
 
 /* The longest template that is allowed, and one that is longer by one. */
 static void as_long_as_allowed(void **state)
 {
 	(void)state;
-	char text[API_ANSWER_CHARS_MAX + 2], err[512];
+	char text[API_ANSWER_TEMPLATE_CHARS_MAX + 2], err[512];
 	struct api_answer got;
 	memset(text, ' ', sizeof(text));
 	memcpy(text, "{{ .Name }} 60 IN AAAA", 22);
-	memcpy(text + API_ANSWER_CHARS_MAX - 3, "::1", 3);
+	memcpy(text + API_ANSWER_TEMPLATE_CHARS_MAX - 3, "::1", 3);
 	assert_int_equal(
-		api_answer_parse((struct slice){ text, API_ANSWER_CHARS_MAX }, &got, ERR_TEXT(err)),
+		api_answer_template_parse((struct slice){ text, API_ANSWER_TEMPLATE_CHARS_MAX },
+					  &got, ERR_TEXT(err)),
 		0);
-	assert_int_equal(api_answer_parse((struct slice){ text, API_ANSWER_CHARS_MAX + 1 }, &got,
-					  ERR_TEXT(err)),
-			 ERR_CONFIG);
+	assert_int_equal(
+		api_answer_template_parse((struct slice){ text, API_ANSWER_TEMPLATE_CHARS_MAX + 1 },
+					  &got, ERR_TEXT(err)),
+		ERR_CONFIG);
 	assert_non_null(strstr(err, "1024"));
 }
 

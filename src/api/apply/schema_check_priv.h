@@ -11,5 +11,5 @@
 #include "base/strbuf.h"
 
 /* Does the value fit the type? 0; ERR_TYPE with the server's sentence; ERR_LIMIT. */
-MUST_CHECK int managed_check(struct managed_type type, const json_t *value, bool allow_twice,
-			     struct strbuf *err);
+MUST_CHECK int managed_schema_check(struct managed_type type, const json_t *value,
+				    bool allow_duplicates, struct strbuf *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Checks a value against its schema before server-side apply merges it: types, undeclared fields,
  * duplicate list items, and the limits on fields and depth. The messages are the API server's. */
-#include "api/apply/check_priv.h"
+#include "api/apply/schema_check_priv.h"
 
 #include <string.h>
 
@@ -15,7 +15,7 @@
 enum { ERRORS_MAX = 100 };
 
 struct checker {
-	bool allow_twice;
+	bool allow_duplicates;
 	bool atomic; /* inside of what is one field, whatever is in it */
 	unsigned depth;
 	size_t fields;
@@ -33,7 +33,7 @@ static void add_error(struct checker *checker, const struct strbuf *text)
 }
 
 /* "expected boolean, got &{5}" */
-static void add_expected(struct checker *checker, const char *what, const json_t *value)
+static void add_type_error(struct checker *checker, const char *what, const json_t *value)
 {
 	CLEANUP(strbuf_done) struct strbuf b = STRBUF_INIT;
 	strbuf_addf(&b, "expected %s, got &{", what);
@@ -63,11 +63,11 @@ static void check_scalar(struct checker *checker, enum managed_scalar want, cons
 		break;
 	case MANAGED_SCALAR_BOOLEAN:
 		if (!json_is_boolean(value))
-			add_expected(checker, "boolean", value);
+			add_type_error(checker, "boolean", value);
 		break;
 	case MANAGED_SCALAR_ANY:
 		if (json_is_object(value) || json_is_array(value))
-			add_expected(checker, "any scalar", value);
+			add_type_error(checker, "any scalar", value);
 		break;
 	case MANAGED_SCALAR_NONE:
 		break;
@@ -77,8 +77,8 @@ static void check_scalar(struct checker *checker, enum managed_scalar want, cons
 static void check_value(struct checker *checker, struct managed_type type, const json_t *value);
 
 /* False: the rest of the list cannot be checked. */
-static bool item_element(struct checker *checker, const struct managed_atom *atom,
-			 const json_t *item, size_t at, struct fieldset_el **ret)
+static bool identify_item(struct checker *checker, const struct managed_atom *atom,
+			  const json_t *item, size_t at, struct fieldset_el **ret)
 {
 	CLEANUP(strbuf_done) struct strbuf b = STRBUF_INIT;
 	if (atom->list_atomic) {
@@ -99,15 +99,16 @@ static void check_list(struct checker *checker, const struct managed_atom *atom,
 	struct fieldset *seen = fieldset_new();
 	json_array_foreach (list, i, item) {
 		struct fieldset_el *e = NULL;
-		if (!item_element(checker, atom, item, i, &e))
+		if (!identify_item(checker, atom, item, i, &e))
 			break;
-		if (!atom->list_atomic && !checker->allow_twice && fieldset_find(seen, e) != NULL) {
+		if (!atom->list_atomic && !checker->allow_duplicates &&
+		    fieldset_find(seen, e) != NULL) {
 			CLEANUP(strbuf_done) struct strbuf b = STRBUF_INIT;
 			strbuf_adds(&b, "duplicate entries for key ");
 			fieldset_el_text(&b, e);
 			add_error(checker, &b);
 		}
-		if (!atom->list_atomic && !checker->allow_twice)
+		if (!atom->list_atomic && !checker->allow_duplicates)
 			fieldset_insert(seen, &e, 1);
 		fieldset_el_text(&checker->path, e);
 		check_value(checker, managed_type_items(atom), item);
@@ -156,22 +157,22 @@ static void check_value(struct checker *checker, struct managed_type type, const
 		if (json_is_object(value))
 			check_map(checker, &a, value);
 		else
-			add_expected(checker, "map", value);
+			add_type_error(checker, "map", value);
 	} else if (a.scalar != MANAGED_SCALAR_NONE) {
 		check_scalar(checker, a.scalar, value);
 	} else if (json_is_array(value)) {
 		check_list(checker, &a, value);
 	} else {
-		add_expected(checker, "list", value);
+		add_type_error(checker, "list", value);
 	}
 	checker->depth--;
 	checker->atomic = atomic;
 }
 
-int managed_check(struct managed_type type, const json_t *value, bool allow_twice,
-		  struct strbuf *err)
+int managed_schema_check(struct managed_type type, const json_t *value, bool allow_duplicates,
+			 struct strbuf *err)
 {
-	struct checker c = { .allow_twice = allow_twice, .path = STRBUF_INIT };
+	struct checker c = { .allow_duplicates = allow_duplicates, .path = STRBUF_INIT };
 	check_value(&c, type, value);
 	if (c.errors.n == 1)
 		strbuf_adds(err, c.errors.v[0]);

@@ -14,7 +14,7 @@
 #include "base/err_text.h"
 #include "base/slice.h"
 
-enum { API_ANSWER_CHARS_MAX = 1024 };
+enum { API_ANSWER_TEMPLATE_CHARS_MAX = 1024 };
 
 struct api_answer {
 	uint32_t ttl_s;
@@ -24,4 +24,5 @@ struct api_answer {
 /* Compiles it and makes the records of a short name, of one of 255 bytes and of one of 255 bytes
  * that need escapes; they must differ in nothing but their owner. ERR_CONFIG with a clause in `err`
  * ("has a quote ..."). One newline at the end is not minded. */
-MUST_CHECK int api_answer_parse(struct slice text, struct api_answer *ret, struct err_text err);
+MUST_CHECK int api_answer_template_parse(struct slice text, struct api_answer *ret,
+					 struct err_text err);

@@ -6,4 +6,4 @@
 
 /* Types, list types and merge keys of ObjectMeta, for schemas that do not describe metadata. Borrowed;
  * any thread. */
-const json_t *api_metadata_schema(void);
+const json_t *api_objectmeta_schema(void);
