@@ -330,7 +330,7 @@ static int open_http(struct apiserver_server *server, struct err_text err)
 	struct http_service_conf http = { .addr = server->conf.listen,
 					  .tls = server->tls,
 					  .max_body_bytes = APISERVER_BODY_MAX_BYTES,
-					  .is_known = apiserver_http_front_is_known,
+					  .is_known = apiserver_http_front_is_authenticated,
 					  .busy = apiserver_http_front_busy,
 					  .handle = apiserver_http_front_handle,
 					  .too_long = apiserver_http_front_too_long,

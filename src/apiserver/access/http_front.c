@@ -150,7 +150,7 @@ static void refuse_busy(struct apiserver_answer *ret, const char *message)
 }
 
 /* A watch lasts up to an hour: without a limit, watches would use up all connections. */
-static void limit_watches(struct apiserver_http_front *front, struct apiserver_answer *ret)
+static void refuse_excess_watch(struct apiserver_http_front *front, struct apiserver_answer *ret)
 {
 	unsigned max = front->max_watches != 0 ? front->max_watches : APISERVER_WATCHES_MAX;
 	if (ret->stream == NULL || ret->stream_whole ||
@@ -174,17 +174,17 @@ struct health_question {
 	const char *what; /* "readyz" */
 	const char *only; /* one check by its name, or "" for all */
 	bool verbose;
-	bool known; /* the client has a token: reasons may be shown */
+	bool authenticated; /* the client has a token: reasons may be shown */
 };
 
-static void add_check(const struct apiserver_health *health, bool known, bool *all_ok,
+static void add_check(const struct apiserver_health *health, bool authenticated, bool *all_ok,
 		      struct strbuf *lines)
 {
 	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
 	bool ok = health->ok(health->ctx, &why);
 	strbuf_addf(lines, "[%c]%s %s%s\n", ok ? '+' : '-', health->name, ok ? "ok" : "failed: ",
 		    ok			 ? ""
-		    : known && why.n > 0 ? why.s
+		    : authenticated && why.n > 0 ? why.s
 					 : "reason withheld");
 	*all_ok &= ok;
 }
@@ -201,7 +201,7 @@ static bool check_health(const struct apiserver_http_front *front,
 		if ((*question->only != '\0' && strcmp(question->only, h->name) != 0) ||
 		    (h->ready_only && strcmp(question->what, "readyz") != 0))
 			continue;
-		add_check(h, question->known, &all_ok, &lines);
+		add_check(h, question->authenticated, &all_ok, &lines);
 		found = true;
 	}
 	ret->content_type = plain_text;
@@ -215,7 +215,7 @@ static bool check_health(const struct apiserver_http_front *front,
 }
 
 static bool serve_health(const struct apiserver_http_front *front, const struct http_request *req,
-			 bool known, struct apiserver_answer *ret)
+			 bool authenticated, struct apiserver_answer *ret)
 {
 	static const char *const kinds[] = { "healthz", "livez", "readyz" };
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
@@ -228,7 +228,7 @@ static bool serve_health(const struct apiserver_http_front *front, const struct 
 			.what = kinds[i],
 			.only = *rest == '/' ? rest + 1 : rest,
 			.verbose = http_request_arg(req, "verbose") != NULL,
-			.known = known,
+			.authenticated = authenticated,
 		};
 		if (req->method != HTTP_GET && req->method != HTTP_HEAD)
 			apiserver_answer_no_such_method(ret);
@@ -300,7 +300,7 @@ static void serve_api(const struct apiserver_http_front *front, const struct api
 	}
 }
 
-static void serve_known(const struct apiserver_http_front *front, const struct http_request *req,
+static void serve_call(const struct apiserver_http_front *front, const struct http_request *req,
 			const struct apiserver_identity *who, struct apiserver_answer *ret)
 {
 	struct apiserver_arg args[APISERVER_ARGS_MAX];
@@ -356,10 +356,10 @@ static bool refuse_impersonation(const struct http_request *req,
 }
 
 /* In which state the HTTP server delivered the request. */
-enum arrival { WHOLE, TOO_LONG, TOO_MANY };
+enum delivery { WHOLE, TOO_LONG, TOO_MANY };
 
 static void serve_request(const struct apiserver_http_front *front, const struct http_request *req,
-			  enum arrival arrival, struct apiserver_answer *ret)
+			  enum delivery delivery, struct apiserver_answer *ret)
 {
 	const char *token = http_request_header(req, "Authorization");
 	const struct apiserver_identity *who =
@@ -367,26 +367,26 @@ static void serve_request(const struct apiserver_http_front *front, const struct
 	if (token == NULL && serve_health(front, req, false, ret))
 		return;
 	if (token == NULL && is_public_path(req))
-		serve_known(front, req, NULL, ret);
+		serve_call(front, req, NULL, ret);
 	else if (who == NULL)
 		apiserver_answer_refuse_plain(ret, 401, "Unauthorized", "Unauthorized");
-	else if (arrival == TOO_MANY)
+	else if (delivery == TOO_MANY)
 		refuse_busy(ret, "too many requests at a time: try again later");
-	else if (arrival == TOO_LONG)
+	else if (delivery == TOO_LONG)
 		apiserver_answer_refuse_plain(ret, 413, "RequestEntityTooLarge",
 					      "Request entity too large: limit is 3145728");
 	else if (!refuse_impersonation(req, who, ret) && !serve_health(front, req, true, ret) &&
 		 !serve_metrics(req, ret))
-		serve_known(front, req, who, ret);
+		serve_call(front, req, who, ret);
 }
 
 static void handle_request(struct apiserver_http_front *front, const struct http_request *req,
-			   enum arrival arrival, struct http_answer *out)
+			   enum delivery delivery, struct http_answer *out)
 {
 	struct apiserver_answer a;
 	apiserver_answer_init(&a);
-	serve_request(front, req, arrival, &a);
-	limit_watches(front, &a);
+	serve_request(front, req, delivery, &a);
+	refuse_excess_watch(front, &a);
 	out->status = a.status;
 	out->content_type = a.content_type;
 	add_audit_id(req, out);
@@ -400,7 +400,7 @@ static void handle_request(struct apiserver_http_front *front, const struct http
 	front->backend->done(&a);
 }
 
-bool apiserver_http_front_is_known(void *front, const struct http_request *req)
+bool apiserver_http_front_is_authenticated(void *front, const struct http_request *req)
 {
 	const struct apiserver_http_front *f = front;
 	return apiserver_authenticator_identify(f->authenticator,

@@ -48,7 +48,7 @@ struct apiserver_http_front {
 /* Callbacks of struct http_service_conf; ctx is the front. */
 void apiserver_http_front_handle(void *front, const struct http_request *req,
 				 struct http_answer *answer);
-bool apiserver_http_front_is_known(void *front, const struct http_request *req);
+bool apiserver_http_front_is_authenticated(void *front, const struct http_request *req);
 void apiserver_http_front_busy(void *front, const struct http_request *req,
 			       struct http_answer *answer);
 void apiserver_http_front_too_long(void *front, const struct http_request *req,

@@ -136,7 +136,7 @@ static int start(void **state)
 	return http_service_start(
 		&(struct http_service_conf){ .addr = "127.0.0.1:0",
 					     .max_body_bytes = 100,
-					     .is_known = apiserver_http_front_is_known,
+					     .is_known = apiserver_http_front_is_authenticated,
 					     .busy = apiserver_http_front_busy,
 					     .handle = apiserver_http_front_handle,
 					     .too_long = apiserver_http_front_too_long,

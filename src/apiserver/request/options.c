@@ -12,7 +12,7 @@
 #include "api/meta.h"
 #include "api/tree.h"
 #include "apiserver/codec/json_error.h"
-#include "apiserver/request/body.h"
+#include "apiserver/request/request_body.h"
 #include "base/text/utf8.h"
 
 const char *apiserver_options_arg(const struct apiserver_call *call, const char *name)
@@ -313,7 +313,7 @@ static int parse_delete_body(const struct apiserver_call *call,
 	const char *v[APISERVER_ARGS_MAX];
 	size_t n = 0, i;
 	json_t *e;
-	int r = apiserver_body_options(call, &ret->body, status);
+	int r = apiserver_request_body_options(call, &ret->body, status);
 	if (r == 0)
 		r = check_types(ret->body, status);
 	if (r < 0)

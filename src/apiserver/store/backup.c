@@ -20,7 +20,7 @@
 #include "apiserver/store/data_dir_priv.h"
 #include "apiserver/store/db_priv.h"
 #include "apiserver/store/reader_pool_priv.h"
-#include "apiserver/store/schema_priv.h"
+#include "apiserver/store/database_file_priv.h"
 #include "apiserver/store/store_priv.h"
 #include "base/err.h"
 #include "base/err_text.h"
@@ -92,7 +92,7 @@ static int copy_database(struct store_db *from, const char *file, const char *th
 	if (r < 0)
 		err_text_set(err, "cannot write '%s': %s", file, err_str(r));
 	else
-		r = store_schema_check(&to, file, err);
+		r = store_database_check(&to, file, err);
 	store_db_close(&to);
 	if (r == 0) {
 		r = sync_file(file);
@@ -145,7 +145,7 @@ int apiserver_store_backup(struct apiserver_store *store, const char *file, stru
 	struct store_db *db;
 	int r = store_pool_lend(store, &db);
 	if (r < 0)
-		return store_schema_error(r, store->file, err_str(r), err);
+		return store_database_error(r, store->file, err_str(r), err);
 	r = write_backup(db, file, err);
 	store_pool_return(store, db);
 	return r;
@@ -157,10 +157,10 @@ int apiserver_backup(const char *dir, const char *file, struct err_text err)
 	struct store_db db;
 	int r = store_db_open(from, STORE_DB_BARE, &db);
 	if (r < 0)
-		return store_schema_error(r, from, err_str(r), err);
-	r = store_schema_identify(&db, from, err);
+		return store_database_error(r, from, err_str(r), err);
+	r = store_database_identify(&db, from, err);
 	if (r == 1)
-		r = store_schema_error(ERR_PARSE, from, "it is empty", err);
+		r = store_database_error(ERR_PARSE, from, "it is empty", err);
 	if (r == 0)
 		r = write_backup(&db, file, err);
 	store_db_close(&db);
@@ -186,7 +186,7 @@ static uint64_t highest_revision(const struct replacement *files, uint64_t backu
 	int r = access(files->file, F_OK) == 0 ? store_db_open(files->file, STORE_DB_BARE, &db)
 					       : ERR_NOTFOUND;
 	if (r == 0) {
-		r = store_schema_identify(&db, files->file, ERR_TEXT(ignored));
+		r = store_database_identify(&db, files->file, ERR_TEXT(ignored));
 		r = r == 0 ? store_db_revisions(&db, &revision, &compacted) : ERR_NOTFOUND;
 		/* A sound database absorbs its log; otherwise both files are kept unchanged. */
 		store_db_keep_log(&db, r < 0);
@@ -280,9 +280,9 @@ int apiserver_restore(const char *dir, const char *file, struct err_text err)
 		err_text_set(err, "cannot open '%s': %s", file, err_str(r));
 		return r;
 	}
-	r = store_schema_identify(&from, file, err);
+	r = store_database_identify(&from, file, err);
 	if (r == 0)
-		r = store_schema_check(&from, file, err);
+		r = store_database_check(&from, file, err);
 	if (r == 1 || r == ERR_PARSE) {
 		err_text_set(err, "'%s' is not a complete backup: choose another one", file);
 		r = ERR_PARSE;

@@ -11,7 +11,7 @@
 #include "apiserver/store/db_priv.h"
 #include "apiserver/store/reader_pool_priv.h"
 #include "apiserver/store/ring_priv.h"
-#include "apiserver/store/schema_priv.h"
+#include "apiserver/store/database_file_priv.h"
 #include "apiserver/store/spare_file_priv.h"
 #include "apiserver/store/store.h"
 #include "apiserver/store/writer_priv.h"
@@ -39,7 +39,7 @@ static int start_store(struct apiserver_store *store, struct err_text err)
 {
 	int r = store_dir_lock(store->dir, &store->lock_fd, err);
 	if (r == 0)
-		r = store_schema_open(store->dir, store->file, &store->writer.db, err);
+		r = store_database_open(store->dir, store->file, &store->writer.db, err);
 	if (r < 0)
 		return r;
 	r = read_revisions(store);
@@ -48,7 +48,7 @@ static int start_store(struct apiserver_store *store, struct err_text err)
 		r = store_writer_start(store);
 	if (r == 0)
 		r = store_compact_start(store);
-	return r < 0 ? store_schema_error(r, store->file, err_str(r), err) : 0;
+	return r < 0 ? store_database_error(r, store->file, err_str(r), err) : 0;
 }
 
 int apiserver_store_open(const struct apiserver_store_conf *conf, struct apiserver_store **ret,

@@ -3,7 +3,7 @@
  *
  *	store.c		opening and closing
  *	data_dir.c	the data directory, its lock and its bound of revisions
- *	schema.c	SQLite tables, their version, checks of the file
+ *	database_file.c	SQLite tables, their version, checks of the file
  *	db.c		one connection to SQLite with its prepared statements
  *	writer.c	the writer's thread and its queue
  *	transaction.c	one batch of writes as a transaction; what is written on a full disk

@@ -7,7 +7,7 @@
 
 #include "api/meta.h"
 #include "apiserver/kind/go_normalize.h"
-#include "apiserver/request/body.h"
+#include "apiserver/request/request_body.h"
 #include "apiserver/request/options.h"
 #include "apiserver/request/respond.h"
 #include "apiserver/rules/field_errors.h"
@@ -87,8 +87,8 @@ int apiserver_verb_create(struct apiserver_request *req)
 		e = apiserver_write_options(req->call, APISERVER_WRITE_CREATE, &options,
 					    req->status);
 	if (e == 0)
-		e = apiserver_body_object(req->call, req->resource, options.strictness, &body,
-					  &req->answer->warnings, req->status);
+		e = apiserver_request_body_object(req->call, req->resource, options.strictness,
+						  &body, &req->answer->warnings, req->status);
 	if (e < 0)
 		return e;
 	e = req->resource->strategy->review != NULL ? answer_review(req, body)

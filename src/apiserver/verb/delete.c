@@ -8,7 +8,7 @@
 #include "api/meta.h"
 #include "api/time.h"
 #include "api/tree.h"
-#include "apiserver/request/list_body.h"
+#include "apiserver/request/list_answer.h"
 #include "apiserver/request/object.h"
 #include "apiserver/request/resource_version.h"
 #include "apiserver/request/respond.h"
@@ -242,7 +242,7 @@ struct collection {
 	struct apiserver_request *req;
 	const struct apiserver_selection *selection;
 	struct apiserver_range range;
-	struct apiserver_list_body out;
+	struct apiserver_list_answer out;
 	struct strbuf last; /* key of the page's last row */
 	json_t *found;	    /* of the page */
 	size_t rows, bytes;
@@ -280,7 +280,7 @@ static int remove_found(struct collection *collection,
 			json_decref(done.was);
 		else if (collection->req->status->code != 404)
 			return e;
-		apiserver_list_body_add_object(&collection->out, v);
+		apiserver_list_answer_add_object(&collection->out, v);
 	}
 	return 0;
 }
@@ -317,7 +317,7 @@ static int remove_pages(struct collection *collection,
 	while (e == 0 && collection->cut)
 		e = remove_page(collection, options, &at);
 	return e < 0 ? e
-		     : apiserver_list_body_end(collection->req, &collection->out, first, "", -1);
+		     : apiserver_list_answer_end(collection->req, &collection->out, first, "", -1);
 }
 
 static int remove_all(struct apiserver_request *req, const struct apiserver_selection *sel,
@@ -325,13 +325,13 @@ static int remove_all(struct apiserver_request *req, const struct apiserver_sele
 {
 	CLEANUP(strbuf_done) struct strbuf prefix = STRBUF_INIT;
 	struct collection collection = { .req = req, .selection = sel, .last = STRBUF_INIT };
-	int e = apiserver_list_body_begin(req, &collection.out);
+	int e = apiserver_list_answer_begin(req, &collection.out);
 	if (e < 0)
 		return e;
 	apiserver_key(&prefix, req->resource->stored->kind, req->route.ns, NULL);
 	collection.range.prefix = prefix.s;
 	e = remove_pages(&collection, options);
-	apiserver_list_body_done(&collection.out);
+	apiserver_list_answer_done(&collection.out);
 	strbuf_done(&collection.last);
 	return e;
 }

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "api/meta.h"
-#include "apiserver/request/body.h"
+#include "apiserver/request/request_body.h"
 #include "apiserver/request/respond.h"
 #include "apiserver/verb/create.h"
 #include "apiserver/verb/delete.h"

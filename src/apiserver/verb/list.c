@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "apiserver/codec/continue_token.h"
-#include "apiserver/request/list_body.h"
+#include "apiserver/request/list_answer.h"
 #include "apiserver/request/object.h"
 #include "apiserver/request/resource_version.h"
 #include "apiserver/request/respond.h"
@@ -49,7 +49,7 @@ struct listing {
 	struct apiserver_api *api;
 	struct apiserver_request *req; /* NULL: the request has ended, a stream goes on */
 	char *label, *field;	       /* what `selection` was made from */
-	struct apiserver_list_body out;
+	struct apiserver_list_answer out;
 	struct apiserver_selection selection;
 	struct strbuf prefix; /* of keys; continue tokens are relative to it */
 	struct strbuf from;   /* the prefix, and the name if the selectors allow only one */
@@ -68,7 +68,7 @@ static int add_if_selected(struct listing *listing, const struct apiserver_row *
 	    strcmp(strrchr(row->key, '/') + 1, listing->selection.name) != 0)
 		return 0;
 	if (listing->out.raw && (listing->selection.all || listing->selection.by_name)) {
-		apiserver_list_body_add_text(&listing->out, row->value);
+		apiserver_list_answer_add_text(&listing->out, row->value);
 		return 1;
 	}
 	json_t *o = apiserver_object_parse(listing->out.resource, row->value);
@@ -76,9 +76,9 @@ static int add_if_selected(struct listing *listing, const struct apiserver_row *
 		return apiserver_store_damaged(listing->api->store, row->key);
 	bool wanted = apiserver_selection_match(&listing->selection, o);
 	if (wanted && listing->out.raw)
-		apiserver_list_body_add_text(&listing->out, row->value);
+		apiserver_list_answer_add_text(&listing->out, row->value);
 	else if (wanted)
-		apiserver_list_body_add_object(&listing->out, o);
+		apiserver_list_answer_add_object(&listing->out, o);
 	json_decref(o);
 	return wanted;
 }
@@ -150,7 +150,7 @@ static int refuse_compacted(struct listing *listing, const struct apiserver_list
 static void listing_free(struct listing *listing)
 {
 	apiserver_selection_done(&listing->selection);
-	apiserver_list_body_done(&listing->out);
+	apiserver_list_answer_done(&listing->out);
 	strbuf_done(&listing->prefix);
 	strbuf_done(&listing->from);
 	strbuf_done(&listing->after);
@@ -177,11 +177,11 @@ static bool produce_piece(struct apiserver_stream *stream, bool swift)
 	listing->cut = false;
 	int e = apiserver_store_list(listing->api->store, &listing->range, add_row, listing,
 				     &listing->range.at, NULL);
-	apiserver_list_body_take_items(&listing->out, &stream->out);
+	apiserver_list_answer_take_items(&listing->out, &stream->out);
 	stream->broken = e < 0;
 	stream->ended = e < 0 || !listing->cut;
 	if (e == 0 && !listing->cut)
-		strbuf_adds(&stream->out, apiserver_list_body_close);
+		strbuf_adds(&stream->out, apiserver_list_answer_close);
 	return listing->cut;
 }
 
@@ -199,7 +199,7 @@ static int start_stream(struct listing *listing, uint64_t at)
 	listing->range.at = at;
 	listing->max_bytes = APISERVER_PIECE_BYTES;
 	listing->max_rows = APISERVER_PIECE_ROWS;
-	apiserver_list_body_open(listing->req, &listing->out, at);
+	apiserver_list_answer_open(listing->req, &listing->out, at);
 	apiserver_stream_init(&listing->stream, listing->api->filler, &list_ops);
 	listing->req->answer->stream = &listing->stream;
 	listing->req->answer->stream_whole = true;
@@ -213,7 +213,7 @@ static int read_and_answer(struct listing *listing, const struct apiserver_list_
 {
 	uint64_t at, left = 0;
 	CLEANUP(strbuf_done) struct strbuf token = STRBUF_INIT;
-	bool flows = listing->limit == 0 && apiserver_list_body_can_stream(listing->req);
+	bool flows = listing->limit == 0 && apiserver_list_answer_can_stream(listing->req);
 	listing->max_bytes = flows ? WHOLE_MAX_BYTES : PAGE_MAX_BYTES;
 	listing->max_rows = flows ? WHOLE_MAX_ROWS : listing->limit != 0 ? PAGE_MAX_ROWS : SIZE_MAX;
 	int e = apiserver_store_list(listing->api->store, &listing->range, add_row, listing, &at,
@@ -234,8 +234,9 @@ static int read_and_answer(struct listing *listing, const struct apiserver_list_
 	if (left != 0)
 		apiserver_continue_token_make(&token, listing->last.s, listing->prefix.s,
 					      (int64_t)at);
-	return apiserver_list_body_end(listing->req, &listing->out, at, token.s,
-				       token.n != 0 && listing->selection.all ? (int64_t)left : -1);
+	return apiserver_list_answer_end(listing->req, &listing->out, at, token.s,
+					 token.n != 0 && listing->selection.all ? (int64_t)left
+										: -1);
 }
 
 static int prepare_listing(struct listing *listing, const struct apiserver_list_options *options)
@@ -253,10 +254,10 @@ static int prepare_listing(struct listing *listing, const struct apiserver_list_
 
 int apiserver_verb_list(struct apiserver_request *req, const struct apiserver_list_options *options)
 {
-	struct apiserver_list_body out;
+	struct apiserver_list_answer out;
 	int e = apiserver_respond_begin(req, APISERVER_ACCEPT_REPLY);
 	if (e == 0)
-		e = apiserver_list_body_begin(req, &out);
+		e = apiserver_list_answer_begin(req, &out);
 	if (e < 0)
 		return e;
 	struct listing *listing = xcalloc(1, sizeof(*listing));

@@ -13,7 +13,7 @@
 #include "apiserver/codec/strict_convert.h"
 #include "apiserver/kind/go_normalize.h"
 #include "apiserver/kind/objectmeta.h"
-#include "apiserver/request/body.h"
+#include "apiserver/request/request_body.h"
 #include "apiserver/request/object.h"
 #include "apiserver/request/options.h"
 #include "apiserver/request/resource_version.h"
@@ -184,9 +184,9 @@ static int check_result(struct patching *patching, json_t *object)
 			    kind, api_version(object));
 		e = ERR_TYPE;
 	} else {
-		e = apiserver_body_check_fields(patching->writing.resource, slice_of(text), object,
-						patching->options.strictness,
-						&patching->req->answer->warnings, &why);
+		e = apiserver_request_body_check_fields(patching->writing.resource, slice_of(text),
+							object, patching->options.strictness,
+							&patching->req->answer->warnings, &why);
 	}
 	return e == 0 ? 0 : refuse_result(patching, text, why.s);
 }
@@ -442,8 +442,8 @@ int apiserver_verb_patch(struct apiserver_request *req)
 					    applies ? APISERVER_WRITE_APPLY : APISERVER_WRITE_PATCH,
 					    &patching.options, req->status);
 	if (e == 0)
-		e = (applies ? apiserver_body_apply
-			     : apiserver_body_patch)(req->call, &patching.patch, req->status);
+		e = (applies ? apiserver_request_body_apply : apiserver_request_body_patch)(
+			req->call, &patching.patch, req->status);
 	if (e == 0)
 		e = patch_object(&patching);
 	json_decref(patching.patch);

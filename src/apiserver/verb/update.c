@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "api/meta.h"
-#include "apiserver/request/body.h"
+#include "apiserver/request/request_body.h"
 #include "apiserver/request/object.h"
 #include "apiserver/request/options.h"
 #include "apiserver/request/resource_version.h"
@@ -147,8 +147,8 @@ int apiserver_verb_update(struct apiserver_request *req)
 	if (e == 0)
 		e = apiserver_write_options(req->call, APISERVER_WRITE_UPDATE, &o, req->status);
 	if (e == 0)
-		e = apiserver_body_object(req->call, req->resource, o.strictness, &body,
-					  &req->answer->warnings, req->status);
+		e = apiserver_request_body_object(req->call, req->resource, o.strictness, &body,
+						  &req->answer->warnings, req->status);
 	if (e < 0)
 		return e;
 	e = apiserver_route_check_object(&req->route, body, true, req->status);

@@ -1,34 +1,34 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The body of a list: its head with metadata, its items (stored texts, objects, Table rows or
  * metadata only) and its end, either as a whole or for a stream. */
-#include "apiserver/request/list_body.h"
+#include "apiserver/request/list_answer.h"
 
 #include <stdio.h>
 
 #include "apiserver/request/object.h"
 #include "apiserver/request/respond.h"
 
-int apiserver_list_body_begin(struct apiserver_request *req, struct apiserver_list_body *list)
+int apiserver_list_answer_begin(struct apiserver_request *req, struct apiserver_list_answer *list)
 {
 	CLEANUP(strbuf_done) struct strbuf err = STRBUF_INIT;
 	if (apiserver_accept_check(&req->accept, true, req->resource->list_kind, &err) < 0)
 		return apiserver_status_refuse(req->status, 406, "NotAcceptable", "%s", err.s);
-	*list = (struct apiserver_list_body){ .resource = req->resource,
-					      .accept = req->accept,
-					      .items = STRBUF_INIT };
+	*list = (struct apiserver_list_answer){ .resource = req->resource,
+						.accept = req->accept,
+						.items = STRBUF_INIT };
 	apiserver_respond_init_table(req, &list->table);
 	list->raw = req->accept.as == APISERVER_AS_OBJECT &&
 		    apiserver_object_is_stored_form(req->resource);
 	return 0;
 }
 
-static void add_separator(struct apiserver_list_body *list)
+static void add_separator(struct apiserver_list_answer *list)
 {
 	if (list->items.n != 0)
 		strbuf_addc(&list->items, ',');
 }
 
-void apiserver_list_body_add_text(struct apiserver_list_body *list, struct slice text)
+void apiserver_list_answer_add_text(struct apiserver_list_answer *list, struct slice text)
 {
 	add_separator(list);
 	strbuf_addc(&list->items, '{');
@@ -36,7 +36,7 @@ void apiserver_list_body_add_text(struct apiserver_list_body *list, struct slice
 }
 
 /* Items of lists of built-in kinds have no kind and apiVersion. */
-static void add_item(struct apiserver_list_body *list, const json_t *object)
+static void add_item(struct apiserver_list_answer *list, const json_t *object)
 {
 	json_t *copy = json_copy((json_t *)(uintptr_t)object);
 	if (list->resource->built_in) {
@@ -47,7 +47,7 @@ static void add_item(struct apiserver_list_body *list, const json_t *object)
 	json_decref(copy);
 }
 
-void apiserver_list_body_add_object(struct apiserver_list_body *list, const json_t *object)
+void apiserver_list_answer_add_object(struct apiserver_list_answer *list, const json_t *object)
 {
 	if (list->accept.as == APISERVER_AS_TABLE) {
 		apiserver_table_row(&list->items, &list->table, object);
@@ -60,7 +60,7 @@ void apiserver_list_body_add_object(struct apiserver_list_body *list, const json
 		apiserver_table_partial(&list->items, list->accept.meta_version, object);
 }
 
-static json_t *make_list_meta(const struct apiserver_list_body *list, uint64_t revision,
+static json_t *make_list_meta(const struct apiserver_list_answer *list, uint64_t revision,
 			      const char *token, int64_t left)
 {
 	char text[24];
@@ -75,7 +75,8 @@ static json_t *make_list_meta(const struct apiserver_list_body *list, uint64_t r
 	return meta;
 }
 
-static void add_head(const struct apiserver_list_body *list, const json_t *meta, struct strbuf *out)
+static void add_head(const struct apiserver_list_answer *list, const json_t *meta,
+		     struct strbuf *out)
 {
 	const struct apiserver_resource *r = list->resource;
 	CLEANUP(strbuf_done) struct strbuf version = STRBUF_INIT;
@@ -94,16 +95,16 @@ static void add_head(const struct apiserver_list_body *list, const json_t *meta,
 	strbuf_adds(out, ",\"items\":[");
 }
 
-const char apiserver_list_body_close[] = "]}\n";
+const char apiserver_list_answer_close[] = "]}\n";
 
 /* Other forms need the whole tree. */
-bool apiserver_list_body_can_stream(const struct apiserver_request *req)
+bool apiserver_list_answer_can_stream(const struct apiserver_request *req)
 {
 	return req->call->method == HTTP_GET && req->accept.form == APISERVER_FORM_JSON &&
 	       !req->accept.pretty;
 }
 
-static void begin_body(struct apiserver_request *req, struct apiserver_list_body *list,
+static void begin_body(struct apiserver_request *req, struct apiserver_list_answer *list,
 		       json_t *meta)
 {
 	struct strbuf *out = &req->answer->body;
@@ -114,8 +115,8 @@ static void begin_body(struct apiserver_request *req, struct apiserver_list_body
 	strbuf_reset(&list->items);
 }
 
-int apiserver_list_body_end(struct apiserver_request *req, struct apiserver_list_body *list,
-			    uint64_t revision, const char *token, int64_t left)
+int apiserver_list_answer_end(struct apiserver_request *req, struct apiserver_list_answer *list,
+			      uint64_t revision, const char *token, int64_t left)
 {
 	begin_body(req, list, make_list_meta(list, revision, token, left));
 	strbuf_adds(&req->answer->body, "]}");
@@ -123,15 +124,15 @@ int apiserver_list_body_end(struct apiserver_request *req, struct apiserver_list
 	return 0;
 }
 
-void apiserver_list_body_open(struct apiserver_request *req, struct apiserver_list_body *list,
-			      uint64_t revision)
+void apiserver_list_answer_open(struct apiserver_request *req, struct apiserver_list_answer *list,
+				uint64_t revision)
 {
 	begin_body(req, list, make_list_meta(list, revision, "", -1));
 	req->answer->status = 200;
 	req->answer->content_type = "application/json";
 }
 
-void apiserver_list_body_take_items(struct apiserver_list_body *list, struct strbuf *out)
+void apiserver_list_answer_take_items(struct apiserver_list_answer *list, struct strbuf *out)
 {
 	if (list->items.n == 0)
 		return;
@@ -142,7 +143,7 @@ void apiserver_list_body_take_items(struct apiserver_list_body *list, struct str
 	strbuf_reset(&list->items);
 }
 
-void apiserver_list_body_done(struct apiserver_list_body *list)
+void apiserver_list_answer_done(struct apiserver_list_answer *list)
 {
 	strbuf_done(&list->items);
 }

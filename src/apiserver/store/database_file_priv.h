@@ -14,11 +14,11 @@ enum {
 };
 
 /* Opens the database for the writer after checking it; creates it in a new directory. */
-MUST_CHECK int store_schema_open(const char *dir, const char *file, struct store_db *ret,
-				 struct err_text err);
+MUST_CHECK int store_database_open(const char *dir, const char *file, struct store_db *ret,
+				   struct err_text err);
 /* 0: a store of a version that we know; 1: an empty file. ERR_PARSE, ERR_UNSUPPORTED. */
-MUST_CHECK int store_schema_identify(struct store_db *db, const char *file, struct err_text err);
+MUST_CHECK int store_database_identify(struct store_db *db, const char *file, struct err_text err);
 /* Checks the structure of the whole file. ERR_PARSE: it is damaged. */
-MUST_CHECK int store_schema_check(struct store_db *db, const char *file, struct err_text err);
+MUST_CHECK int store_database_check(struct store_db *db, const char *file, struct err_text err);
 /* Writes the message for `error` into `err`; returns `error`. */
-int store_schema_error(int error, const char *file, const char *why, struct err_text err);
+int store_database_error(int error, const char *file, const char *why, struct err_text err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Request bodies: decoding them from JSON, YAML or protobuf, and checking that they are the kind
  * that the path names. Messages are those of Go's decoders, since kubectl prints them. */
-#include "apiserver/request/body.h"
+#include "apiserver/request/request_body.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -195,9 +195,10 @@ static int check_kind(const struct apiserver_call *call, const struct apiserver_
 
 /* ---- fields ---- */
 
-int apiserver_body_check_fields(const struct apiserver_resource *resource, struct slice text,
-				const json_t *object, enum apiserver_strictness strictness,
-				struct strbuf *warnings, struct strbuf *ret_why)
+int apiserver_request_body_check_fields(const struct apiserver_resource *resource,
+					struct slice text, const json_t *object,
+					enum apiserver_strictness strictness,
+					struct strbuf *warnings, struct strbuf *ret_why)
 {
 	json_t *found = json_array(), *line;
 	char err[512] = "";
@@ -225,8 +226,8 @@ static int check_fields(const struct apiserver_call *call,
 			struct apiserver_status *status)
 {
 	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
-	int e = apiserver_body_check_fields(resource, call->body, object, strictness, warnings,
-					    &why);
+	int e = apiserver_request_body_check_fields(resource, call->body, object, strictness,
+						    warnings, &why);
 	if (e < 0)
 		return apiserver_status_bad_request(
 			status, "%s in version \"%s\" cannot be handled as a %s: %s",
@@ -269,10 +270,10 @@ static int parse_object(const struct apiserver_call *call,
 	return e < 0 && e != ERR_DENIED ? refuse_unrecognized(call, resource, why.s, status) : e;
 }
 
-int apiserver_body_object(const struct apiserver_call *call,
-			  const struct apiserver_resource *resource,
-			  enum apiserver_strictness strictness, json_t **ret,
-			  struct strbuf *warnings, struct apiserver_status *status)
+int apiserver_request_body_object(const struct apiserver_call *call,
+				  const struct apiserver_resource *resource,
+				  enum apiserver_strictness strictness, json_t **ret,
+				  struct strbuf *warnings, struct apiserver_status *status)
 {
 	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
 	json_t *o = NULL;
@@ -304,8 +305,8 @@ int apiserver_body_object(const struct apiserver_call *call,
 	return e;
 }
 
-int apiserver_body_options(const struct apiserver_call *call, json_t **ret,
-			   struct apiserver_status *status)
+int apiserver_request_body_options(const struct apiserver_call *call, json_t **ret,
+				   struct apiserver_status *status)
 {
 	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
 	json_t *o = NULL;
@@ -334,8 +335,8 @@ int apiserver_body_options(const struct apiserver_call *call, json_t **ret,
 	return e;
 }
 
-int apiserver_body_patch(const struct apiserver_call *call, json_t **ret,
-			 struct apiserver_status *status)
+int apiserver_request_body_patch(const struct apiserver_call *call, json_t **ret,
+				 struct apiserver_status *status)
 {
 	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
 	if (parse_json(call->body, ret, &why) < 0)
@@ -343,8 +344,8 @@ int apiserver_body_patch(const struct apiserver_call *call, json_t **ret,
 	return 0;
 }
 
-int apiserver_body_apply(const struct apiserver_call *call, json_t **ret,
-			 struct apiserver_status *status)
+int apiserver_request_body_apply(const struct apiserver_call *call, json_t **ret,
+				 struct apiserver_status *status)
 {
 	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
 	json_t *o = NULL;

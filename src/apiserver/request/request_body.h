@@ -13,23 +13,24 @@
 
 /* The object of a POST or PUT, with apiVersion and kind, as a new tree. By `strictness`, unknown
  * and duplicate fields are an error, or lines in `warnings`, or ignored. */
-MUST_CHECK int apiserver_body_object(const struct apiserver_call *call,
-				     const struct apiserver_resource *resource,
-				     enum apiserver_strictness strictness, json_t **ret,
-				     struct strbuf *warnings, struct apiserver_status *status);
+MUST_CHECK int apiserver_request_body_object(const struct apiserver_call *call,
+					     const struct apiserver_resource *resource,
+					     enum apiserver_strictness strictness, json_t **ret,
+					     struct strbuf *warnings,
+					     struct apiserver_status *status);
 /* The DeleteOptions of a DELETE. */
-MUST_CHECK int apiserver_body_options(const struct apiserver_call *call, json_t **ret,
-				      struct apiserver_status *status);
+MUST_CHECK int apiserver_request_body_options(const struct apiserver_call *call, json_t **ret,
+					      struct apiserver_status *status);
 /* A JSON, merge or strategic merge patch: any JSON value. */
-MUST_CHECK int apiserver_body_patch(const struct apiserver_call *call, json_t **ret,
-				    struct apiserver_status *status);
+MUST_CHECK int apiserver_request_body_patch(const struct apiserver_call *call, json_t **ret,
+					    struct apiserver_status *status);
 /* The configuration of a server-side apply: a YAML mapping. */
-MUST_CHECK int apiserver_body_apply(const struct apiserver_call *call, json_t **ret,
-				    struct apiserver_status *status);
+MUST_CHECK int apiserver_request_body_apply(const struct apiserver_call *call, json_t **ret,
+					    struct apiserver_status *status);
 /* Strict decoding of an object that is no body of its own (a patched object). `text` is its JSON or
  * YAML, in which duplicate fields are found. ERR_TYPE or ERR_CONFIG with the reason in
  * `ret_why`. */
-MUST_CHECK int apiserver_body_check_fields(const struct apiserver_resource *resource,
-					   struct slice text, const json_t *object,
-					   enum apiserver_strictness strictness,
-					   struct strbuf *warnings, struct strbuf *ret_why);
+MUST_CHECK int apiserver_request_body_check_fields(const struct apiserver_resource *resource,
+						   struct slice text, const json_t *object,
+						   enum apiserver_strictness strictness,
+						   struct strbuf *warnings, struct strbuf *ret_why);

@@ -10,7 +10,7 @@
 
 #include "apiserver/request/request.h"
 
-struct apiserver_list_body {
+struct apiserver_list_answer {
 	const struct apiserver_resource *resource;
 	struct apiserver_accept accept;
 	struct strbuf items; /* as text */
@@ -20,22 +20,22 @@ struct apiserver_list_body {
 };
 
 /* Refused (406) when the accepted form is not one of a list. */
-MUST_CHECK int apiserver_list_body_begin(struct apiserver_request *req,
-					 struct apiserver_list_body *list);
+MUST_CHECK int apiserver_list_answer_begin(struct apiserver_request *req,
+					   struct apiserver_list_answer *list);
 /* Adds an item from its stored text; only if `raw` is set. */
-void apiserver_list_body_add_text(struct apiserver_list_body *list, struct slice text);
+void apiserver_list_answer_add_text(struct apiserver_list_answer *list, struct slice text);
 /* Adds an item from its tree, which is borrowed. */
-void apiserver_list_body_add_object(struct apiserver_list_body *list, const json_t *object);
+void apiserver_list_answer_add_object(struct apiserver_list_answer *list, const json_t *object);
 /* Finishes the answer. `token` "" for none, `left` (remainingItemCount) negative for none. */
-int apiserver_list_body_end(struct apiserver_request *req, struct apiserver_list_body *list,
-			    uint64_t revision, const char *token, int64_t left);
+int apiserver_list_answer_end(struct apiserver_request *req, struct apiserver_list_answer *list,
+			      uint64_t revision, const char *token, int64_t left);
 /* Whether the accepted form can be streamed. */
-bool apiserver_list_body_can_stream(const struct apiserver_request *req);
+bool apiserver_list_answer_can_stream(const struct apiserver_request *req);
 /* Writes the head and the items so far into the answer. */
-void apiserver_list_body_open(struct apiserver_request *req, struct apiserver_list_body *list,
-			      uint64_t revision);
+void apiserver_list_answer_open(struct apiserver_request *req, struct apiserver_list_answer *list,
+				uint64_t revision);
 /* Moves the items that were added since then to the end of `out`. */
-void apiserver_list_body_take_items(struct apiserver_list_body *list, struct strbuf *out);
+void apiserver_list_answer_take_items(struct apiserver_list_answer *list, struct strbuf *out);
 /* The end of a streamed list. */
-extern const char apiserver_list_body_close[];
-void apiserver_list_body_done(struct apiserver_list_body *list);
+extern const char apiserver_list_answer_close[];
+void apiserver_list_answer_done(struct apiserver_list_answer *list);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The database file: creating its tables, upgrading them from the version before, and checking it
  * after a crash. Files of a newer version and damaged files are refused unchanged. */
-#include "apiserver/store/schema_priv.h"
+#include "apiserver/store/database_file_priv.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -48,7 +48,7 @@ static const char upgrade[] = "BEGIN IMMEDIATE;"
 _Static_assert(STORE_APPLICATION_ID == 1179406916, "as in the schema");
 _Static_assert(STORE_SCHEMA_VERSION == 2, "as in the schema");
 
-int store_schema_error(int error, const char *file, const char *why, struct err_text err)
+int store_database_error(int error, const char *file, const char *why, struct err_text err)
 {
 	/* SQLite's message may have several lines; the last one has the reason. */
 	const char *last = strrchr(why, '\n');
@@ -62,7 +62,7 @@ int store_schema_error(int error, const char *file, const char *why, struct err_
 	return error;
 }
 
-int store_schema_identify(struct store_db *db, const char *file, struct err_text err)
+int store_database_identify(struct store_db *db, const char *file, struct err_text err)
 {
 	int64_t id = 0, version = 0, tables = 0;
 	int r = store_db_query_number(db, "PRAGMA application_id", &id);
@@ -71,11 +71,12 @@ int store_schema_identify(struct store_db *db, const char *file, struct err_text
 	if (r == 0)
 		r = store_db_query_number(db, "SELECT count(*) FROM sqlite_master", &tables);
 	if (r < 0)
-		return store_schema_error(r, file, sqlite3_errmsg(db->db), err);
+		return store_database_error(r, file, sqlite3_errmsg(db->db), err);
 	if (id == 0 && version == 0 && tables == 0)
 		return 1;
 	if (id != STORE_APPLICATION_ID || version == 0)
-		return store_schema_error(ERR_PARSE, file, "it is not a database of Fairlead", err);
+		return store_database_error(ERR_PARSE, file, "it is not a database of Fairlead",
+					    err);
 	if (version > STORE_SCHEMA_VERSION) {
 		err_text_set(err,
 			     "'%s' was written by a newer version (schema %lld, this one knows %d)",
@@ -85,7 +86,7 @@ int store_schema_identify(struct store_db *db, const char *file, struct err_text
 	return 0;
 }
 
-int store_schema_check(struct store_db *db, const char *file, struct err_text err)
+int store_database_check(struct store_db *db, const char *file, struct err_text err)
 {
 	sqlite3_stmt *st = NULL;
 	int rc = sqlite3_prepare_v2(db->db, "PRAGMA quick_check(1)", -1, &st, NULL), r = 0;
@@ -97,7 +98,7 @@ int store_schema_check(struct store_db *db, const char *file, struct err_text er
 	else if (text == NULL || strcmp(text, "ok") != 0)
 		r = ERR_PARSE;
 	if (r < 0)
-		store_schema_error(r, file, text != NULL ? text : sqlite3_errmsg(db->db), err);
+		store_database_error(r, file, text != NULL ? text : sqlite3_errmsg(db->db), err);
 	sqlite3_finalize(st);
 	return r;
 }
@@ -130,21 +131,21 @@ static int prepare_file(struct store_db *db, const char *dir, const char *file, 
 {
 	bool check = was_not_closed(file);
 	uint64_t high;
-	int fresh = store_schema_identify(db, file, err);
+	int fresh = store_database_identify(db, file, err);
 	if (fresh < 0)
 		return fresh;
 	/* SQLite would accept an emptied file, and all objects would be lost without an error. */
 	if (fresh == 1 && store_bound_read(dir, &high) != ERR_NOTFOUND)
-		return store_schema_error(ERR_PARSE, file, "it was in use and is empty now", err);
+		return store_database_error(ERR_PARSE, file, "it was in use and is empty now", err);
 	if (fresh == 0 && check) {
-		int r = store_schema_check(db, file, err);
+		int r = store_database_check(db, file, err);
 		if (r < 0)
 			return r;
 	}
 	int r = store_db_configure(db, STORE_DB_WRITER);
 	if (r == 0)
 		r = fresh == 1 ? store_db_exec(db, schema) : upgrade_schema(db);
-	return r < 0 ? store_schema_error(r, file, sqlite3_errmsg(db->db), err) : 0;
+	return r < 0 ? store_database_error(r, file, sqlite3_errmsg(db->db), err) : 0;
 }
 
 /* SQLite itself would create it readable for all; it copies the mode to its log. */
@@ -157,7 +158,8 @@ static int create_file(const char *file)
 	return 0;
 }
 
-int store_schema_open(const char *dir, const char *file, struct store_db *ret, struct err_text err)
+int store_database_open(const char *dir, const char *file, struct store_db *ret,
+			struct err_text err)
 {
 	int r = create_file(file);
 	if (r == 0)
@@ -165,7 +167,7 @@ int store_schema_open(const char *dir, const char *file, struct store_db *ret, s
 	if (r == 0)
 		r = store_db_open(file, STORE_DB_BARE, ret);
 	if (r < 0)
-		return store_schema_error(r, file, err_str(r), err);
+		return store_database_error(r, file, err_str(r), err);
 	r = prepare_file(ret, dir, file, err);
 	if (r < 0)
 		store_db_close(ret);
