@@ -36,7 +36,7 @@ static int check_pipe(struct checker *checker, struct pipe *pipe, const struct t
 static int check_value(struct checker *checker, struct operand *operand,
 		       const struct tmpl_type *dot, struct call_args args, struct tmpl_type *ret);
 
-#define FAIL(c, pos, ...) srcerr_set((c)->err, tmpl_place((c)->t, (pos)), __VA_ARGS__)
+#define FAIL(c, pos, ...) srcerr_set((c)->err, tmpl_srcpos((c)->t, (pos)), __VA_ARGS__)
 #define SHOW(s)		  (int)MIN((s).n, (size_t)100), (s).p
 
 static bool same_type(const struct tmpl_type *left, const struct tmpl_type *right)
@@ -425,7 +425,7 @@ static void add_caller(struct body *body, const struct tmpl_type *dot)
 static int check_template(struct checker *checker, struct stmt *stmt, const struct tmpl_type *dot)
 {
 	struct tmpl_type type = type_nil;
-	stmt->callee = tmpl_find_body(checker->t, stmt->text);
+	stmt->callee = tmpl_find_template(checker->t, stmt->text);
 	if (stmt->callee == NULL)
 		return FAIL(checker, stmt->pos, "template \"%.*s\" not defined", SHOW(stmt->text));
 	int r = stmt->pipe != NULL ? check_pipe(checker, stmt->pipe, dot, &type) : 0;

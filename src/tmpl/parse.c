@@ -34,7 +34,7 @@ static bool is_blank(const struct block *block)
 /* A blank body gives way to one with content, whichever comes first. */
 static int add_body(struct parser *parser, struct body *body, uint32_t pos)
 {
-	struct body *old = tmpl_find_body(parser->t, body->name);
+	struct body *old = tmpl_find_template(parser->t, body->name);
 	if (old == NULL) {
 		body->next = parser->t->bodies;
 		parser->t->bodies = body;
@@ -291,6 +291,6 @@ int tmpl_parse_tokens(struct tmpl *tmpl, const struct tokens *toks, struct srcer
 	end_body(&p, b, &save);
 	if (r == 0)
 		r = add_body(&p, b, 0);
-	tmpl->main = tmpl_find_body(tmpl, tmpl->name);
+	tmpl->main = tmpl_find_template(tmpl, tmpl->name);
 	return r;
 }

@@ -34,7 +34,7 @@ struct parser {
 	unsigned range_depth;
 };
 
-#define FAIL(p, pos, ...) srcerr_set((p)->err, tmpl_place((p)->t, (pos)), __VA_ARGS__)
+#define FAIL(p, pos, ...) srcerr_set((p)->err, tmpl_srcpos((p)->t, (pos)), __VA_ARGS__)
 
 static inline const struct token *tmpl_peek(const struct parser *parser)
 {

@@ -367,7 +367,7 @@ static void read_precision(struct run *run)
 	run->after_index = false;
 }
 
-static void add_complaint(struct run *run, uint32_t verb, const char *what)
+static void add_format_error(struct run *run, uint32_t verb, const char *what)
 {
 	tmpl_out_s(run->c->out, "%!");
 	tmpl_out_cp(run->c->out, verb);
@@ -382,7 +382,7 @@ static int print_verb(struct run *run, uint32_t verb)
 		return 0;
 	}
 	if (!run->good_index || run->arg >= run->n) {
-		add_complaint(run, verb, run->good_index ? "(MISSING)" : "(BADINDEX)");
+		add_format_error(run, verb, run->good_index ? "(MISSING)" : "(BADINDEX)");
 		return 0;
 	}
 	if (verb == 'v' || verb == 'w') {

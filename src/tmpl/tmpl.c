@@ -11,7 +11,7 @@
 #include "tmpl/lex_priv.h"
 #include "tmpl/parse_priv.h"
 
-struct srcpos tmpl_place(const struct tmpl *tmpl, uint32_t pos)
+struct srcpos tmpl_srcpos(const struct tmpl *tmpl, uint32_t pos)
 {
 	struct srcpos at = tmpl->base;
 	for (uint32_t i = 0; i < pos && i < tmpl->text.n; i++) {
@@ -25,7 +25,7 @@ struct srcpos tmpl_place(const struct tmpl *tmpl, uint32_t pos)
 	return at;
 }
 
-struct body *tmpl_find_body(const struct tmpl *tmpl, struct slice name)
+struct body *tmpl_find_template(const struct tmpl *tmpl, struct slice name)
 {
 	struct body *b = tmpl->bodies;
 	while (b != NULL && !slice_eq(b->name, name))

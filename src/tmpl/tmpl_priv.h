@@ -170,7 +170,7 @@ struct tmpl {
 };
 
 /* `pos` as a place, counted from the template's base. */
-struct srcpos tmpl_place(const struct tmpl *tmpl, uint32_t pos);
-struct body *tmpl_find_body(const struct tmpl *tmpl, struct slice name);
+struct srcpos tmpl_srcpos(const struct tmpl *tmpl, uint32_t pos);
+struct body *tmpl_find_template(const struct tmpl *tmpl, struct slice name);
 const struct tmpl_func *tmpl_find_func(const struct tmpl_env *env, struct slice name);
 const struct tmpl_field *tmpl_find_field(const struct tmpl_class *cls, struct slice name);
