@@ -13,7 +13,7 @@
 #include "base/metrics/metrics.h"
 #include "base/metrics/process.h"
 #include "cmd/cmd.h"
-#include "cmd/complain.h"
+#include "cmd/errors.h"
 #include "cmd/controllerconf.h"
 #include "cmd/flags.h"
 #include "controller/manager.h"
@@ -115,7 +115,7 @@ static int start_manager(const struct controllerconf_flags *flags,
 	if (leases != client)
 		log_info(NULL, "leases in %s", kube_client_text(leases));
 	if (manager_start(&mc, &m, ERR_TEXT(err)) < 0) {
-		cmd_complain("controller", "%s", err);
+		cmd_print_error("controller", "%s", err);
 		return EXIT_FAILED;
 	}
 	if (flags->listen != NULL)
@@ -139,7 +139,7 @@ static int run_controllers(const struct controllerconf_flags *flags,
 	if (client != NULL && leases != NULL)
 		status = start_manager(flags, controllerconf, client, leases);
 	else
-		cmd_complain("controller", "%s", err);
+		cmd_print_error("controller", "%s", err);
 	if (leases != client)
 		kube_client_free(leases);
 	kube_client_free(client);
@@ -161,7 +161,7 @@ static void print_help(const struct flag *flags, size_t count)
 
 static int complain_usage(const char *why)
 {
-	return cmd_complain_usage("controller", why);
+	return cmd_usage_error("controller", why);
 }
 
 /* The index of the first argument, or as flags_parse; -2 after the help was printed. */

@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "base/slice.h"
 #include "cmd/cmd.h"
-#include "cmd/complain.h"
+#include "cmd/errors.h"
 #include "cmd/flags.h"
 #include "confsource/confsource.h"
 #include "plugin/catalogue.h"
@@ -71,7 +71,7 @@ static int run_server(const struct dns_flags *flags, uint16_t port, uint32_t max
 					    .kubeconfig = flags->kubeconfig,
 					    .state_dir = flags->state_dir };
 	if (confsource_open(&so, &src, ERR_TEXT(why)) < 0) {
-		cmd_complain(NULL, "-conf: %s", why);
+		cmd_print_error(NULL, "-conf: %s", why);
 		return EXIT_USAGE;
 	}
 	struct control_opts o = {
@@ -130,13 +130,13 @@ int cmd_dns(int argc, char **argv)
 		return EXIT_DONE;
 	}
 	if (at < 0) {
-		cmd_complain(NULL, "%s", why);
+		cmd_print_error(NULL, "%s", why);
 		if (log_get_format() == LOG_TEXT)
 			flags_help(flags, ARRAY_LEN(flags), stderr);
 		return EXIT_USAGE;
 	}
 	if (at < argc) {
-		cmd_complain(NULL, "extra command line arguments: %s", argv[at]);
+		cmd_print_error(NULL, "extra command line arguments: %s", argv[at]);
 		return EXIT_USAGE;
 	}
 	if (f.version) {
@@ -148,20 +148,20 @@ int cmd_dns(int argc, char **argv)
 		return EXIT_DONE;
 	}
 	if (slice_u64(slice_of(f.port), &port) < 0 || port > 65535) {
-		cmd_complain(NULL, "-dns.port takes a number up to 65535, not '%s'", f.port);
+		cmd_print_error(NULL, "-dns.port takes a number up to 65535, not '%s'", f.port);
 		return EXIT_USAGE;
 	}
 	if (f.max_tls != NULL && (slice_u64(slice_of(f.max_tls), &max_tls) < 0 || max_tls == 0 ||
 				  max_tls > UINT32_MAX)) {
-		cmd_complain(NULL, "-max-tls takes a number from 1 to 4294967295, not '%s'",
-			     f.max_tls);
+		cmd_print_error(NULL, "-max-tls takes a number from 1 to 4294967295, not '%s'",
+				f.max_tls);
 		return EXIT_USAGE;
 	}
 	if (strcmp(f.log_format, "json") == 0) {
 		log_set_format(LOG_JSON);
 	} else if (strcmp(f.log_format, "text") != 0) {
-		cmd_complain(NULL, "unknown log format \"%s\": expected text or json",
-			     f.log_format);
+		cmd_print_error(NULL, "unknown log format \"%s\": expected text or json",
+				f.log_format);
 		return EXIT_FAILED;
 	}
 	return run_server(&f, (uint16_t)port, (uint32_t)max_tls);

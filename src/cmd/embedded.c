@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "base/vec.h"
 #include "cmd/cmd.h"
-#include "cmd/complain.h"
+#include "cmd/errors.h"
 
 static void log_store_error(void *ctx, const char *text)
 {
@@ -54,7 +54,7 @@ struct apiserver_server *embedded_start(struct embedded *embedded, const char *c
 	while (r < 0 && embedded_retry(r, first_ns));
 	if (r == 0)
 		return s;
-	cmd_complain(command, "%s", err);
+	cmd_print_error(command, "%s", err);
 	return NULL;
 }
 

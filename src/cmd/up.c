@@ -21,7 +21,7 @@
 #include "base/vec.h"
 #include "cmd/apply.h"
 #include "cmd/cmd.h"
-#include "cmd/complain.h"
+#include "cmd/errors.h"
 #include "cmd/embedded.h"
 #include "cmd/flags.h"
 #include "cmd/upcontrol.h"
@@ -116,7 +116,7 @@ static int start_control(struct up *up)
 					.no_resolvers = !has_nameservers() };
 	if (upcontrol_start(&m, &up->control, ERR_TEXT(err)) == 0)
 		return 0;
-	cmd_complain("up", "%s", err);
+	cmd_print_error("up", "%s", err);
 	return -1;
 }
 
@@ -210,8 +210,8 @@ static bool port_is_ours(const struct up *up)
 		r = up->conf == NULL ? net_sock_try(&up->dns_addr) : 0;
 	while (r < 0 && embedded_retry(r, first_ns));
 	if (r < 0)
-		cmd_complain("up", "cannot serve DNS on %s: %s; use --dns for another address",
-			     up->dns, err_str(r));
+		cmd_print_error("up", "cannot serve DNS on %s: %s; use --dns for another address",
+				up->dns, err_str(r));
 	return r == 0;
 }
 
@@ -236,7 +236,7 @@ static int run_all(struct up *up)
 
 static int complain_usage(const char *why)
 {
-	return cmd_complain_usage("up", why);
+	return cmd_usage_error("up", why);
 }
 
 int cmd_up(int argc, char **argv)

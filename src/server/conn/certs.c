@@ -42,8 +42,8 @@ struct certs {
 	pthread_mutex_t lock;			   /* guards cred */
 	struct net_tls_cred *cred;
 	struct task *task;
-	char complained[WHY_BYTES]; /* the last failure that was logged */
-	struct resource *res;	    /* NULL: not shared */
+	char logged_failure[WHY_BYTES]; /* the last failure that was logged */
+	struct resource *res;		/* NULL: not shared */
 };
 
 static struct net_tls_files files_of(const struct certs *certs)
@@ -98,13 +98,13 @@ static void on_task(void *ctx)
 	if (memcmp(stamp, c->stamp, sizeof(stamp)) == 0)
 		return;
 	if (load_files(c, ERR_TEXT(why)) == 0) {
-		c->complained[0] = '\0';
+		c->logged_failure[0] = '\0';
 		log_info(AREA, "certificate '%s' was read again", c->file[FILE_CERT]);
 		return;
 	}
-	if (strcmp(why, c->complained) == 0)
+	if (strcmp(why, c->logged_failure) == 0)
 		return; /* logged once; loading is tried again every time */
-	snprintf(c->complained, sizeof(c->complained), "%s", why);
+	snprintf(c->logged_failure, sizeof(c->logged_failure), "%s", why);
 	log_error(AREA, "%s; the certificate read before stays in use", why);
 }
 

@@ -8,6 +8,6 @@
 /* Looks for -log-format before the other flags are read, so that errors in these have its form. */
 void cmd_find_log_format(int argc, char **argv);
 /* `command`: put in front of the text as "fairlead COMMAND: "; NULL: nothing is. */
-void cmd_complain(const char *command, const char *fmt, ...) PRINTF_LIKE(2, 3);
+void cmd_print_error(const char *command, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* The same for wrong arguments, with a second line that names --help in plain text. EXIT_USAGE. */
-int cmd_complain_usage(const char *command, const char *why);
+int cmd_usage_error(const char *command, const char *why);

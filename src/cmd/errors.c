@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Errors of commands on standard error, in the form that -log-format asks for. */
-#include "cmd/complain.h"
+#include "cmd/errors.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -29,7 +29,7 @@ void cmd_find_log_format(int argc, char **argv)
 	}
 }
 
-void cmd_complain(const char *command, const char *fmt, ...)
+void cmd_print_error(const char *command, const char *fmt, ...)
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 	va_list ap;
@@ -44,9 +44,9 @@ void cmd_complain(const char *command, const char *fmt, ...)
 		fprintf(stderr, "%s\n", text.s);
 }
 
-int cmd_complain_usage(const char *command, const char *why)
+int cmd_usage_error(const char *command, const char *why)
 {
-	cmd_complain(command, "%s", why);
+	cmd_print_error(command, "%s", why);
 	if (log_get_format() == LOG_TEXT)
 		fprintf(stderr, "Try `fairlead %s --help`.\n", command);
 	return EXIT_USAGE;
