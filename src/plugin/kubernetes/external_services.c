@@ -29,7 +29,7 @@ static struct slice without_underscore(struct slice text)
 }
 
 /* [endpoint | port.protocol .] service . namespace; false: no such name. */
-static bool read_name(const struct dns_qname *qname, size_t count, struct wanted *wanted)
+static bool parse_name(const struct dns_qname *qname, size_t count, struct wanted *wanted)
 {
 	*wanted = (struct wanted){ 0 };
 	if (count > LABELS_MAX)
@@ -53,17 +53,17 @@ static bool matches_port(const struct wanted *wanted, const struct kube_port *po
 		slice_eq_nocase(slice_of(port->protocol), wanted->protocol));
 }
 
-static void report_hit(struct external_ask *ask, const struct external_hit *hit, bool *on)
+static void report_hit(struct external_ask *ask, const struct external_hit *hit, bool *more)
 {
 	ask->rcode = DNS_RCODE_NOERROR;
-	*on = ask->each(ask->ctx, hit);
+	*more = ask->each(ask->ctx, hit);
 }
 
-static void give_endpoints(const struct kubernetes_conf *conf, const struct kubernetes_entry *entry,
-			   const struct kube_slice *slice, const struct wanted *wanted,
-			   struct external_ask *ask, bool *on)
+static void report_endpoints(const struct kubernetes_conf *conf,
+			     const struct kubernetes_entry *entry, const struct kube_slice *slice,
+			     const struct wanted *wanted, struct external_ask *ask, bool *more)
 {
-	for (uint32_t i = 0; i < slice->n_endpoints && *on; i++) {
+	for (uint32_t i = 0; i < slice->n_endpoints && *more; i++) {
 		char label[DNS_LABEL_MAX + 1];
 		size_t n = kubernetes_endpoint_label(conf, slice, &slice->endpoints[i], label);
 		struct external_hit h = {
@@ -75,18 +75,18 @@ static void give_endpoints(const struct kubernetes_conf *conf, const struct kube
 		};
 		if (wanted->endpoint.n != 0 && !slice_eq_nocase(h.label[0], wanted->endpoint))
 			continue;
-		for (uint32_t k = 0; k < slice->n_ports && *on; k++) {
+		for (uint32_t k = 0; k < slice->n_ports && *more; k++) {
 			h.port = slice->ports[k].port;
 			if (matches_port(wanted, &slice->ports[k]))
-				report_hit(ask, &h, on);
+				report_hit(ask, &h, more);
 		}
 	}
 }
 
 static void report_externals(const struct kube_service *service, const struct wanted *wanted,
-			     struct external_ask *ask, bool *on)
+			     struct external_ask *ask, bool *more)
 {
-	for (uint32_t i = 0; i < service->n_external && *on; i++) {
+	for (uint32_t i = 0; i < service->n_external && *more; i++) {
 		struct kube_ip ip;
 		bool is_ip = kube_ip_parse(slice_of(service->external[i]), &ip) == 0;
 		struct external_hit h = { .ip = is_ip ? ip.b : NULL,
@@ -94,10 +94,10 @@ static void report_externals(const struct kube_service *service, const struct wa
 					  .label = { slice_of(service->o.name),
 						     slice_of(service->o.ns) },
 					  .n_labels = 2 };
-		for (uint32_t k = 0; k < service->n_ports && *on; k++) {
+		for (uint32_t k = 0; k < service->n_ports && *more; k++) {
 			h.port = service->ports[k].port;
 			if (matches_port(wanted, &service->ports[k]))
-				report_hit(ask, &h, on);
+				report_hit(ask, &h, more);
 		}
 	}
 }
@@ -108,21 +108,21 @@ static void find_service(const struct kubernetes_conf *conf, const struct wanted
 	const struct kubernetes_entry *e =
 		kubernetes_index_find(conf->index, wanted->ns, wanted->service);
 	const struct kube_service *s = e != NULL ? e->service : NULL;
-	bool on = true;
+	bool more = true;
 	if (s == NULL)
 		return;
 	if (!ask->headless || s->n_external != 0 || (!s->headless && wanted->endpoint.n == 0)) {
-		report_externals(s, wanted, ask, &on);
+		report_externals(s, wanted, ask, &more);
 		return;
 	}
-	for (uint32_t i = 0; i < e->n_slices && on; i++)
-		give_endpoints(conf, e, e->slices[i], wanted, ask, &on);
+	for (uint32_t i = 0; i < e->n_slices && more; i++)
+		report_endpoints(conf, e, e->slices[i], wanted, ask, &more);
 }
 
 /* ---- addresses of this server ---- */
 
-static void report_server(const struct kubernetes_conf *conf, const struct kube_slice *slice,
-			  struct external_ask *ask, bool *on)
+static void report_own_service(const struct kubernetes_conf *conf, const struct kube_slice *slice,
+			       struct external_ask *ask, bool *more)
 {
 	const struct kubernetes_entry *e =
 		kubernetes_index_find(conf->index, slice_of(slice->o.ns), slice_of(slice->service));
@@ -131,27 +131,27 @@ static void report_server(const struct kubernetes_conf *conf, const struct kube_
 		return;
 	bool endpoints = ask->headless && s->headless;
 	uint32_t n = endpoints ? slice->n_endpoints : s->n_external_ips;
-	for (uint32_t i = 0; i < n && *on; i++)
+	for (uint32_t i = 0; i < n && *more; i++)
 		report_hit(ask,
 			   &(struct external_hit){ .ip = endpoints ? slice->endpoints[i].ip.b
 								   : s->external_ips[i].b },
-			   on);
+			   more);
 }
 
 /* Of the Services whose endpoint we are; when we are none's, our own. */
-static void find_servers(const struct kubernetes_conf *conf, struct external_ask *ask)
+static void report_own_addresses(const struct kubernetes_conf *conf, struct external_ask *ask)
 {
-	bool found = false, on = true;
-	for (size_t i = 0; i < conf->n_local && on; i++) {
+	bool found = false, more = true;
+	for (size_t i = 0; i < conf->n_local && more; i++) {
 		struct kubernetes_endpoint_ref refs[REFS_MAX];
 		size_t n = kubernetes_index_endpoints(conf->index, &conf->local[i], refs,
 						      ARRAY_LEN(refs));
 		found = found || n != 0;
-		for (size_t k = 0; k < MIN(n, ARRAY_LEN(refs)) && on; k++)
-			report_server(conf, refs[k].slice, ask, &on);
+		for (size_t k = 0; k < MIN(n, ARRAY_LEN(refs)) && more; k++)
+			report_own_service(conf, refs[k].slice, ask, &more);
 	}
-	for (size_t i = 0; !found && i < conf->n_local && on; i++)
-		report_hit(ask, &(struct external_hit){ .ip = conf->local[i].b }, &on);
+	for (size_t i = 0; !found && i < conf->n_local && more; i++)
+		report_hit(ask, &(struct external_hit){ .ip = conf->local[i].b }, &more);
 }
 
 /* ---- from addresses back to names ---- */
@@ -161,8 +161,8 @@ static void find_by_address(const struct kubernetes_conf *conf, const struct kub
 {
 	const struct kube_service *found[REFS_MAX];
 	size_t n = kubernetes_index_by_external_ip(conf->index, ip, found, ARRAY_LEN(found));
-	bool on = true;
-	for (size_t i = 0; i < MIN(n, ARRAY_LEN(found)) && on; i++) {
+	bool more = true;
+	for (size_t i = 0; i < MIN(n, ARRAY_LEN(found)) && more; i++) {
 		const struct kube_service *s = found[i];
 		if (conf->namespaces.n != 0 && !kubernetes_exposed(conf, slice_of(s->o.ns)))
 			continue;
@@ -171,7 +171,7 @@ static void find_by_address(const struct kubernetes_conf *conf, const struct kub
 			&(struct external_hit){ .ip = ip->b,
 						.label = { slice_of(s->o.name), slice_of(s->o.ns) },
 						.n_labels = 2 },
-			&on);
+			&more);
 	}
 }
 
@@ -191,7 +191,7 @@ static void find_external(struct plugin_inst *self, struct query *q, struct exte
 	ask->ttl_s = (uint32_t)c->ttl_s;
 	ask->rcode = DNS_RCODE_NXDOMAIN;
 	if (ask->servers) {
-		find_servers(c, ask);
+		report_own_addresses(c, ask);
 		return;
 	}
 	if (q->req.qtype == DNS_TYPE_PTR) {
@@ -201,7 +201,7 @@ static void find_external(struct plugin_inst *self, struct query *q, struct exte
 		}
 		ask->each = ignore_hit; /* only whether the name is there */
 	}
-	if (!read_name(&q->qname, q->qname.n_labels - ask->zone_labels, &w) ||
+	if (!parse_name(&q->qname, q->qname.n_labels - ask->zone_labels, &w) ||
 	    !kubernetes_exposed(c, w.ns))
 		return;
 	if (w.service.n == 0)
@@ -210,7 +210,7 @@ static void find_external(struct plugin_inst *self, struct query *q, struct exte
 		find_service(c, &w, ask);
 }
 
-const void *kubernetes_offer(const char *name)
+const void *kubernetes_interface(const char *name)
 {
 	static const struct external_ops external = { .find = find_external };
 	return strcmp(name, EXTERNAL_OFFER) == 0 ? &external : NULL;

@@ -7,4 +7,4 @@
 #include "plugin/kubernetes/conf.h"
 
 /* Of struct plugin_ops. */
-const void *kubernetes_offer(const char *name);
+const void *kubernetes_interface(const char *name);

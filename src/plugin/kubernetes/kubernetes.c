@@ -213,5 +213,5 @@ const struct plugin kubernetes_plugin = {
 		 .copy_zone = kubernetes_copy_zone,
 		 .search_for_client = kubernetes_search_for_client,
 		 .search_by_id = kubernetes_search_by_id,
-		 .offer = kubernetes_offer },
+		 .offer = kubernetes_interface },
 };

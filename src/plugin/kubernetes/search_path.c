@@ -18,7 +18,7 @@
 #include "dns/resolvconf.h"
 #include "kube/decode/tree.h"
 #include "plugin/kubernetes/find.h"
-#include "plugin/kubernetes/objects/lists.h"
+#include "plugin/kubernetes/objects/search_lists.h"
 
 enum { OWN_ELEMENTS = 4 }; /* ns.svc.Z, svc.Z, Z, and the root in the end */
 
@@ -104,8 +104,8 @@ int kubernetes_search_for_client(struct plugin_inst *self, struct query *q, cons
 
 /* ---- by the id of a list, for searchpath ---- */
 
-static int copy_list(const struct kubernetes_list *list, struct query *q, const uint8_t **out,
-		     size_t max)
+static int copy_list(const struct kubernetes_search_list *list, struct query *q,
+		     const uint8_t **out, size_t max)
 {
 	int n = 0;
 	for (size_t i = 0; i < list->n && (size_t)n + 1 < max; i++) {
@@ -122,16 +122,16 @@ int kubernetes_search_by_id(struct plugin_inst *self, struct query *q, struct sl
 			    const uint8_t **out, size_t max)
 {
 	const struct kubernetes_conf *c = self->conf;
-	const struct kubernetes_lists *lists = kubernetes_index_lists(c->index);
+	const struct kubernetes_search_lists *lists = kubernetes_index_lists(c->index);
 	int zone = zone_list_match(&c->zones, &q->qname);
 	/* Ids come first: nobody can make a list whose id is the name of somebody's namespace, but
 	 * a namespace can be named like an id. */
-	const struct kubernetes_list *l = kubernetes_lists_by_id(lists, id);
+	const struct kubernetes_search_list *l = kubernetes_search_lists_by_id(lists, id);
 	if (l != NULL)
 		return copy_list(l, q, out, max);
 	if (!kubernetes_exposed(c, id))
 		return 0;
-	l = kubernetes_lists_by_ns(lists, id);
+	l = kubernetes_search_lists_by_ns(lists, id);
 	return l != NULL ? copy_list(l, q, out, max)
 			 : kubernetes_search_of(c, q, zone < 0 ? c->primary : (size_t)zone, id, out,
 						max);
@@ -140,18 +140,19 @@ int kubernetes_search_by_id(struct plugin_inst *self, struct query *q, struct sl
 void kubernetes_set_search_list(struct kubernetes_index *index, const struct kube_obj *ns,
 				bool there)
 {
-	const char *text = there ? api_annotation(kube_tree_of(ns), KUBERNETES_LIST_KEY) : NULL;
-	struct kubernetes_list *l = NULL;
+	const char *text =
+		there ? api_annotation(kube_tree_of(ns), KUBERNETES_SEARCH_LIST_KEY) : NULL;
+	struct kubernetes_search_list *l = NULL;
 	char err[512];
 	if (text != NULL) {
-		l = kubernetes_list_parse(slice_of(ns->name), slice_of(text), ERR_TEXT(err));
+		l = kubernetes_search_list_parse(slice_of(ns->name), slice_of(text), ERR_TEXT(err));
 		if (l == NULL)
 			log_warn(KUBERNETES_AREA,
 				 "annotation %s of namespace '%s' has no effect: %s",
-				 KUBERNETES_LIST_KEY, ns->name, err);
+				 KUBERNETES_SEARCH_LIST_KEY, ns->name, err);
 		else
 			log_info(KUBERNETES_AREA, "search list '%s' of namespace '%s'", l->id,
 				 ns->name);
 	}
-	kubernetes_lists_set(kubernetes_index_lists(index), slice_of(ns->name), l);
+	kubernetes_search_lists_set(kubernetes_index_lists(index), slice_of(ns->name), l);
 }

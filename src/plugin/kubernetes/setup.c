@@ -184,7 +184,7 @@ static int not_authoritative(const struct kubernetes_conf *conf, struct setup *s
 			   conf->multicluster.text[count], zones.s);
 }
 
-static int look_at_zones(struct kubernetes_conf *conf, struct setup *setup)
+static int check_zones(struct kubernetes_conf *conf, struct setup *setup)
 {
 	const struct srcpos pos = setup->dir[0]->name.pos;
 	conf->zone_labels = arena_alloc(setup->arena, conf->zones.n);
@@ -237,5 +237,5 @@ int kubernetes_parse(struct plugin_inst *self, struct setup *setup)
 	if (c->zonal && c->noendpoints)
 		return setup_error(setup, d->name.pos,
 				   "zonal requires the endpoint cache; remove noendpoints");
-	return look_at_zones(c, setup);
+	return check_zones(c, setup);
 }

@@ -21,11 +21,11 @@
 #include "kube/decode/tree.h"
 #include "kube/informer/informer.h"
 #include "net/addr.h"
-#include "plugin/kubernetes/latency.h"
+#include "plugin/kubernetes/programming_latency.h"
 #include "plugin/kubernetes/objects/informer_age.h"
-#include "plugin/kubernetes/objects/lists.h"
+#include "plugin/kubernetes/objects/search_lists.h"
 #include "plugin/kubernetes/search_path.h"
-#include "plugin/kubernetes/stale.h"
+#include "plugin/kubernetes/snapshot_keeper.h"
 #include "server/resource.h"
 
 enum {
@@ -44,7 +44,7 @@ struct kubernetes_source {
 	struct kube_informer *informer[N_INFORMERS]; /* NULL: not asked for */
 	struct kube_server_memory memory;
 	struct kubernetes_index *index, *imports;
-	struct kubernetes_stale *stale; /* NULL: without snapshots */
+	struct kubernetes_snapshot_keeper *snapshots; /* NULL: without snapshots */
 	struct kubernetes_informer_age *age;
 	const struct kubernetes_preset
 		*preset; /* not NULL: no API server, the indexes are not ours */
@@ -68,17 +68,17 @@ static void service_deleted(void *ctx, struct kube_obj *obj)
 static void slice_added(void *ctx, struct kube_obj *obj)
 {
 	kubernetes_index_slice(ctx, NULL, obj);
-	kubernetes_latency_observe(ctx, kube_slice_of(obj));
+	kubernetes_programming_latency_observe(ctx, kube_slice_of(obj));
 }
 static void slice_updated(void *ctx, struct kube_obj *old, struct kube_obj *obj)
 {
 	kubernetes_index_slice(ctx, old, obj);
-	kubernetes_latency_observe(ctx, kube_slice_of(obj));
+	kubernetes_programming_latency_observe(ctx, kube_slice_of(obj));
 }
 static void slice_deleted(void *ctx, struct kube_obj *obj)
 {
 	kubernetes_index_slice(ctx, obj, NULL);
-	kubernetes_latency_observe(ctx, kube_slice_of(obj));
+	kubernetes_programming_latency_observe(ctx, kube_slice_of(obj));
 }
 
 static void pod_added(void *ctx, struct kube_obj *obj)
@@ -169,7 +169,8 @@ static const char *labels_of(const struct kubernetes_conf *conf, int index, stru
 static struct kube_codec *codec_of(const struct kubernetes_source *source,
 				   const struct kubernetes_conf *conf, int index)
 {
-	static const char *const search[] = { "metadata.annotations[" KUBERNETES_LIST_KEY "]" };
+	static const char *const search[] = { "metadata.annotations[" KUBERNETES_SEARCH_LIST_KEY
+					      "]" };
 	unsigned keep = (conf->zonal ? KUBE_SLICE_ZONES : 0U) |
 			(conf->endpoint_pod_names ? KUBE_SLICE_TARGETS : 0U);
 	switch (index) {
@@ -193,12 +194,12 @@ static struct kube_codec *codec_of(const struct kubernetes_source *source,
 static void source_free(void *value)
 {
 	struct kubernetes_source *s = value;
-	kubernetes_stale_stop(s->stale);
+	kubernetes_snapshot_keeper_stop(s->snapshots);
 	kubernetes_informer_age_free(s->age);
 	for (int i = 0; i < N_INFORMERS; i++)
 		kube_informer_free(s->informer[i]);
 	kube_client_free(s->client);
-	kubernetes_stale_free(s->stale);
+	kubernetes_snapshot_keeper_free(s->snapshots);
 	/* No generation that could read it is left. */
 	if (s->preset == NULL) {
 		kubernetes_index_free(s->index);
@@ -239,8 +240,9 @@ static int start_informer(struct kubernetes_source *source, const struct kuberne
 		.memory = &source->memory,
 	};
 	h.ctx = index_of(source, index);
-	if (source->stale != NULL)
-		h = kubernetes_stale_handler(source->stale, (enum kubernetes_kind)index);
+	if (source->snapshots != NULL)
+		h = kubernetes_snapshot_keeper_handler(source->snapshots,
+						       (enum kubernetes_kind)index);
 	source->informer[index] = kube_informer_new(&ic);
 	kube_informer_handle(source->informer[index], &h);
 	return kube_informer_start(source->informer[index], err);
@@ -250,15 +252,15 @@ static int start_informer(struct kubernetes_source *source, const struct kuberne
 static void read_snapshot(struct kubernetes_source *source, const struct kubernetes_conf *conf,
 			  const char *key)
 {
-	struct kubernetes_stale_conf sc = { .path = conf->snapshot,
-					    .source = key,
-					    .every_ns = (uint64_t)conf->snapshot_ns };
+	struct kubernetes_snapshot_keeper_conf sc = { .path = conf->snapshot,
+						      .source = key,
+						      .every_ns = (uint64_t)conf->snapshot_ns };
 	for (int i = 0; i < N_INFORMERS; i++) {
 		sc.codec[i] = is_wanted(conf, i) ? codec_of(source, conf, i) : NULL;
 		sc.handler[i] = watched[i].handler;
 		sc.handler[i].ctx = index_of(source, i);
 	}
-	source->stale = kubernetes_stale_new(&sc);
+	source->snapshots = kubernetes_snapshot_keeper_new(&sc);
 	for (int i = 0; i < N_INFORMERS; i++)
 		kube_codec_free(sc.codec[i]);
 }
@@ -306,8 +308,8 @@ static int source_make(void *arg, void **ret)
 		source_free(s);
 		return r;
 	}
-	if (s->stale != NULL)
-		kubernetes_stale_start(s->stale, s->informer);
+	if (s->snapshots != NULL)
+		kubernetes_snapshot_keeper_start(s->snapshots, s->informer);
 	s->age = kubernetes_informer_age_new(kube_config_server(kube_client_config(s->client)),
 					     s->informer);
 	*ret = s;
@@ -416,7 +418,7 @@ int kubernetes_source_get(struct plugin_inst *self, struct prepare *prepare)
 
 void kubernetes_source_use(struct kubernetes_source *source)
 {
-	kubernetes_stale_use(source->stale);
+	kubernetes_snapshot_keeper_use(source->snapshots);
 }
 
 void kubernetes_source_put(struct kubernetes_conf *conf)
@@ -440,7 +442,8 @@ bool kubernetes_source_synced(const struct kubernetes_source *source)
 
 bool kubernetes_source_usable(const struct kubernetes_source *source)
 {
-	return kubernetes_stale_read(source->stale) || kubernetes_source_synced(source);
+	return kubernetes_snapshot_keeper_was_read(source->snapshots) ||
+	       kubernetes_source_synced(source);
 }
 
 /* Signals are handled when the start, or the reload, is over; until then they are pending here. */
@@ -461,7 +464,9 @@ int kubernetes_source_wait(struct kubernetes_source *source, int64_t timeout_ns)
 		now = clock_mono_ns();
 		if (now >= end) {
 			log_warn(KUBERNETES_AREA, "starting server with unsynced Kubernetes API%s",
-				 kubernetes_stale_serves(source->stale) ? ", from a snapshot" : "");
+				 kubernetes_snapshot_keeper_is_serving(source->snapshots)
+					 ? ", from a snapshot"
+					 : "");
 			return 0;
 		}
 		if (told_to_end())

@@ -32,8 +32,8 @@ static bool count_hit(void *ctx, const struct kubernetes_hit *hit)
 }
 
 /* Its length; 0 when it is no name. */
-static size_t target_of(const struct srv *srv, const struct kubernetes_hit *hit,
-			uint8_t name[DNS_NAME_MAX])
+static size_t build_target(const struct srv *srv, const struct kubernetes_hit *hit,
+			   uint8_t name[DNS_NAME_MAX])
 {
 	char label[DNS_LABEL_MAX + 1];
 	struct kubernetes_name p = { .zone = srv->zone, .pod = hit->service == NULL };
@@ -48,7 +48,7 @@ static size_t target_of(const struct srv *srv, const struct kubernetes_hit *hit,
 }
 
 /* A record once; false when there is no more room. */
-static bool add_once(struct srv *srv, enum dns_section section, const struct dns_rr *rr)
+static bool add_unique(struct srv *srv, enum dns_section section, const struct dns_rr *rr)
 {
 	uint8_t key[DNS_NAME_MAX + SRV_FIXED + DNS_NAME_MAX];
 	size_t owner_n = section == DNS_ADDITIONAL ? rr->owner_len : 0;
@@ -69,7 +69,7 @@ static bool add_hit(void *ctx, const struct kubernetes_hit *hit)
 {
 	struct srv *s = ctx;
 	uint8_t rdata[SRV_FIXED + DNS_NAME_MAX];
-	size_t n = hit->port != -1 ? target_of(s, hit, rdata + SRV_FIXED) : 0;
+	size_t n = hit->port != -1 ? build_target(s, hit, rdata + SRV_FIXED) : 0;
 	size_t size = kube_ip_is4(hit->ip) ? 4 : 16;
 	if (n == 0)
 		return true;
@@ -91,8 +91,8 @@ static bool add_hit(void *ctx, const struct kubernetes_hit *hit)
 				  .ttl = (uint32_t)s->c->ttl_s,
 				  .rdata = hit->ip->b + 16 - size,
 				  .rdlen = (uint16_t)size };
-	if (target != NULL && add_once(s, DNS_ANSWER, &srv) &&
-	    add_once(s, DNS_ADDITIONAL, &address))
+	if (target != NULL && add_unique(s, DNS_ANSWER, &srv) &&
+	    add_unique(s, DNS_ADDITIONAL, &address))
 		return true;
 	s->q->resp.flags |= DNS_FLAG_TC;
 	return false;

@@ -11,7 +11,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/vec.h"
-#include "plugin/kubernetes/objects/lists.h"
+#include "plugin/kubernetes/objects/search_lists.h"
 
 /* A namespace and a name of Kubernetes; what is longer finds nothing. */
 enum { KEY_MAX_BYTES = 2 * 256 };
@@ -21,7 +21,7 @@ struct kubernetes_index {
 	struct rcutable entries;
 	struct rcutable service_ips, external_ips, endpoint_ips, pod_ips;
 	struct rcutable namespaces;
-	struct kubernetes_lists *lists;
+	struct kubernetes_search_lists *lists;
 	struct kubernetes_index_stats stats;
 	_Atomic uint32_t serial;
 };
@@ -78,7 +78,7 @@ struct kubernetes_index *kubernetes_index_new(void)
 	rcutable_init(&x->endpoint_ips);
 	rcutable_init(&x->pod_ips);
 	rcutable_init(&x->namespaces);
-	x->lists = kubernetes_lists_new();
+	x->lists = kubernetes_search_lists_new();
 	return x;
 }
 
@@ -615,7 +615,7 @@ void kubernetes_index_each(struct kubernetes_index *index,
 	pthread_mutex_unlock(&index->lock);
 }
 
-struct kubernetes_lists *kubernetes_index_lists(const struct kubernetes_index *index)
+struct kubernetes_search_lists *kubernetes_index_lists(const struct kubernetes_index *index)
 {
 	return index->lists;
 }
@@ -688,7 +688,7 @@ void kubernetes_index_free(struct kubernetes_index *index)
 	free_blocks(&index->external_ips);
 	free_blocks(&index->endpoint_ips);
 	free_blocks(&index->pod_ips);
-	kubernetes_lists_free(index->lists);
+	kubernetes_search_lists_free(index->lists);
 	pthread_mutex_destroy(&index->lock);
 	free(index);
 }

@@ -20,7 +20,7 @@
 #include "kube/decode/compact.h"
 
 struct kubernetes_index;
-struct kubernetes_lists;
+struct kubernetes_search_lists;
 
 struct kubernetes_entry {
 	struct rcutable_node node;
@@ -91,7 +91,7 @@ void kubernetes_index_each(struct kubernetes_index *index,
 			   bool (*fn)(void *ctx, const struct kubernetes_entry *entry), void *ctx);
 
 /* Search lists of namespaces; they have a lock of their own. */
-struct kubernetes_lists *kubernetes_index_lists(const struct kubernetes_index *index);
+struct kubernetes_search_lists *kubernetes_index_lists(const struct kubernetes_index *index);
 
 /* What Service has the name; under the writers' lock: control threads only. */
 enum kubernetes_service_kind {

@@ -8,7 +8,7 @@
 #include "api/meta.h"
 #include "kube/decode/compact.h"
 #include "kube/decode/tree.h"
-#include "plugin/kubernetes/objects/lists.h"
+#include "plugin/kubernetes/objects/search_lists.h"
 
 const char kubernetes_snapshot_letters[KUBERNETES_KINDS] = {
 	[KUBERNETES_SERVICES] = 'S', [KUBERNETES_SLICES] = 'E',	 [KUBERNETES_NAMESPACES] = 'N',
@@ -128,11 +128,11 @@ static void add_imported_slice(struct strbuf *out, const struct kube_obj *obj)
 
 static void add_namespace(struct strbuf *out, const struct kube_obj *obj)
 {
-	const char *list = api_annotation(kube_tree_of(obj), KUBERNETES_LIST_KEY);
+	const char *list = api_annotation(kube_tree_of(obj), KUBERNETES_SEARCH_LIST_KEY);
 	add_head(out, "Namespace", obj);
 	strbuf_adds(out, ",\"annotations\":{");
 	if (list != NULL)
-		add_text(out, "\"" KUBERNETES_LIST_KEY "\":", list);
+		add_text(out, "\"" KUBERNETES_SEARCH_LIST_KEY "\":", list);
 	strbuf_adds(out, "}}}");
 }
 

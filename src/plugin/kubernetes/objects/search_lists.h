@@ -17,37 +17,41 @@
 #include "base/slice.h"
 #include "dns/name.h"
 
-#define KUBERNETES_LIST_KEY "dns.fairlead.dev/search"
+#define KUBERNETES_SEARCH_LIST_KEY "dns.fairlead.dev/search"
 
 /* As Kubernetes bounds dnsConfig.searches. */
-enum { KUBERNETES_LIST_NAMES = 32, KUBERNETES_LIST_BYTES = 2048, KUBERNETES_LIST_ID = 16 };
+enum {
+	KUBERNETES_SEARCH_LIST_NAMES = 32,
+	KUBERNETES_SEARCH_LIST_BYTES = 2048,
+	KUBERNETES_SEARCH_LIST_ID = 16
+};
 
-struct kubernetes_list {
+struct kubernetes_search_list {
 	struct rcutable_node by_ns, by_id;
 	struct rcu_item rcu;
-	char id[KUBERNETES_LIST_ID + 1];
+	char id[KUBERNETES_SEARCH_LIST_ID + 1];
 	size_t n;
-	const uint8_t *name[KUBERNETES_LIST_NAMES]; /* lower-case wire */
+	const uint8_t *name[KUBERNETES_SEARCH_LIST_NAMES]; /* lower-case wire */
 	const char *ns;
 };
 
-struct kubernetes_lists;
-struct kubernetes_lists *kubernetes_lists_new(void);
+struct kubernetes_search_lists;
+struct kubernetes_search_lists *kubernetes_search_lists_new(void);
 /* When no worker can see it any more. */
-void kubernetes_lists_free(struct kubernetes_lists *lists);
+void kubernetes_search_lists_free(struct kubernetes_search_lists *lists);
 
 /* Names between blanks or commas; NULL, with a reason in `err`, when one of them is none or there
  * are too many or none at all. */
-struct kubernetes_list *kubernetes_list_parse(struct slice ns, struct slice text,
-					      struct err_text err);
-void kubernetes_list_free(struct kubernetes_list *list);
+struct kubernetes_search_list *kubernetes_search_list_parse(struct slice ns, struct slice text,
+							    struct err_text err);
+void kubernetes_search_list_free(struct kubernetes_search_list *list);
 
 /* Replaces the namespace's list by `list`, which is taken over; NULL removes it. The old one is
  * freed when no reader can see it. Control threads only (a lock orders them). */
-void kubernetes_lists_set(struct kubernetes_lists *lists, struct slice ns,
-			  struct kubernetes_list *list);
+void kubernetes_search_lists_set(struct kubernetes_search_lists *lists, struct slice ns,
+				 struct kubernetes_search_list *list);
 /* The list, borrowed until the reader's RCU section ends; NULL when there is none. Any thread. */
-const struct kubernetes_list *kubernetes_lists_by_id(const struct kubernetes_lists *lists,
-						     struct slice id);
-const struct kubernetes_list *kubernetes_lists_by_ns(const struct kubernetes_lists *lists,
-						     struct slice ns);
+const struct kubernetes_search_list *kubernetes_search_lists_by_id(
+	const struct kubernetes_search_lists *lists, struct slice id);
+const struct kubernetes_search_list *kubernetes_search_lists_by_ns(
+	const struct kubernetes_search_lists *lists, struct slice ns);

@@ -5,4 +5,5 @@
 #include "plugin/kubernetes/conf.h"
 
 /* Counts how long a change that was just put into the index was under way. */
-void kubernetes_latency_observe(struct kubernetes_index *index, const struct kube_slice *slice);
+void kubernetes_programming_latency_observe(struct kubernetes_index *index,
+					    const struct kube_slice *slice);

@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "base/metrics/metrics.h"
-#include "plugin/kubernetes/latency.h"
+#include "plugin/kubernetes/programming_latency.h"
 #include "plugin/kubernetes/test_world.h"
 
 static const char *const objects[] = {
@@ -31,7 +31,7 @@ static void observe(struct world *w, const char *line, uint64_t trigger_ns)
 	struct kube_obj *o = world_add(w, line);
 	struct kube_slice s = *kube_slice_of(o);
 	s.trigger_ns = trigger_ns;
-	kubernetes_latency_observe(w->x, &s);
+	kubernetes_programming_latency_observe(w->x, &s);
 	kube_obj_unref(o);
 }
 

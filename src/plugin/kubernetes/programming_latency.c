@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* How long a change of endpoints took from its cause to our answers. */
-#include "plugin/kubernetes/latency.h"
+#include "plugin/kubernetes/programming_latency.h"
 
 #include "base/clock.h"
 #include "base/metrics/metrics.h"
@@ -21,7 +21,8 @@ static const struct metrics_family duration = {
 
 /* A slice that does not say when its cause was, or whose Service is not known (yet), is not
  * counted. A cause in the future counts as now: clocks differ. */
-void kubernetes_latency_observe(struct kubernetes_index *index, const struct kube_slice *slice)
+void kubernetes_programming_latency_observe(struct kubernetes_index *index,
+					    const struct kube_slice *slice)
 {
 	static const char *const kinds[] = { [KUBERNETES_KIND_CLUSTER_IP] = "cluster_ip",
 					     [KUBERNETES_KIND_HEADLESS] =

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any text as a search list; what is taken is taken again, with the same id, from its own names. */
-#include "plugin/kubernetes/objects/lists.h"
+#include "plugin/kubernetes/objects/search_lists.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +15,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	CLEANUP(strbuf_done) struct strbuf again = STRBUF_INIT;
 	char err[512], text[DNS_NAME_TEXT_MAX];
 	struct slice ns = slice_of("ns");
-	struct kubernetes_list *l =
-		kubernetes_list_parse(ns, (struct slice){ (const char *)data, n }, ERR_TEXT(err));
+	struct kubernetes_search_list *l = kubernetes_search_list_parse(
+		ns, (struct slice){ (const char *)data, n }, ERR_TEXT(err));
 	if (l == NULL)
 		return 0;
 	for (size_t i = 0; i < l->n; i++) {
@@ -24,10 +24,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		strbuf_addf(&again, "%s ", text);
 	}
 	/* Escapes make a text longer. */
-	struct kubernetes_list *m = kubernetes_list_parse(ns, strbuf_slice(&again), ERR_TEXT(err));
-	if (again.n <= KUBERNETES_LIST_BYTES && (m == NULL || strcmp(l->id, m->id) != 0))
+	struct kubernetes_search_list *m =
+		kubernetes_search_list_parse(ns, strbuf_slice(&again), ERR_TEXT(err));
+	if (again.n <= KUBERNETES_SEARCH_LIST_BYTES && (m == NULL || strcmp(l->id, m->id) != 0))
 		abort();
-	kubernetes_list_free(l);
-	kubernetes_list_free(m);
+	kubernetes_search_list_free(l);
+	kubernetes_search_list_free(m);
 	return 0;
 }

@@ -2,7 +2,7 @@
 /* The search lists of namespaces (annotation dns.fairlead.dev/search) for the plugin
  * `searchpath`: parses the annotation, computes a list's id, and keeps a table by namespace and
  * by id that workers read under RCU. */
-#include "plugin/kubernetes/objects/lists.h"
+#include "plugin/kubernetes/objects/search_lists.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include "base/strbuf.h"
 #include "net/digest.h"
 
-struct kubernetes_lists {
+struct kubernetes_search_lists {
 	pthread_mutex_t lock; /* guards writing */
 	struct rcutable by_ns, by_id;
 };
@@ -25,9 +25,9 @@ static uint32_t hash_text(struct slice text)
 	return (uint32_t)hash_bytes(hash_process_key(), text.p, text.n);
 }
 
-struct kubernetes_lists *kubernetes_lists_new(void)
+struct kubernetes_search_lists *kubernetes_search_lists_new(void)
 {
-	struct kubernetes_lists *l = xcalloc(1, sizeof(*l));
+	struct kubernetes_search_lists *l = xcalloc(1, sizeof(*l));
 	pthread_mutex_init(&l->lock, NULL);
 	rcutable_init(&l->by_ns);
 	rcutable_init(&l->by_id);
@@ -36,14 +36,14 @@ struct kubernetes_lists *kubernetes_lists_new(void)
 
 /* ---- one list ---- */
 
-static void set_id(struct kubernetes_list *list, struct slice canonical)
+static void set_id(struct kubernetes_search_list *list, struct slice canonical)
 {
 	uint8_t digest[NET_SHA512_BYTES];
 	net_sha512(canonical.p, canonical.n, digest);
 	list->id[0] = 'l';
-	for (size_t i = 1; i < KUBERNETES_LIST_ID; i += 2)
+	for (size_t i = 1; i < KUBERNETES_SEARCH_LIST_ID; i += 2)
 		snprintf(list->id + i, sizeof(list->id) - i, "%02x", digest[i / 2]);
-	list->id[KUBERNETES_LIST_ID] = '\0';
+	list->id[KUBERNETES_SEARCH_LIST_ID] = '\0';
 }
 
 static bool is_blank(char ch)
@@ -64,7 +64,8 @@ static struct slice next_word(struct slice *text)
 	return word;
 }
 
-static bool add_name(struct kubernetes_list *list, struct slice word, struct strbuf *canonical)
+static bool add_name(struct kubernetes_search_list *list, struct slice word,
+		     struct strbuf *canonical)
 {
 	uint8_t name[DNS_NAME_MAX];
 	char text[DNS_NAME_TEXT_MAX];
@@ -83,7 +84,7 @@ static bool add_name(struct kubernetes_list *list, struct slice word, struct str
 	return true;
 }
 
-void kubernetes_list_free(struct kubernetes_list *list)
+void kubernetes_search_list_free(struct kubernetes_search_list *list)
 {
 	if (list == NULL)
 		return;
@@ -93,18 +94,18 @@ void kubernetes_list_free(struct kubernetes_list *list)
 	free(list);
 }
 
-struct kubernetes_list *kubernetes_list_parse(struct slice ns, struct slice text,
-					      struct err_text err)
+struct kubernetes_search_list *kubernetes_search_list_parse(struct slice ns, struct slice text,
+							    struct err_text err)
 {
 	CLEANUP(strbuf_done) struct strbuf canonical = STRBUF_INIT;
-	struct kubernetes_list *l = xcalloc(1, sizeof(*l));
+	struct kubernetes_search_list *l = xcalloc(1, sizeof(*l));
 	struct slice word = { NULL, 0 };
-	bool good = text.n <= KUBERNETES_LIST_BYTES;
+	bool good = text.n <= KUBERNETES_SEARCH_LIST_BYTES;
 	if (!good)
-		err_text_set(err, "longer than %d bytes", KUBERNETES_LIST_BYTES);
+		err_text_set(err, "longer than %d bytes", KUBERNETES_SEARCH_LIST_BYTES);
 	while (good && (word = next_word(&text)).n != 0) {
-		if (l->n == KUBERNETES_LIST_NAMES) {
-			err_text_set(err, "more than %d names", KUBERNETES_LIST_NAMES);
+		if (l->n == KUBERNETES_SEARCH_LIST_NAMES) {
+			err_text_set(err, "more than %d names", KUBERNETES_SEARCH_LIST_NAMES);
 			good = false;
 		} else if (!add_name(l, word, &canonical)) {
 			err_text_set(err, "'%.*s' is no name to search in", (int)word.n, word.p);
@@ -116,7 +117,7 @@ struct kubernetes_list *kubernetes_list_parse(struct slice ns, struct slice text
 		good = false;
 	}
 	if (!good) {
-		kubernetes_list_free(l);
+		kubernetes_search_list_free(l);
 		return NULL;
 	}
 	l->ns = xstrndup(ns.p, ns.n);
@@ -126,30 +127,31 @@ struct kubernetes_list *kubernetes_list_parse(struct slice ns, struct slice text
 
 /* ---- all of them ---- */
 
-static struct kubernetes_list *of_ns(struct rcutable_node *node)
+static struct kubernetes_search_list *from_ns_node(struct rcutable_node *node)
 {
-	return CONTAINER_OF(node, struct kubernetes_list, by_ns);
+	return CONTAINER_OF(node, struct kubernetes_search_list, by_ns);
 }
 
-static struct kubernetes_list *find_ns(const struct kubernetes_lists *lists, struct slice ns)
+static struct kubernetes_search_list *find_ns(const struct kubernetes_search_lists *lists,
+					      struct slice ns)
 {
 	struct rcutable_cursor c;
 	struct rcutable_node *n = rcutable_find(&lists->by_ns, hash_text(ns), &c);
-	while (n != NULL && !slice_eq(slice_of(of_ns(n)->ns), ns))
+	while (n != NULL && !slice_eq(slice_of(from_ns_node(n)->ns), ns))
 		n = rcutable_next(&c, n);
-	return n != NULL ? of_ns(n) : NULL;
+	return n != NULL ? from_ns_node(n) : NULL;
 }
 
 static void free_later(struct rcu_item *item)
 {
-	kubernetes_list_free(CONTAINER_OF(item, struct kubernetes_list, rcu));
+	kubernetes_search_list_free(CONTAINER_OF(item, struct kubernetes_search_list, rcu));
 }
 
-void kubernetes_lists_set(struct kubernetes_lists *lists, struct slice ns,
-			  struct kubernetes_list *list)
+void kubernetes_search_lists_set(struct kubernetes_search_lists *lists, struct slice ns,
+				 struct kubernetes_search_list *list)
 {
 	pthread_mutex_lock(&lists->lock);
-	struct kubernetes_list *old = find_ns(lists, ns);
+	struct kubernetes_search_list *old = find_ns(lists, ns);
 	/* The new one is there before the old one goes: readers always find a list. */
 	if (list != NULL) {
 		rcutable_add(&lists->by_id, &list->by_id, hash_text(slice_of(list->id)));
@@ -167,27 +169,27 @@ void kubernetes_lists_set(struct kubernetes_lists *lists, struct slice ns,
 	pthread_mutex_unlock(&lists->lock);
 }
 
-const struct kubernetes_list *kubernetes_lists_by_ns(const struct kubernetes_lists *lists,
-						     struct slice ns)
+const struct kubernetes_search_list *kubernetes_search_lists_by_ns(
+	const struct kubernetes_search_lists *lists, struct slice ns)
 {
 	return find_ns(lists, ns);
 }
 
-const struct kubernetes_list *kubernetes_lists_by_id(const struct kubernetes_lists *lists,
-						     struct slice id)
+const struct kubernetes_search_list *kubernetes_search_lists_by_id(
+	const struct kubernetes_search_lists *lists, struct slice id)
 {
 	struct rcutable_cursor c;
 	struct rcutable_node *n = rcutable_find(&lists->by_id, hash_text(id), &c);
 	for (; n != NULL; n = rcutable_next(&c, n)) {
-		const struct kubernetes_list *found =
-			CONTAINER_OF(n, struct kubernetes_list, by_id);
+		const struct kubernetes_search_list *found =
+			CONTAINER_OF(n, struct kubernetes_search_list, by_id);
 		if (slice_eq(slice_of(found->id), id))
 			return found;
 	}
 	return NULL;
 }
 
-void kubernetes_lists_free(struct kubernetes_lists *lists)
+void kubernetes_search_lists_free(struct kubernetes_search_lists *lists)
 {
 	size_t pos = 0;
 	if (lists == NULL)
@@ -195,7 +197,7 @@ void kubernetes_lists_free(struct kubernetes_lists *lists)
 	struct rcutable_node *n = rcutable_walk(&lists->by_ns, &pos, NULL);
 	while (n != NULL) {
 		struct rcutable_node *next = rcutable_walk(&lists->by_ns, &pos, n);
-		kubernetes_list_free(of_ns(n));
+		kubernetes_search_list_free(from_ns_node(n));
 		n = next;
 	}
 	rcutable_done(&lists->by_ns);
