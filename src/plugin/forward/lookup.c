@@ -21,7 +21,7 @@ enum { ASK_SECONDS = 2 };
 static int system_lookup(const char *name, union net_addr addr[FORWARD_LOOKUP_MAX],
 			 char err[FORWARD_ERR_MAX])
 {
-	char absolute[FORWARD_TO_TEXT_MAX + 2];
+	char absolute[FORWARD_ADDRESS_TEXT_MAX + 2];
 	size_t len = strlen(name);
 	struct addrinfo hints = { .ai_socktype = SOCK_DGRAM }, *found = NULL;
 	bool dotted = len > 0 && name[len - 1] == '.';

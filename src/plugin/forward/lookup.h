@@ -7,7 +7,7 @@
 
 #include "base/compiler.h"
 #include "net/addr.h"
-#include "plugin/forward/to.h"
+#include "plugin/forward/upstream_address.h"
 
 enum { FORWARD_LOOKUP_MAX = 64 }; /* addresses of one name */
 

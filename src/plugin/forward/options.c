@@ -11,7 +11,7 @@
 #include "base/text/duration.h"
 #include "corefile/key.h"
 #include "dns/types.h"
-#include "plugin/forward/to.h"
+#include "plugin/forward/upstream_address.h"
 
 #define AREA	"plugin/forward"
 #define F(name) offsetof(struct forward_stanza, name)
@@ -138,10 +138,10 @@ static int parse_resolver(struct opt_ctx *ctx, const struct opt_line *line)
 	struct forward_stanza *st = ctx->conf;
 	union net_addr *v = arena_alloc(ctx->arena, line->n_arg * sizeof(*v));
 	for (size_t i = 0; i < line->n_arg; i++) {
-		struct forward_to to;
+		struct forward_address to;
 		char err[FORWARD_ERR_MAX];
-		if (forward_to_parse(slice_of(line->arg[i].s), &to, err) < 0 || to.has_scheme ||
-		    to.kind != FORWARD_TO_ADDRESS)
+		if (forward_address_parse(slice_of(line->arg[i].s), &to, err) < 0 ||
+		    to.has_scheme || to.kind != FORWARD_ADDRESS_IP)
 			return srcerr_set(ctx->err, line->arg[i].pos,
 					  "resolver must be an IP address or IP:port: \"%s\"",
 					  line->arg[i].s);
@@ -256,9 +256,9 @@ static int check_to(struct setup *setup, const struct forward_stanza *st)
 	if (st->to.n == 0)
 		return setup_error(setup, st->pos, "forward needs FROM and at least one TO");
 	for (size_t i = 0; i < st->to.n; i++) {
-		struct forward_to to;
+		struct forward_address to;
 		const struct word *w = st->to.v[i];
-		if (forward_to_parse(slice_of(w->s), &to, err) < 0)
+		if (forward_address_parse(slice_of(w->s), &to, err) < 0)
 			return setup_error(setup, w->pos, "%s", err);
 		if (to.transport == RESOLVE_TLS && to.name.n != 0 && st->tls_servername != NULL)
 			return setup_error(setup, w->pos,

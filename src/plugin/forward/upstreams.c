@@ -18,7 +18,7 @@
 #include "dns/resolvconf.h"
 #include "net/tls.h"
 #include "plugin/forward/lookup.h"
-#include "plugin/forward/to.h"
+#include "plugin/forward/upstream_address.h"
 #include "resolve/types.h"
 #include "resolve/upstream.h"
 
@@ -58,16 +58,16 @@ static bool is_known(const struct maker *maker, const struct resolve_conf *conf)
 	return false;
 }
 
-static int add_upstream(struct maker *maker, const struct word *word, const struct forward_to *to,
-			const union net_addr *addr)
+static int add_upstream(struct maker *maker, const struct word *word,
+			const struct forward_address *to, const union net_addr *addr)
 {
 	const struct forward_stanza *st = maker->st;
-	char name[FORWARD_TO_TEXT_MAX + 1] = "";
+	char name[FORWARD_ADDRESS_TEXT_MAX + 1] = "";
 	bool secure = to->transport != RESOLVE_PLAIN;
 	struct slice given = to->name.n != 0 ? to->name : (struct slice){ NULL, 0 };
 	if (st->tls_servername != NULL)
 		given = slice_of(st->tls_servername);
-	else if (given.n == 0 && to->kind == FORWARD_TO_OTHER)
+	else if (given.n == 0 && to->kind == FORWARD_ADDRESS_FILE_OR_HOST)
 		given = to->host; /* the name that was written is the one to be proved */
 	if (secure)
 		snprintf(name, sizeof(name), "%.*s", (int)given.n, given.n != 0 ? given.p : "");
@@ -97,7 +97,7 @@ static int add_upstream(struct maker *maker, const struct word *word, const stru
 
 /* ---- the kinds of TO ---- */
 
-static int add_file(struct maker *maker, const struct word *word, const struct forward_to *to,
+static int add_file(struct maker *maker, const struct word *word, const struct forward_address *to,
 		    int fd, const char *path)
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
@@ -117,8 +117,8 @@ static int add_file(struct maker *maker, const struct word *word, const struct f
 	maker->n_to += conf.n_nameserver > 0;
 	for (size_t i = 0; i < conf.n_nameserver && r >= 0; i++) {
 		union net_addr a;
-		struct forward_to plain = { .kind = FORWARD_TO_ADDRESS };
-		if (forward_to_nameserver(slice_of(conf.nameserver[i]), &a) == 0)
+		struct forward_address plain = { .kind = FORWARD_ADDRESS_IP };
+		if (forward_address_nameserver(slice_of(conf.nameserver[i]), &a) == 0)
 			r = add_upstream(maker, word, &plain, &a);
 		else
 			log_warn(AREA, "'%s' of '%s' is not an address, going on without it",
@@ -128,12 +128,12 @@ static int add_file(struct maker *maker, const struct word *word, const struct f
 	return r;
 }
 
-static int add_name(struct maker *maker, const struct word *word, const struct forward_to *to)
+static int add_name(struct maker *maker, const struct word *word, const struct forward_address *to)
 {
-	char name[FORWARD_TO_TEXT_MAX + 1];
+	char name[FORWARD_ADDRESS_TEXT_MAX + 1];
 	char err[FORWARD_ERR_MAX];
 	union net_addr addr[FORWARD_LOOKUP_MAX];
-	if (!forward_to_is_name(to->host) || slice_find(to->host, '/') >= 0) {
+	if (!forward_address_is_name(to->host) || slice_find(to->host, '/') >= 0) {
 		char text[FORWARD_ERR_MAX];
 		snprintf(text, sizeof(text), "not an IP address, file, or valid domain: \"%.80s\"",
 			 word->s);
@@ -159,9 +159,9 @@ static int add_name(struct maker *maker, const struct word *word, const struct f
 	return r;
 }
 
-static int add_other(struct maker *maker, const struct word *word, const struct forward_to *to)
+static int add_other(struct maker *maker, const struct word *word, const struct forward_address *to)
 {
-	char path[FORWARD_TO_TEXT_MAX + 1];
+	char path[FORWARD_ADDRESS_TEXT_MAX + 1];
 	struct stat s;
 	snprintf(path, sizeof(path), "%.*s", (int)to->path.n, to->path.p);
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -183,10 +183,10 @@ static int add_other(struct maker *maker, const struct word *word, const struct 
 
 static bool wants_tls(const struct forward_stanza *st)
 {
-	struct forward_to to;
+	struct forward_address to;
 	char err[FORWARD_ERR_MAX];
 	for (size_t i = 0; i < st->to.n; i++) {
-		if (forward_to_parse(slice_of(st->to.v[i]->s), &to, err) == 0 &&
+		if (forward_address_parse(slice_of(st->to.v[i]->s), &to, err) == 0 &&
 		    to.transport != RESOLVE_PLAIN)
 			return true;
 	}
@@ -216,11 +216,11 @@ static int make_all(struct maker *maker)
 	char err[FORWARD_ERR_MAX];
 	for (size_t i = 0; i < maker->st->to.n; i++) {
 		const struct word *w = maker->st->to.v[i];
-		struct forward_to to;
-		if (forward_to_parse(slice_of(w->s), &to, err) < 0)
+		struct forward_address to;
+		if (forward_address_parse(slice_of(w->s), &to, err) < 0)
 			return fail_at_word(maker, w, err);
 		int r;
-		if (to.kind == FORWARD_TO_ADDRESS) {
+		if (to.kind == FORWARD_ADDRESS_IP) {
 			maker->n_to++;
 			r = add_upstream(maker, w, &to, &to.addr);
 		} else {

@@ -13,7 +13,7 @@
 #include "plugin/transfer/copier.h"
 #include "plugin/transfer/ixfr.h"
 #include "plugin/transfer/notify.h"
-#include "plugin/transfer/to.h"
+#include "plugin/transfer/secondaries.h"
 #include "server/query.h"
 #include "server/setup.h"
 
@@ -28,11 +28,11 @@ enum {
 	RR_FIXED = 10,
 	SOA_NUMBERS = 20, /* bytes behind its names, the serial first */
 };
-static const uint64_t look_ns = 2 * NS_PER_MS; /* whether a copy is there */
+static const uint64_t poll_ns = 2 * NS_PER_MS; /* whether a copy is there */
 
 struct stanza {
 	struct zone_list zones;
-	struct transfer_to to;
+	struct transfer_secondaries secondaries;
 };
 
 struct transfer_conf {
@@ -59,9 +59,9 @@ struct transfer_state {
 static const struct opt transfer_opts[] = {
 	{ "<zones...>", OPT_LIST, 0, .args = "ZONE...",
 	  .help = "zones that may be transferred (default: those of the block)" },
-	{ "to", OPT_FN, 0, .fn = transfer_to_opt, .repeatable = true, .args = "ADDRESS...",
+	{ "to", OPT_FN, 0, .fn = transfer_parse_to, .repeatable = true, .args = "ADDRESS...",
 	  .help = "who may have them and is told of changes; *: anybody may, nobody is told" },
-	{ "source", OPT_FN, 0, .fn = transfer_source_opt, .min = 1, .max = 1, .args = "IP",
+	{ "source", OPT_FN, 0, .fn = transfer_parse_source, .min = 1, .max = 1, .args = "IP",
 	  .help = "the address that NOTIFY messages come from" },
 };
 
@@ -69,9 +69,9 @@ static int parse_stanza(struct setup *setup, const struct corefile_dir *dir, str
 {
 	int r = setup_zones(setup, dir->arg, dir->n_arg, &ret->zones);
 	if (r == 0)
-		r = setup_body(setup, dir, transfer_opts, ARRAY_LEN(transfer_opts), &ret->to,
-			       setup);
-	if (r == 0 && !ret->to.any && ret->to.n == 0)
+		r = setup_body(setup, dir, transfer_opts, ARRAY_LEN(transfer_opts),
+			       &ret->secondaries, setup);
+	if (r == 0 && !ret->secondaries.any && ret->secondaries.n == 0)
 		return setup_error(setup, dir->name.pos, "'to' is required");
 	return r;
 }
@@ -159,9 +159,9 @@ static void transfer_changed(struct plugin_inst *self, const uint8_t *zone)
 	dns_name_to_text(zone, true, text);
 	transfer_notify(&(struct transfer_notify){ .zone = zone,
 						   .zone_text = text,
-						   .to = s->to.v,
-						   .n_to = s->to.n,
-						   .source = s->to.source });
+						   .to = s->secondaries.v,
+						   .n_to = s->secondaries.n,
+						   .source = s->secondaries.source });
 }
 
 /* ---- messages ---- */
@@ -253,7 +253,7 @@ static enum verdict start_transfer(struct plugin_inst *self, struct query *q,
 	if (atomic_fetch_add(&c->running, 1) >= RUNNING_MAX)
 		return query_fail(q, DNS_RCODE_SERVFAIL, "plugin/transfer: too many at once");
 	s->job = transfer_copier_add(c->copier, from, q->qname.wire);
-	query_resume_at(q, query_now(q) + look_ns);
+	query_resume_at(q, query_now(q) + poll_ns);
 	return V_WAIT;
 }
 
@@ -268,7 +268,7 @@ static enum verdict transfer_serve(struct plugin_inst *self, struct query *q)
 	const struct stanza *s = find_stanza(c, &q->qname);
 	if (s == NULL)
 		return V_NEXT;
-	if (!transfer_to_has(&s->to, &q->client))
+	if (!transfer_secondaries_has(&s->secondaries, &q->client))
 		return query_fail(q, DNS_RCODE_REFUSED, NULL);
 	if (q->req.qtype == DNS_TYPE_IXFR &&
 	    transfer_ixfr_serial(q->req.msg, q->req.len, &serial) < 0)
@@ -305,7 +305,7 @@ static enum verdict transfer_resume(struct plugin_inst *self, struct query *q)
 	struct transfer_state *s = query_state_get(q, self);
 	assert(s != NULL && s->job != NULL); /* of serve */
 	if (!atomic_load_explicit(&s->job->ready, memory_order_acquire)) {
-		query_resume_at(q, query_now(q) + look_ns);
+		query_resume_at(q, query_now(q) + poll_ns);
 		return V_WAIT;
 	}
 	if (!take_soa(q, s))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reading addresses as CoreDNS does: an IP, with port or without. */
-#include "plugin/transfer/to.h"
+/* Parses the addresses of secondary servers as CoreDNS does: an IP, with or without a port. */
+#include "plugin/transfer/secondaries.h"
 
 #include <string.h>
 
@@ -30,9 +30,9 @@ static bool parse_address(struct slice text, union net_addr *ret)
 		net_addr_parse(text, ret) == 0);
 }
 
-int transfer_to_opt(struct opt_ctx *ctx, const struct opt_line *line)
+int transfer_parse_to(struct opt_ctx *ctx, const struct opt_line *line)
 {
-	struct transfer_to *t = ctx->conf;
+	struct transfer_secondaries *t = ctx->conf;
 	if (line->n_arg == 0)
 		return setup_error(ctx->user, line->name.pos, "expected an IP address, or *");
 	union net_addr *v = arena_calloc(ctx->arena, (t->n + line->n_arg) * sizeof(*v));
@@ -53,20 +53,21 @@ int transfer_to_opt(struct opt_ctx *ctx, const struct opt_line *line)
 	return 0;
 }
 
-int transfer_source_opt(struct opt_ctx *ctx, const struct opt_line *line)
+int transfer_parse_source(struct opt_ctx *ctx, const struct opt_line *line)
 {
-	struct transfer_to *t = ctx->conf;
+	struct transfer_secondaries *t = ctx->conf;
 	const struct word *w = &line->arg[0];
 	if (strchr(w->s, '%') != NULL || net_addr_parse_ip(slice_of(w->s), &t->source) < 0)
 		return setup_error(ctx->user, w->pos, "invalid source address '%s'", w->s);
 	return 0;
 }
 
-bool transfer_to_has(const struct transfer_to *to, const union net_addr *client)
+bool transfer_secondaries_has(const struct transfer_secondaries *secondaries,
+			      const union net_addr *client)
 {
-	for (size_t i = 0; i < to->n && !to->any; i++) {
-		if (net_addr_same_ip(&to->v[i], client))
+	for (size_t i = 0; i < secondaries->n && !secondaries->any; i++) {
+		if (net_addr_same_ip(&secondaries->v[i], client))
 			return true;
 	}
-	return to->any;
+	return secondaries->any;
 }

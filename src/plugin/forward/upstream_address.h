@@ -17,20 +17,20 @@
 #include "resolve/types.h"
 
 enum {
-	FORWARD_TO_TEXT_MAX = 512, /* bytes of one TO */
+	FORWARD_ADDRESS_TEXT_MAX = 512, /* bytes of one TO */
 	FORWARD_ERR_MAX = 256,
 };
 
-enum forward_to_kind {
-	FORWARD_TO_ADDRESS, /* `addr` is set */
-	FORWARD_TO_OTHER,   /* a file if there is one called `path`, else the host `host` */
+enum forward_address_kind {
+	FORWARD_ADDRESS_IP,	      /* `addr` is set */
+	FORWARD_ADDRESS_FILE_OR_HOST, /* a file if there is one called `path`, else the host `host` */
 };
 
-struct forward_to {
-	enum forward_to_kind kind;
+struct forward_address {
+	enum forward_address_kind kind;
 	enum resolve_transport transport;
 	bool has_scheme;
-	union net_addr addr; /* FORWARD_TO_ADDRESS, with port */
+	union net_addr addr; /* FORWARD_ADDRESS_IP, with port */
 	struct slice host;   /* without brackets, %name and port */
 	struct slice name;   /* behind %; empty when none */
 	uint16_t port;	     /* given, or the transport's */
@@ -38,11 +38,11 @@ struct forward_to {
 };
 
 /* ERR_PARSE with a sentence in `err`. The slices point into `text`. */
-MUST_CHECK int forward_to_parse(struct slice text, struct forward_to *ret,
-				char err[FORWARD_ERR_MAX]);
+MUST_CHECK int forward_address_parse(struct slice text, struct forward_address *ret,
+				     char err[FORWARD_ERR_MAX]);
 
 /* May `host` be a domain name that can be looked up? */
-bool forward_to_is_name(struct slice host);
+bool forward_address_is_name(struct slice host);
 
 /* A name server of a resolv.conf file, with port 53. ERR_PARSE. */
-MUST_CHECK int forward_to_nameserver(struct slice text, union net_addr *ret);
+MUST_CHECK int forward_address_nameserver(struct slice text, union net_addr *ret);

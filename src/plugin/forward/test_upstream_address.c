@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "plugin/forward/to.h"
+#include "plugin/forward/upstream_address.h"
 
 static const char *const transports[] = { "dns", "tls", "https" };
 
@@ -18,19 +18,19 @@ static const char *show(const char *text)
 {
 	static char out[700];
 	char err[FORWARD_ERR_MAX], addr[NET_ADDR_TEXT_MAX];
-	struct forward_to t;
-	if (forward_to_parse(slice_of(text), &t, err) < 0) {
+	struct forward_address t;
+	if (forward_address_parse(slice_of(text), &t, err) < 0) {
 		snprintf(out, sizeof(out), "error %s", err);
 		return out;
 	}
-	if (t.kind == FORWARD_TO_ADDRESS)
+	if (t.kind == FORWARD_ADDRESS_IP)
 		net_addr_str(&t.addr, addr);
-	snprintf(out, sizeof(out), "%s %s %.*s", t.kind == FORWARD_TO_ADDRESS ? "address" : "other",
+	snprintf(out, sizeof(out), "%s %s %.*s", t.kind == FORWARD_ADDRESS_IP ? "address" : "other",
 		 transports[t.transport],
-		 t.kind == FORWARD_TO_ADDRESS ? (int)strlen(addr) : (int)t.host.n,
-		 t.kind == FORWARD_TO_ADDRESS ? addr : t.host.p);
+		 t.kind == FORWARD_ADDRESS_IP ? (int)strlen(addr) : (int)t.host.n,
+		 t.kind == FORWARD_ADDRESS_IP ? addr : t.host.p);
 	size_t n = strlen(out);
-	if (t.kind == FORWARD_TO_OTHER)
+	if (t.kind == FORWARD_ADDRESS_FILE_OR_HOST)
 		n += (size_t)snprintf(out + n, sizeof(out) - n, ":%u", t.port);
 	if (t.name.n != 0)
 		snprintf(out + n, sizeof(out) - n, " %.*s", (int)t.name.n, t.name.p);
@@ -96,23 +96,23 @@ static void refuses(void **state)
 
 static void length_is_limited(void **state)
 {
-	char text[FORWARD_TO_TEXT_MAX + 2];
+	char text[FORWARD_ADDRESS_TEXT_MAX + 2];
 	(void)state;
 	memset(text, 'a', sizeof(text));
-	text[FORWARD_TO_TEXT_MAX] = '\0';
+	text[FORWARD_ADDRESS_TEXT_MAX] = '\0';
 	assert_int_equal(strncmp(show(text), "other dns aaa", 13), 0);
-	text[FORWARD_TO_TEXT_MAX] = 'a';
-	text[FORWARD_TO_TEXT_MAX + 1] = '\0';
+	text[FORWARD_ADDRESS_TEXT_MAX] = 'a';
+	text[FORWARD_ADDRESS_TEXT_MAX + 1] = '\0';
 	assert_int_equal(strncmp(show(text), "error invalid address", 21), 0);
 }
 
 static void names(void **state)
 {
 	(void)state;
-	assert_true(forward_to_is_name(SLICE("dns.example.com")));
-	assert_true(forward_to_is_name(SLICE("dns")));
-	assert_false(forward_to_is_name(SLICE("")));
-	assert_false(forward_to_is_name(SLICE("a..b")));
+	assert_true(forward_address_is_name(SLICE("dns.example.com")));
+	assert_true(forward_address_is_name(SLICE("dns")));
+	assert_false(forward_address_is_name(SLICE("")));
+	assert_false(forward_address_is_name(SLICE("a..b")));
 }
 
 static void name_servers_of_a_file(void **state)
@@ -120,13 +120,13 @@ static void name_servers_of_a_file(void **state)
 	union net_addr a;
 	char text[NET_ADDR_TEXT_MAX];
 	(void)state;
-	assert_int_equal(forward_to_nameserver(SLICE("192.0.2.1"), &a), 0);
+	assert_int_equal(forward_address_nameserver(SLICE("192.0.2.1"), &a), 0);
 	net_addr_str(&a, text);
 	assert_string_equal(text, "192.0.2.1:53");
-	assert_int_equal(forward_to_nameserver(SLICE("388:d254::1%en0"), &a), 0);
+	assert_int_equal(forward_address_nameserver(SLICE("388:d254::1%en0"), &a), 0);
 	net_addr_str(&a, text);
 	assert_string_equal(text, "[388:d254::1]:53");
-	assert_true(forward_to_nameserver(SLICE("dns.example"), &a) < 0);
+	assert_true(forward_address_nameserver(SLICE("dns.example"), &a) < 0);
 }
 
 int main(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Texts of upstreams, as CoreDNS reads them: what cannot work there (a port that is none, a
- * transport that forward does not speak) is refused here. */
-#include "plugin/forward/to.h"
+/* Parses the addresses of upstreams as CoreDNS does; invalid ports and transports that forward does
+ * not support are refused here. */
+#include "plugin/forward/upstream_address.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -88,7 +88,7 @@ static int parse_port(struct slice text, uint16_t *ret)
 }
 
 /* An interface that is not there is dropped, as CoreDNS drops all of them. */
-static int parse_ip(const struct forward_to *to, struct slice with_name, union net_addr *ret)
+static int parse_ip(const struct forward_address *to, struct slice with_name, union net_addr *ret)
 {
 	if (to->transport == RESOLVE_PLAIN && to->name.n != 0 &&
 	    net_addr_parse_ip(with_name, ret) == 0)
@@ -96,14 +96,14 @@ static int parse_ip(const struct forward_to *to, struct slice with_name, union n
 	return net_addr_parse_ip(to->host, ret);
 }
 
-bool forward_to_is_name(struct slice host)
+bool forward_address_is_name(struct slice host)
 {
 	uint8_t wire[DNS_NAME_MAX];
 	return host.n != 0 && dns_name_from_text(host, wire) >= 0;
 }
 
 /* Host, name behind % and port. */
-static int parse_host(struct slice text, struct forward_to *to, char err[FORWARD_ERR_MAX])
+static int parse_host(struct slice text, struct forward_address *to, char err[FORWARD_ERR_MAX])
 {
 	struct slice host, port = { NULL, 0 };
 	bool has_port = split_port(text, &host, &port);
@@ -115,26 +115,27 @@ static int parse_host(struct slice text, struct forward_to *to, char err[FORWARD
 		to->host.n = (size_t)percent;
 		to->name = slice_from(host, (size_t)percent + 1);
 	}
-	to->kind = parse_ip(to, host, &to->addr) == 0 ? FORWARD_TO_ADDRESS : FORWARD_TO_OTHER;
+	to->kind = parse_ip(to, host, &to->addr) == 0 ? FORWARD_ADDRESS_IP
+						      : FORWARD_ADDRESS_FILE_OR_HOST;
 	/* A file's name may end in anything; as a host it is looked at when there is no such file.
 	 */
 	if (has_port && parse_port(port, &to->port) < 0) {
 		to->port = 0;
-		if (to->kind == FORWARD_TO_ADDRESS) {
+		if (to->kind == FORWARD_ADDRESS_IP) {
 			snprintf(err, FORWARD_ERR_MAX, "'%.*s' is not a port", (int)port.n, port.p);
 			return ERR_PARSE;
 		}
 	}
-	if (to->kind == FORWARD_TO_ADDRESS)
+	if (to->kind == FORWARD_ADDRESS_IP)
 		net_addr_set_port(&to->addr, to->port);
 	return 0;
 }
 
-int forward_to_parse(struct slice text, struct forward_to *ret, char err[FORWARD_ERR_MAX])
+int forward_address_parse(struct slice text, struct forward_address *ret, char err[FORWARD_ERR_MAX])
 {
 	struct slice rest = text;
 	const struct scheme *s = cut_scheme(&rest);
-	if (rest.n == 0 || text.n > FORWARD_TO_TEXT_MAX) {
+	if (rest.n == 0 || text.n > FORWARD_ADDRESS_TEXT_MAX) {
 		snprintf(err, FORWARD_ERR_MAX, "invalid address: \"%.*s\"",
 			 (int)MIN(text.n, (size_t)80), text.p);
 		return ERR_PARSE;
@@ -151,7 +152,7 @@ int forward_to_parse(struct slice text, struct forward_to *ret, char err[FORWARD
 			 (int)MIN(text.n, (size_t)80), text.p);
 		return ERR_PARSE;
 	}
-	struct forward_to t = {
+	struct forward_address t = {
 		.transport = s->transport,
 		.has_scheme = s != &plain,
 		.port = s->port,
@@ -165,7 +166,7 @@ int forward_to_parse(struct slice text, struct forward_to *ret, char err[FORWARD
 }
 
 /* An interface that is not there is dropped here, too. */
-int forward_to_nameserver(struct slice text, union net_addr *ret)
+int forward_address_nameserver(struct slice text, union net_addr *ret)
 {
 	struct slice bare = text;
 	ptrdiff_t percent = find_last(text, '%');

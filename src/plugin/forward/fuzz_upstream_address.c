@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plugin/forward/to.h"
+#include "plugin/forward/upstream_address.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -18,23 +18,23 @@ static void inside(struct slice part, struct slice text)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct slice text = { (const char *)data, size };
-	struct forward_to t;
+	struct forward_address t;
 	char err[FORWARD_ERR_MAX] = "";
 	union net_addr a;
-	if (forward_to_parse(text, &t, err) < 0) {
+	if (forward_address_parse(text, &t, err) < 0) {
 		if (memchr(err, '\0', sizeof(err)) == NULL || err[0] == '\0')
 			abort();
 	} else {
 		inside(t.host, text);
 		inside(t.name, text);
 		inside(t.path, text);
-		if (t.kind == FORWARD_TO_ADDRESS &&
+		if (t.kind == FORWARD_ADDRESS_IP &&
 		    (t.port == 0 || net_addr_port(&t.addr) != t.port))
 			abort();
-		if (forward_to_is_name(t.host) && t.host.n == 0)
+		if (forward_address_is_name(t.host) && t.host.n == 0)
 			abort();
 	}
-	if (forward_to_nameserver(text, &a) == 0 && net_addr_port(&a) != 53)
+	if (forward_address_nameserver(text, &a) == 0 && net_addr_port(&a) != 53)
 		abort();
 	return 0;
 }
