@@ -213,7 +213,7 @@ static int parse_flags(struct controllerconf_flags *values, int argc, char **arg
 			   "lifetime of a managed certificate; default 2160h"),
 		FLAG_VALUE("webhook-overlap", &values->overlap, "TIME",
 			   "time for which a CA is trusted before and after its use; default 10m"),
-		FLAG_VALUE("webhook-look", &values->look, "TIME",
+		FLAG_VALUE("webhook-look", &values->check_interval, "TIME",
 			   "time between two checks of the files or the Secret; default 10s"),
 		FLAG_VALUE("platform", &values->options.platform, "NAME",
 			   "kubernetes, openshift, microshift, gardener or auto (detect); default "

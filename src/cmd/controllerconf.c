@@ -165,7 +165,7 @@ static int parse_hooks(const struct controllerconf_flags *flags,
 	if (parse_seconds("webhook-ca-life", flags->ca_life, &h->certs.ca_s, why) < 0 ||
 	    parse_seconds("webhook-cert-life", flags->cert_life, &h->certs.cert_s, why) < 0 ||
 	    parse_seconds("webhook-overlap", flags->overlap, &h->certs.overlap_s, why) < 0 ||
-	    parse_time("webhook-look", flags->look, &h->interval_ns, why) < 0)
+	    parse_time("webhook-look", flags->check_interval, &h->interval_ns, why) < 0)
 		return -1;
 	return flags->hook_names != NULL ? split_names(controllerconf, flags->hook_names, why) : 0;
 }

@@ -22,7 +22,7 @@ struct controllerconf_flags {
 	const char *duration, *renew, *retry;
 	const char *hook_listen, *hook_cert, *hook_key, *hook_secret, *hook_names,
 		*hook_registration;
-	const char *ca_life, *cert_life, *overlap, *look;
+	const char *ca_life, *cert_life, *overlap, *check_interval;
 	const char *dns_instances, *dns_ask, *dns_reload, *dns_settle;
 	struct controller_options options; /* completed by controllerconf_read */
 	bool no_election;

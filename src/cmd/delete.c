@@ -15,7 +15,7 @@
 #include "cmd/kubecli.h"
 #include "cmd/manifest.h"
 
-static const uint64_t look_ns = 100 * NS_PER_MS;
+static const uint64_t poll_ns = 100 * NS_PER_MS;
 
 struct del {
 	struct kubecli cli;
@@ -61,7 +61,7 @@ static int wait_gone(const struct del *deletion, const struct kube_ref *ref, con
 			return ERR_TIMEOUT;
 		}
 		kube_status_done(st);
-		clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){ .tv_nsec = (long)look_ns },
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){ .tv_nsec = (long)poll_ns },
 				NULL);
 	}
 }

@@ -47,7 +47,7 @@ static int last_good(void *ctx, struct strbuf *out, struct err_text why)
 	return confsource_last_good(ctx, out, why);
 }
 
-static int news_fd(void *ctx)
+static int change_fd(void *ctx)
 {
 	return confsource_fd(ctx);
 }
@@ -88,7 +88,7 @@ static int run_server(const struct dns_flags *flags, uint16_t port, uint32_t max
 		.version = "Fairlead-" FAIRLEAD_VERSION,
 	};
 	if (confsource_is_watched(src)) {
-		o.src.fd = news_fd;
+		o.src.fd = change_fd;
 		o.src.changed = has_changed;
 		o.src.accepted = mark_accepted;
 		o.src.last_good = last_good;

@@ -15,8 +15,8 @@ struct framing {
 	bool unknown;	  /* in a way that is not known here */
 };
 
-static enum MHD_Result look_at_field(void *ctx, enum MHD_ValueKind kind, const char *name,
-				     const char *value)
+static enum MHD_Result count_framing_field(void *ctx, enum MHD_ValueKind kind, const char *name,
+					   const char *value)
 {
 	struct framing *f = ctx;
 	struct slice field = slice_of(name);
@@ -44,7 +44,7 @@ static enum MHD_Result answer_and_close(struct MHD_Connection *mc, unsigned stat
 bool http_refuse_framing(struct MHD_Connection *mc, enum MHD_Result *ret)
 {
 	struct framing f = { 0 };
-	MHD_get_connection_values(mc, MHD_HEADER_KIND, look_at_field, &f);
+	MHD_get_connection_values(mc, MHD_HEADER_KIND, count_framing_field, &f);
 	if (f.lengths > 1)
 		*ret = answer_and_close(mc, MHD_HTTP_BAD_REQUEST,
 					"400 the length of the body is said twice\n");

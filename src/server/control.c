@@ -114,7 +114,7 @@ static void report_failed_reload(const char *what, const char *area, const struc
 	metrics_add(metrics_get(&reload_failed_family, NULL), 0, 1);
 }
 
-static void tell_hash(const struct control *control)
+static void log_hash(const struct control *control)
 {
 	log_info("plugin/reload", "Running configuration SHA512 = %s", control->live.s);
 }
@@ -178,7 +178,7 @@ static void reload_corefile(struct control *control, bool by_signal)
 	draw_period(control);
 	if (control->period_ns != 0) {
 		set_version_info(control);
-		tell_hash(control);
+		log_hash(control);
 	}
 	log_info(NULL, "Reloading complete");
 }
@@ -262,7 +262,7 @@ static int start_server(struct control *control)
 	plan_check(control);
 	metrics_get(&reload_failed_family, NULL); /* so that it exists, as 0, from the start */
 	if (control->period_ns != 0)
-		tell_hash(control);
+		log_hash(control);
 	return 0;
 }
 
@@ -274,14 +274,14 @@ static void set_timeout(struct timespec *ts, uint64_t until_ns)
 				 .tv_nsec = (long)(left % NS_PER_S) };
 }
 
-/* The next signal, or 0 after a time (0: never) or when one of `news` (-1: none) is readable. */
-static int next_signal(const struct control *control, uint64_t until_ns, const int news[2])
+/* The next signal, or 0 after a time (0: never) or when one of `change_fds` (-1: none) is readable. */
+static int next_signal(const struct control *control, uint64_t until_ns, const int change_fds[2])
 {
 	struct signalfd_siginfo info;
 	struct timespec ts;
 	struct pollfd p[] = { { .fd = control->signals, .events = POLLIN },
-			      { .fd = news != NULL ? news[0] : -1, .events = POLLIN },
-			      { .fd = news != NULL ? news[1] : -1, .events = POLLIN } };
+			      { .fd = change_fds != NULL ? change_fds[0] : -1, .events = POLLIN },
+			      { .fd = change_fds != NULL ? change_fds[1] : -1, .events = POLLIN } };
 	if (until_ns != 0)
 		set_timeout(&ts, until_ns);
 	ppoll(p, ARRAY_LEN(p), until_ns != 0 ? &ts : NULL, NULL);
@@ -310,15 +310,15 @@ static uint64_t earlier_of(uint64_t left, uint64_t right)
 static int next_event(struct control *control)
 {
 	bool reloads = control->period_ns != 0;
-	int news[] = { confwatch_fd(control->src.watch),
-		       control->src.fd != NULL ? control->src.fd(control->src.ctx) : -1 };
+	int change_fds[] = { confwatch_fd(control->src.watch),
+			     control->src.fd != NULL ? control->src.fd(control->src.ctx) : -1 };
 	for (;;) {
 		uint64_t look =
 			reloads ? earlier_of(control->next_check_ns, control->changed_ns) : 0;
 		uint64_t until = look;
 		if (server_reap(control->srv))
 			until = earlier_of(look, clock_mono_ns() + REAP_MS * NS_PER_MS);
-		int sig = next_signal(control, until, reloads ? news : NULL);
+		int sig = next_signal(control, until, reloads ? change_fds : NULL);
 		if (sig != 0)
 			return sig;
 		if (look != 0 && clock_mono_ns() >= look)

@@ -12,7 +12,7 @@
 #include "kube/decode/tree.h"
 
 /* An API server may use the old CRD for a moment, and drop the list again. */
-#define AGAIN_NS (2 * NS_PER_S)
+#define RECHECK_NS (2 * NS_PER_S)
 
 bool dnsoperator_may_write_dns(struct dnsoperator_pass *pass)
 {
@@ -32,7 +32,7 @@ bool dnsoperator_may_write_dns(struct dnsoperator_pass *pass)
 	return !held;
 }
 
-static void tell_restored(struct dnsoperator_pass *pass)
+static void report_restored(struct dnsoperator_pass *pass)
 {
 	const struct dnsoperator_site *site = &dnsoperator_sites[pass->facts.platform];
 	CLEANUP(freep)
@@ -44,13 +44,13 @@ static void tell_restored(struct dnsoperator_pass *pass)
 
 /* For a moment an API server still uses the old CRD, and shows the list that the new one drops; no
  * watch event marks the end of that. */
-static void look_again_at_new_crd(struct dnsoperator_pass *pass)
+static void requeue_while_crd_is_new(struct dnsoperator_pass *pass)
 {
 	enum { NEW_S = 60 };
 	const struct dnsoperator_state *state = pass->ctx->state;
 	if (pass->plan.at_risk && api_get(kube_tree_of(pass->dns), "spec.templates") != NULL &&
 	    clock_mono_ns() < state->crd_ns + NEW_S * NS_PER_S)
-		dnsoperator_requeue_after(pass->ctx, AGAIN_NS);
+		dnsoperator_requeue_after(pass->ctx, RECHECK_NS);
 }
 
 int dnsoperator_restore_templates(struct dnsoperator_pass *pass)
@@ -59,15 +59,15 @@ int dnsoperator_restore_templates(struct dnsoperator_pass *pass)
 				.name = DNSOPERATOR_DNS_NAME };
 	struct kube_status st = { 0 };
 	json_t *now = NULL;
-	look_again_at_new_crd(pass);
+	requeue_while_crd_is_new(pass);
 	if (pass->plan.restore == NULL)
 		return 0;
 	json_t *patch = json_pack("{s{ss},s{sO}}", "metadata", "resourceVersion", pass->dns->rv,
 				  "spec", "templates", pass->plan.restore);
 	int r = kube_merge(pass->ctx->conn, &ref, NULL, patch, &now, &st);
-	dnsoperator_requeue_after(pass->ctx, AGAIN_NS);
+	dnsoperator_requeue_after(pass->ctx, RECHECK_NS);
 	if (r >= 0 && api_get(now, "spec.templates") != NULL)
-		tell_restored(pass);
+		report_restored(pass);
 	else if (r == ERR_NOTFOUND || r == ERR_CONFLICT)
 		r = 0; /* it has changed meanwhile: another pass follows */
 	else if (r < 0)

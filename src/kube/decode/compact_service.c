@@ -52,7 +52,7 @@ struct service_codec {
 	uint32_t external_name;
 	struct strbuf cluster_ip; /* the old, single one */
 	VEC(struct kube_ip) ips, external_ips;
-	size_t n_said; /* elements of clusterIPs */
+	size_t n_cluster_ips; /* elements of clusterIPs */
 	bool headless;
 	VEC(uint32_t) external, ingress; /* texts */
 	uint32_t ingress_ip, ingress_host;
@@ -61,7 +61,7 @@ struct service_codec {
 static void add_ip(struct service_codec *codec, struct slice text)
 {
 	struct kube_ip ip;
-	if (codec->n_said++ == 0 && slice_is(text, "None"))
+	if (codec->n_cluster_ips++ == 0 && slice_is(text, "None"))
 		codec->headless = true;
 	if (kube_ip_parse(text, &ip) == 0)
 		vec_push(&codec->ips, ip);
@@ -182,13 +182,13 @@ static int service_decode(struct kube_codec *codec, struct slice json, struct ku
 	compact_begin(&c->compact);
 	c->type = KUBE_SERVICE_CLUSTER_IP;
 	c->external_name = 0;
-	c->ips.n = c->external.n = c->ingress.n = c->n_said = 0;
+	c->ips.n = c->external.n = c->ingress.n = c->n_cluster_ips = 0;
 	c->headless = false;
 	strbuf_reset(&c->cluster_ip);
 	int r = compact_read(&c->compact, json, on_value, c);
 	if (r < 0)
 		return r;
-	if (c->n_said == 0)
+	if (c->n_cluster_ips == 0)
 		add_ip(c, strbuf_slice(&c->cluster_ip));
 	read_external(c);
 	*ret = build_service(c);

@@ -205,7 +205,7 @@ static int on_error(struct kube_informer *informer, struct slice object)
 	if (r < 0)
 		return r;
 	note_error(informer, &e);
-	informer->outcome.said_error = true;
+	informer->outcome.has_error_event = true;
 	return informer->outcome.gone ? ERR_GONE : ERR_INTERNAL;
 }
 

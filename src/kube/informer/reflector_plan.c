@@ -206,7 +206,7 @@ static void watch_ended(struct kube_reflector_plan *plan, const struct kube_outc
 			uint64_t now_ns)
 {
 	bool lively = outcome->events != 0 || outcome->took_ns >= plan->times.short_ns;
-	bool lost = outcome->gone || outcome->said_error || outcome->code == ERR_PARSE ||
+	bool lost = outcome->gone || outcome->has_error_event || outcome->code == ERR_PARSE ||
 		    outcome->code == ERR_LIMIT || outcome->code == ERR_NOTFOUND ||
 		    outcome->code == ERR_CONFIG || outcome->code == ERR_UNSUPPORTED;
 	enum kube_step step = lost ? list_step(plan, now_ns) : KUBE_STEP_WATCH;

@@ -75,15 +75,15 @@ struct kube_reflector_plan {
 
 /* How a step ended. */
 struct kube_outcome {
-	int code;	 /* 0, or as kube_stream */
-	int http;	 /* status; 0: no answer came */
-	bool listed;	 /* the list was complete (a stream: then went on as a watch) */
-	bool gone;	 /* 410, as status code or as ERROR event */
-	bool too_large;	 /* the server is behind our rv */
-	bool said_error; /* an ERROR event */
-	unsigned pages;	 /* that came before a list failed, in this step */
-	bool more;	 /* it failed at a further page, which its token names */
-	unsigned events; /* that moved rv, after the list */
+	int code;	      /* 0, or as kube_stream */
+	int http;	      /* status; 0: no answer came */
+	bool listed;	      /* the list was complete (a stream: then went on as a watch) */
+	bool gone;	      /* 410, as status code or as ERROR event */
+	bool too_large;	      /* the server is behind our rv */
+	bool has_error_event; /* an ERROR event */
+	unsigned pages;	      /* that came before a list failed, in this step */
+	bool more;	      /* it failed at a further page, which its token names */
+	unsigned events;      /* that moved rv, after the list */
 	uint64_t took_ns;
 	unsigned retry_after_s;
 };

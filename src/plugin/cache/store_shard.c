@@ -66,23 +66,23 @@ struct store_entry *store_take(struct shard *sh, size_t cells)
 	return e;
 }
 
-static void give_cell(struct shard *sh, struct store_more *more)
+static void free_cell(struct shard *sh, struct store_more *more)
 {
 	more->next = sh->free;
 	sh->free = more;
 	sh->n_free++;
 }
 
-static void give_back(struct shard *sh, struct store_entry *entry)
+static void free_entry_cells(struct shard *sh, struct store_entry *entry)
 {
 	while (entry != NULL) {
 		struct store_entry *next = entry->older;
 		for (struct store_more *m = entry->more; m != NULL;) {
 			struct store_more *after = m->next;
-			give_cell(sh, m);
+			free_cell(sh, m);
 			m = after;
 		}
-		give_cell(sh, (struct store_more *)(void *)entry);
+		free_cell(sh, (struct store_more *)(void *)entry);
 		entry = next;
 	}
 }
@@ -92,7 +92,7 @@ static void after_grace(struct rcu_item *item)
 	struct shard *sh = CONTAINER_OF(item, struct shard, rcu);
 	pthread_mutex_lock(&sh->lock);
 	assert(sh->waiting);
-	give_back(sh, sh->grace);
+	free_entry_cells(sh, sh->grace);
 	sh->grace = NULL;
 	sh->waiting = false;
 	if (sh->limbo_n >= LIMBO_MAX)

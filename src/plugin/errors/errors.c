@@ -150,7 +150,7 @@ static int errors_prepare(struct plugin_inst *self, struct prepare *prep)
 }
 
 /* The period of a pattern is over, or the worker's part in it. */
-static void tell_count(struct pattern_timer *timer)
+static void log_count(struct pattern_timer *timer)
 {
 	struct pattern *p = timer->p;
 	char line[REGEX_PATTERN_MAX / 2], period[64];
@@ -165,7 +165,7 @@ static void tell_count(struct pattern_timer *timer)
 
 static void on_timer(struct loop_timer *timer)
 {
-	tell_count(CONTAINER_OF(timer, struct pattern_timer, timer));
+	log_count(CONTAINER_OF(timer, struct pattern_timer, timer));
 }
 
 static int errors_worker_init(struct plugin_inst *self, struct worker *worker)
@@ -187,7 +187,7 @@ static void errors_worker_done(struct plugin_inst *self, struct worker *worker)
 		if (t[i].timer.heap_at == 0)
 			continue;
 		loop_timer_stop(worker_loop(worker), &t[i].timer);
-		tell_count(&t[i]);
+		log_count(&t[i]);
 	}
 	free(t);
 	self->worker_data[worker_slot(worker)] = NULL;

@@ -112,7 +112,7 @@ static bool is_local_limit(int error)
 	return false;
 }
 
-static enum verdict give_up(struct forward_query *query)
+static enum verdict fail_query(struct forward_query *query)
 {
 	bool tried = query->failed != NULL;
 	if (tried && query->fail_result == RESOLVE_NETWORK && is_local_limit(query->fail_error))
@@ -274,10 +274,10 @@ static enum verdict next_try(struct forward_query *query)
 {
 	uint64_t now = query_now(query->q);
 	if (now >= query->deadline_ns || !attempts_left(query) || query_client_gone(query->q))
-		return give_up(query);
+		return fail_query(query);
 	int up = pick_upstream(query);
 	if (up == -1)
-		return give_up(query);
+		return fail_query(query);
 	if (up < 0 || start_try(query, &query->first_try, (unsigned)up, over_tcp(query)) < 0)
 		return out_of_memory(query);
 	query->hedge_at = query->st->hedge_ns != 0 ? now + (uint64_t)query->st->hedge_ns : 0;
@@ -337,7 +337,7 @@ static enum verdict try_failed(struct forward_query *query, struct forward_try *
 	if (other_runs(query, try))
 		return V_WAIT;
 	if (!attempts_left(query) || query->fails >= query->st->n_up)
-		return give_up(query);
+		return fail_query(query);
 	return next_try(query);
 }
 

@@ -78,7 +78,7 @@ static uint16_t type_at(const struct query *q, size_t index)
 }
 
 /* Starts the next look-up; false when all are done. */
-static bool look_up(struct plugin_inst *self, struct query *q, struct k8s_external_state *st)
+static bool start_lookup(struct plugin_inst *self, struct query *q, struct k8s_external_state *st)
 {
 	for (; st->at < st->n_hosts * K8S_EXTERNAL_TYPES; st->at++) {
 		uint16_t type = type_at(q, st->at % K8S_EXTERNAL_TYPES);
@@ -277,7 +277,7 @@ enum verdict k8s_external_answer(struct plugin_inst *self, struct query *q, size
 		return V_NEXT;
 	if (a.n == 0)
 		return k8s_external_denial(c, q, zone, x.rcode);
-	if (a.st != NULL && look_up(self, q, a.st))
+	if (a.st != NULL && start_lookup(self, q, a.st))
 		return V_WAIT;
 	return reply_with_hits(&a);
 }
@@ -295,7 +295,7 @@ enum verdict k8s_external_resume(struct plugin_inst *self, struct query *q)
 	if (sub->outcome == V_ANSWERED && dns_resp_own(&sub->resp, &q->arena) == 0)
 		st->reply[st->at / K8S_EXTERNAL_TYPES][st->at % K8S_EXTERNAL_TYPES] = sub;
 	st->at++;
-	if (look_up(self, q, st))
+	if (start_lookup(self, q, st))
 		return V_WAIT;
 	a.st = NULL; /* the names are known by now */
 	ask_services(&a, count_hit, &x);

@@ -59,7 +59,7 @@ static void add_address(struct run *run, uint8_t *msg, const struct dns_rrwalk *
 }
 
 /* The usual hit, without a walk: addresses of one type in the answer, and nothing else but OPT. */
-static bool look_plain(struct run *run, const struct dns_resp *resp)
+static bool find_plain_run(struct run *run, const struct dns_resp *resp)
 {
 	if ((resp->count[DNS_AUTHORITY] | resp->count[DNS_ADDITIONAL]) != 0 ||
 	    dns_get16(resp->msg + 4) != 1)
@@ -151,7 +151,7 @@ bool loadbalance_shuffle_wire(const struct loadbalance_job *job)
 {
 	struct run plain;
 	struct plan p;
-	if (LIKELY(look_plain(&plain, job->resp))) {
+	if (LIKELY(find_plain_run(&plain, job->resp))) {
 		shuffle_run(job, &plain);
 		return true;
 	}

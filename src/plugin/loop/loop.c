@@ -65,7 +65,7 @@ static int loop_parse(struct plugin_inst *self, struct setup *setup)
 
 /* ---- counting ---- */
 
-static void give_up(const struct loop_conf *conf, const struct query *q)
+static void exit_for_loop(const struct loop_conf *conf, const struct query *q)
 {
 	char from[NET_ADDR_TEXT_MAX];
 	net_addr_str(&q->client, from);
@@ -83,7 +83,7 @@ static void loop_meet(struct plugin_inst *self, struct query *q)
 	    memcmp(q->qname.wire, c->name.wire, c->name.len) != 0 || atomic_load(&c->off))
 		return;
 	if (atomic_fetch_add(&c->seen, 1) == SEEN_MAX) /* one worker logs it */
-		give_up(c, q);
+		exit_for_loop(c, q);
 }
 
 static enum verdict loop_serve(struct plugin_inst *self, struct query *q)

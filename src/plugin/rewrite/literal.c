@@ -13,7 +13,7 @@ struct reader {
 	size_t run_n;
 	char *best; /* the longest up to a dot */
 	size_t best_n;
-	bool give_up;
+	bool not_literal;
 };
 
 /* In a name's text these stand for themselves. */
@@ -42,7 +42,7 @@ static void read_escape(struct reader *reader)
 	char c = *reader->p;
 	bool letter = ascii_isalpha(c) || ascii_isdigit(c);
 	if (c == '\0' || (letter && strchr("dDwWsSbBAz", c) == NULL)) {
-		reader->give_up = true;
+		reader->not_literal = true;
 		return;
 	}
 	reader->p++;
@@ -64,7 +64,7 @@ static void skip_class(struct reader *reader)
 	reader->p += *reader->p == '^';
 	for (bool first = true; *reader->p != '\0' && (*reader->p != ']' || first); first = false) {
 		if (*reader->p == '[') { /* [:alpha:] */
-			reader->give_up = true;
+			reader->not_literal = true;
 			return;
 		}
 		reader->p += *reader->p == '\\' && reader->p[1] != '\0' ? 2 : 1;
@@ -77,7 +77,7 @@ static void open_group(struct reader *reader)
 {
 	bool fine = *reader->p != '?' || strncmp(reader->p, "?:", 2) == 0 ||
 		    strncmp(reader->p, "?P<", 3) == 0;
-	reader->give_up |= !fine;
+	reader->not_literal |= !fine;
 	reader->depth++;
 	reader->run_n = 0;
 }
@@ -95,7 +95,7 @@ static void read_next(struct reader *reader)
 		reader->run[reader->run_n++] = c;
 	} else {
 		reader->run_n = 0;
-		reader->give_up |= c == '|' && reader->depth == 0;
+		reader->not_literal |= c == '|' && reader->depth == 0;
 		reader->depth -= c == ')' && reader->depth > 0;
 		if (c == '{') /* digits of a count are not literal */
 			reader->p += strcspn(reader->p, "}");
@@ -108,7 +108,7 @@ struct slice rewrite_literal(const char *pattern, struct arena *arena)
 	struct reader r = { .p = pattern,
 			    .run = arena_alloc(arena, n),
 			    .best = arena_alloc(arena, n) };
-	while (*r.p != '\0' && !r.give_up)
+	while (*r.p != '\0' && !r.not_literal)
 		read_next(&r);
-	return r.give_up ? (struct slice){ NULL, 0 } : (struct slice){ r.best, r.best_n };
+	return r.not_literal ? (struct slice){ NULL, 0 } : (struct slice){ r.best, r.best_n };
 }

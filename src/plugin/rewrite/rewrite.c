@@ -25,7 +25,7 @@ static void rewrite_teardown(struct plugin_inst *self)
 }
 
 /* A rule failed: the question is again the one that was asked, for those who log it. */
-static enum verdict give_up(struct rewrite_run *run, const struct dns_request *asked)
+static enum verdict fail_run(struct rewrite_run *run, const struct dns_request *asked)
 {
 	struct query *q = run->q;
 	if (query_ask(q, asked->qname, asked->qtype, asked->qclass) < 0 ||
@@ -59,7 +59,7 @@ static enum verdict rewrite_serve(struct plugin_inst *self, struct query *q)
 	while (!stopped && (rule = rewrite_index_next(&run)) != NULL) {
 		enum rewrite_result r = rule->apply(rule, &run);
 		if (r == REWRITE_FAILED)
-			return give_up(&run, &asked);
+			return fail_run(&run, &asked);
 		stopped = r == REWRITE_DONE && !rule->go_on;
 	}
 	if (rewrite_edns_commit(&run) < 0)

@@ -16,8 +16,8 @@ static struct query *query_of(const struct expr_run *run)
 }
 
 /* A text that lives as long as the evaluation's results. */
-static int give_text(const struct expr_run *run, const char *pos, size_t len,
-		     struct expr_value *ret)
+static int return_text(const struct expr_run *run, const char *pos, size_t len,
+		       struct expr_value *ret)
 {
 	const char *copy = arena_strndup(run->arena, pos, len);
 	if (copy == NULL)
@@ -36,7 +36,7 @@ FN(fn_type)
 	char buf[DNS_MNEMONIC_MAX];
 	const char *s = dns_type_str(query_of(run)->req.qtype, buf);
 	if (s == buf)
-		return give_text(run, s, strlen(s), ret);
+		return return_text(run, s, strlen(s), ret);
 	*ret = expr_string(slice_of(s));
 	return 0;
 }
@@ -46,7 +46,7 @@ FN(fn_class)
 	char buf[DNS_MNEMONIC_MAX];
 	const char *s = dns_class_str(query_of(run)->req.qclass, buf);
 	if (s == buf)
-		return give_text(run, s, strlen(s), ret);
+		return return_text(run, s, strlen(s), ret);
 	*ret = expr_string(slice_of(s));
 	return 0;
 }
@@ -74,24 +74,24 @@ FN(fn_client_ip)
 FN(fn_server_ip)
 {
 	char text[NET_ADDR_TEXT_MAX];
-	return give_text(run, text, net_addr_ip_str(&query_of(run)->local, text), ret);
+	return return_text(run, text, net_addr_ip_str(&query_of(run)->local, text), ret);
 }
 
-static int give_port(const struct expr_run *run, const union net_addr *a, struct expr_value *ret)
+static int return_port(const struct expr_run *run, const union net_addr *a, struct expr_value *ret)
 {
 	char text[8];
 	int n = snprintf(text, sizeof(text), "%u", net_addr_port(a));
-	return give_text(run, text, (size_t)n, ret);
+	return return_text(run, text, (size_t)n, ret);
 }
 
 FN(fn_port)
 {
-	return give_port(run, &query_of(run)->client, ret);
+	return return_port(run, &query_of(run)->client, ret);
 }
 
 FN(fn_server_port)
 {
-	return give_port(run, &query_of(run)->local, ret);
+	return return_port(run, &query_of(run)->local, ret);
 }
 
 /* Bytes of a client-subnet option (RFC 7871) beyond its prefix: CoreDNS measures the request as it

@@ -216,7 +216,7 @@ static struct slice wildcard_value(struct plugin_inst *self, struct query *q, st
 }
 
 /* Metadata `zone/wildcard`. */
-static void tell_wildcard(struct zoneserve_run *run, const struct dns_zone_node *node)
+static void set_wildcard_metadata(struct zoneserve_run *run, const struct dns_zone_node *node)
 {
 	char text[DNS_NAME_TEXT_MAX];
 	struct zoneserve_state *st = query_state(run->q, run->self);
@@ -238,7 +238,7 @@ static enum outcome answer_wildcard(struct zoneserve_run *run, const struct dns_
 		zoneserve_prove_no_wildcard(run, hit->encloser);
 		return OUT_ANSWER;
 	}
-	tell_wildcard(run, n);
+	set_wildcard_metadata(run, n);
 	if (is_alias(run, n)) {
 		zoneserve_prove_before(run, run->name->wire);
 		return follow_cname(run, n, run->owner);

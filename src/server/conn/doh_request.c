@@ -9,7 +9,7 @@
 #include "base/err.h"
 
 /* Undoes %XX, and '+' for a space where that is meant; `out` needs s.n bytes. The length. */
-static int undo_percent(struct slice text, bool plus, uint8_t *out)
+static int percent_decode(struct slice text, bool plus, uint8_t *out)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < text.n; i++) {
@@ -27,13 +27,13 @@ static int undo_percent(struct slice text, bool plus, uint8_t *out)
 	return (int)n;
 }
 
-static bool unescaped_is(const uint8_t *pos, int len, const char *text)
+static bool bytes_equal(const uint8_t *pos, int len, const char *text)
 {
 	return len >= 0 && slice_is((struct slice){ (const char *)pos, (size_t)len }, text);
 }
 
 /* "https://host/path" → "/path". */
-static struct slice without_origin(struct slice target)
+static struct slice strip_origin(struct slice target)
 {
 	const char *sep = memmem(target.p, target.n, "://", 3);
 	if (target.n == 0 || target.p[0] == '/' || sep == NULL)
@@ -57,9 +57,9 @@ static int dns_argument(struct slice query, uint8_t *buf)
 			continue;
 		struct slice key = slice_cut(&value, '=');
 		/* Behind what was found there is room: all of it was in the query. */
-		if (!unescaped_is(at, undo_percent(key, true, at), "dns"))
+		if (!bytes_equal(at, percent_decode(key, true, at), "dns"))
 			continue;
-		int n = undo_percent(value, true, at);
+		int n = percent_decode(value, true, at);
 		if (n < 0)
 			continue;
 		if (found >= 0)
@@ -104,7 +104,7 @@ static int decode_base64(uint8_t *data, size_t len)
 	return chars % 4 == 1 ? ERR_PARSE : (int)out;
 }
 
-static unsigned read_get(struct slice query, uint8_t *buf, struct slice *ret)
+static unsigned decode_get(struct slice query, uint8_t *buf, struct slice *ret)
 {
 	int n = dns_argument(query, buf);
 	if (n >= 0)
@@ -119,15 +119,15 @@ unsigned doh_request_read(const struct http_message *message, uint8_t *buf, stru
 {
 	if (message->target.n > DOH_MESSAGE_MAX)
 		return 400;
-	struct slice query = without_origin(message->target);
+	struct slice query = strip_origin(message->target);
 	struct slice path = slice_cut(&query, '?');
-	int n = undo_percent(path, false, buf);
+	int n = percent_decode(path, false, buf);
 	if (n < 0)
 		return 400;
-	if (!unescaped_is(buf, n, "/dns-query"))
+	if (!bytes_equal(buf, n, "/dns-query"))
 		return 404;
 	if (slice_is(message->method, "GET"))
-		return read_get(query, buf, ret);
+		return decode_get(query, buf, ret);
 	if (!slice_is(message->method, "POST") || message->too_long)
 		return 400;
 	*ret = message->body;

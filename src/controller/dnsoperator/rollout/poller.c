@@ -28,9 +28,9 @@ struct dnsoperator_poller {
 
 struct dnsoperator_poller *dnsoperator_poller_new(void)
 {
-	struct dnsoperator_poller *a = xcalloc(1, sizeof(*a));
-	pthread_mutex_init(&a->lock, NULL);
-	return a;
+	struct dnsoperator_poller *poller = xcalloc(1, sizeof(*poller));
+	pthread_mutex_init(&poller->lock, NULL);
+	return poller;
 }
 
 void dnsoperator_poller_free(struct dnsoperator_poller *poller)
@@ -133,94 +133,98 @@ static void list_servers(const struct controller_options *options,
 /* ---- one round ---- */
 
 /* The servers that are polled in one round. */
-struct turn {
+struct round {
 	struct dnsoperator_poller *poller;
-	struct controller_ctx *c;
-	void (*news)(const struct controller_ctx *ctx);
+	struct controller_ctx *ctx;
+	void (*on_change)(const struct controller_ctx *ctx);
 	char name[DNSOPERATOR_MARKER_NAME_MAX];
 	size_t which[AT_ONCE], n; /* indexes of the instances */
 	const char *pod[AT_ONCE];
 	union net_addr addr[AT_ONCE];
-	struct dnsoperator_marker_answer said[AT_ONCE];
+	struct dnsoperator_marker_answer answers[AT_ONCE];
 };
 
 static void note_early_answers(void *ctx)
 {
-	struct turn *t = ctx;
-	pthread_mutex_lock(&t->poller->lock);
-	bool changed =
-		dnsoperator_instances_note_early(&t->poller->instances, t->which, t->said, t->n);
-	pthread_mutex_unlock(&t->poller->lock);
+	struct round *round = ctx;
+	pthread_mutex_lock(&round->poller->lock);
+	bool changed = dnsoperator_instances_note_early(&round->poller->instances, round->which,
+							round->answers, round->n);
+	pthread_mutex_unlock(&round->poller->lock);
 	if (changed)
-		t->news(t->c);
+		round->on_change(round->ctx);
 }
 
-static void ask_by_dns(struct turn *turn)
+static void ask_by_dns(struct round *round)
 {
-	struct dnsoperator_marker_query_opts opts = { .name = turn->name,
+	struct dnsoperator_marker_query_opts opts = { .name = round->name,
 						      .progress = note_early_answers,
-						      .ctx = turn };
-	dnsoperator_marker_query(turn->addr, turn->n, &opts, turn->said);
+						      .ctx = round };
+	dnsoperator_marker_query(round->addr, round->n, &opts, round->answers);
 }
 
-static void ask_by_proxy(struct turn *turn, const char *ns)
+static void ask_by_proxy(struct round *round, const char *ns)
 {
-	struct dnsoperator_poller *a = turn->poller;
-	struct dnsoperator_proxy_answer *answers = xcalloc(turn->n, sizeof(*answers));
-	dnsoperator_proxy_query(turn->c->conn, ns, turn->pod, turn->n, answers);
-	pthread_mutex_lock(&a->lock);
-	for (size_t i = 0; i < turn->n; i++) {
-		turn->said[i] = answers[i].ack;
-		dnsoperator_corefiles_translate(&a->texts, answers[i].running, &turn->said[i]);
+	struct dnsoperator_poller *poller = round->poller;
+	struct dnsoperator_proxy_answer *answers = xcalloc(round->n, sizeof(*answers));
+	dnsoperator_proxy_query(round->ctx->conn, ns, round->pod, round->n, answers);
+	pthread_mutex_lock(&poller->lock);
+	for (size_t i = 0; i < round->n; i++) {
+		round->answers[i] = answers[i].ack;
+		dnsoperator_corefiles_translate(&poller->texts, answers[i].running,
+						&round->answers[i]);
 	}
-	pthread_mutex_unlock(&a->lock);
+	pthread_mutex_unlock(&poller->lock);
 	free(answers);
 }
 
 /* Fills in the servers to poll. True when servers have gone. */
-static bool begin_turn(struct turn *turn, const dnsoperator_servers_at *list, struct arena *arena)
+static bool begin_round(struct round *round, const dnsoperator_servers_at *list,
+			struct arena *arena)
 {
-	struct dnsoperator_poller *a = turn->poller;
-	pthread_mutex_lock(&a->lock);
-	bool changed = dnsoperator_instances_set_list(&a->instances, list->v, list->n);
-	memcpy(turn->name, a->name, sizeof(turn->name));
-	turn->n = dnsoperator_instances_due(&a->instances, clock_mono_ns(), turn->which, AT_ONCE);
-	for (size_t i = 0; i < turn->n; i++) {
-		const struct dnsoperator_instance *e = &a->instances.servers.v[turn->which[i]];
-		turn->addr[i] = e->addr;
-		turn->pod[i] = arena_strdup(arena, e->name);
+	struct dnsoperator_poller *poller = round->poller;
+	pthread_mutex_lock(&poller->lock);
+	bool changed = dnsoperator_instances_set_list(&poller->instances, list->v, list->n);
+	memcpy(round->name, poller->name, sizeof(round->name));
+	round->n = dnsoperator_instances_due(&poller->instances, clock_mono_ns(), round->which,
+					     AT_ONCE);
+	for (size_t i = 0; i < round->n; i++) {
+		const struct dnsoperator_instance *e =
+			&poller->instances.servers.v[round->which[i]];
+		round->addr[i] = e->addr;
+		round->pod[i] = arena_strdup(arena, e->name);
 	}
-	pthread_mutex_unlock(&a->lock);
+	pthread_mutex_unlock(&poller->lock);
 	return changed;
 }
 
 void dnsoperator_poller_poll(struct dnsoperator_poller *poller, struct controller_ctx *ctx,
 			     const struct controller_options *options,
 			     enum dnsoperator_platform platform, const json_t *pods,
-			     void (*news)(const struct controller_ctx *ctx))
+			     void (*on_change)(const struct controller_ctx *ctx))
 {
-	CLEANUP(freep) struct turn *t = xcalloc(1, sizeof(*t));
+	CLEANUP(freep) struct round *round = xcalloc(1, sizeof(*round));
 	dnsoperator_servers_at list = { 0 };
 	struct arena arena;
-	*t = (struct turn){ .poller = poller, .c = ctx, .news = news };
+	*round = (struct round){ .poller = poller, .ctx = ctx, .on_change = on_change };
 	arena_init(&arena);
 	list_servers(options, platform, pods, &arena, &list);
-	bool changed = begin_turn(t, &list, &arena);
+	bool changed = begin_round(round, &list, &arena);
 	vec_done(&list);
-	if (t->n != 0 && is_by_proxy(options, platform))
-		ask_by_proxy(t, dnsoperator_sites[platform].ns);
-	else if (t->n != 0)
-		ask_by_dns(t);
+	if (round->n != 0 && is_by_proxy(options, platform))
+		ask_by_proxy(round, dnsoperator_sites[platform].ns);
+	else if (round->n != 0)
+		ask_by_dns(round);
 	arena_done(&arena);
 	pthread_mutex_lock(&poller->lock);
 	uint64_t now = clock_mono_ns();
-	changed = dnsoperator_instances_note_answers(&poller->instances, t->which, t->said, t->n,
-						     now) ||
+	changed = dnsoperator_instances_note_answers(&poller->instances, round->which,
+						     round->answers, round->n, now) ||
 		  changed;
 	ctx->again_ns = dnsoperator_instances_next_ns(&poller->instances, now);
 	pthread_mutex_unlock(&poller->lock);
 	if (changed)
-		news(ctx);
+		on_change(ctx);
 }
 
 const struct dnsoperator_answers *dnsoperator_poller_view(struct dnsoperator_poller *poller,

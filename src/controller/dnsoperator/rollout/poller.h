@@ -32,11 +32,11 @@ void dnsoperator_poller_add_corefile(struct dnsoperator_poller *poller,
 				     const struct controller_options *options, struct slice text,
 				     const char *hash);
 /* Polls the servers that are due; `pods` are the platform's. Waits a few seconds when they are silent.
- * Calls news(ctx) when the answers changed, and sets ctx->again_ns to the time of the next poll. */
+ * Calls on_change(ctx) when the answers changed, and sets ctx->again_ns to the time of the next poll. */
 void dnsoperator_poller_poll(struct dnsoperator_poller *poller, struct controller_ctx *ctx,
 			     const struct controller_options *options,
 			     enum dnsoperator_platform platform, const json_t *pods,
-			     void (*news)(const struct controller_ctx *ctx));
+			     void (*on_change)(const struct controller_ctx *ctx));
 /* The answers, in the arena; NULL while some server has not been polled yet. */
 const struct dnsoperator_answers *dnsoperator_poller_view(struct dnsoperator_poller *poller,
 							  struct arena *arena);
