@@ -9,28 +9,28 @@
 #include "base/log.h"
 #include "cmd/cmd.h"
 #include "cmd/flags.h"
-#include "confsource/confsource.h"
+#include "corefile_source/corefile_source.h"
 #include "corefile/corefile.h"
 #include "plugin/catalogue.h"
-#include "server/config/confload.h"
+#include "server/config/load.h"
 #include "server/server.h"
 
 static int load_corefile(void *ctx, struct strbuf *out, struct err_text why)
 {
-	return confsource_load(ctx, out, why);
+	return corefile_source_load(ctx, out, why);
 }
 
 static int check_file(const char *path)
 {
-	struct confsource *cs = confsource_new(path, 53);
-	struct confsrc src = { .ctx = cs,
-			       .name = confsource_name(cs),
-			       .load = load_corefile,
-			       .fallback = confsource_default(cs) };
+	struct corefile_source *cs = corefile_source_new(path, 53);
+	struct config_source src = { .ctx = cs,
+				     .name = corefile_source_name(cs),
+				     .load = load_corefile,
+				     .fallback = corefile_source_default(cs) };
 	struct server_opts opts = { .default_port = 53, .explain = catalogue_explain };
 	struct corefile *cf = NULL;
 	struct srcerr err = { 0 };
-	int r = confload_start(&src, &cf, &err);
+	int r = config_load_for_start(&src, &cf, &err);
 	if (r == 0)
 		r = server_check(&opts, cf, &err);
 	if (r < 0) {
@@ -43,7 +43,7 @@ static int check_file(const char *path)
 		}
 		printf("%s\n", srcerr_str(&err, text, sizeof(text)));
 	}
-	confsource_free(cs);
+	corefile_source_free(cs);
 	return r;
 }
 

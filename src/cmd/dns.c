@@ -11,7 +11,7 @@
 #include "cmd/cmd.h"
 #include "cmd/errors.h"
 #include "cmd/flags.h"
-#include "confsource/confsource.h"
+#include "corefile_source/corefile_source.h"
 #include "plugin/catalogue.h"
 #include "server/control.h"
 #include "server/handler.h"
@@ -39,47 +39,47 @@ static void print_plugins(void)
 
 static int load_corefile(void *ctx, struct strbuf *out, struct err_text why)
 {
-	return confsource_load(ctx, out, why);
+	return corefile_source_load(ctx, out, why);
 }
 
 static int last_good(void *ctx, struct strbuf *out, struct err_text why)
 {
-	return confsource_last_good(ctx, out, why);
+	return corefile_source_last_good(ctx, out, why);
 }
 
 static int change_fd(void *ctx)
 {
-	return confsource_fd(ctx);
+	return corefile_source_fd(ctx);
 }
 
 static bool has_changed(void *ctx)
 {
-	return confsource_changed(ctx);
+	return corefile_source_changed(ctx);
 }
 
 static void mark_accepted(void *ctx)
 {
-	confsource_accepted(ctx);
+	corefile_source_accepted(ctx);
 }
 
 static int run_server(const struct dns_flags *flags, uint16_t port, uint32_t max_tls)
 {
-	struct confsource *src;
+	struct corefile_source *src;
 	char why[256];
-	const struct confsource_opts so = { .name = flags->conf,
-					    .default_port = port,
-					    .kubeconfig = flags->kubeconfig,
-					    .state_dir = flags->state_dir };
-	if (confsource_open(&so, &src, ERR_TEXT(why)) < 0) {
+	const struct corefile_source_opts so = { .name = flags->conf,
+						 .default_port = port,
+						 .kubeconfig = flags->kubeconfig,
+						 .state_dir = flags->state_dir };
+	if (corefile_source_open(&so, &src, ERR_TEXT(why)) < 0) {
 		cmd_print_error(NULL, "-conf: %s", why);
 		return EXIT_USAGE;
 	}
 	struct control_opts o = {
 		.src = { .ctx = src,
-			 .name = confsource_name(src),
-			 .path = confsource_path(src),
+			 .name = corefile_source_name(src),
+			 .path = corefile_source_path(src),
 			 .load = load_corefile,
-			 .fallback = confsource_default(src) },
+			 .fallback = corefile_source_default(src) },
 		.server = { .default_port = port,
 			    .explain = catalogue_explain,
 			    .max_tls = max_tls },
@@ -87,14 +87,14 @@ static int run_server(const struct dns_flags *flags, uint16_t port, uint32_t max
 		.quiet = flags->quiet,
 		.version = "Fairlead-" FAIRLEAD_VERSION,
 	};
-	if (confsource_is_watched(src)) {
+	if (corefile_source_is_watched(src)) {
 		o.src.fd = change_fd;
 		o.src.changed = has_changed;
 		o.src.accepted = mark_accepted;
 		o.src.last_good = last_good;
 	}
 	int status = control_run(&o);
-	confsource_free(src);
+	corefile_source_free(src);
 	return status;
 }
 

@@ -25,7 +25,7 @@
 #include "cmd/embedded.h"
 #include "cmd/flags.h"
 #include "cmd/upcontrol.h"
-#include "confsource/confsource.h"
+#include "corefile_source/corefile_source.h"
 #include "dns/resolvconf.h"
 #include "net/addr.h"
 #include "net/sock.h"
@@ -41,8 +41,8 @@ struct up {
 	struct flag_values load;
 	union net_addr dns_addr;
 	struct apiserver_server *server;
-	struct confsource *file; /* --conf */
-	struct strbuf corefile;	 /* else this, until the controllers have another */
+	struct corefile_source *file; /* --conf */
+	struct strbuf corefile;	      /* else this, until the controllers have another */
 	struct upcontrol *control;
 	char *note; /* path of what `fairlead status` reads */
 	char *bind;
@@ -96,7 +96,7 @@ static int load_text(void *ctx, struct strbuf *out, struct err_text why)
 {
 	struct up *u = ctx;
 	if (u->file != NULL)
-		return confsource_load(u->file, out, why);
+		return corefile_source_load(u->file, out, why);
 	if (upcontrol_text(u->control, out))
 		return 0;
 	strbuf_reset(out);
@@ -160,13 +160,13 @@ static void on_started(void *ctx)
 static int run_dns(struct up *up)
 {
 	if (up->conf != NULL)
-		up->file = confsource_new(up->conf, net_addr_port(&up->dns_addr));
+		up->file = corefile_source_new(up->conf, net_addr_port(&up->dns_addr));
 	else
 		write_corefile(up);
 	struct control_opts o = {
 		.src = { .ctx = up,
 			 .name = up->conf != NULL ? up->conf : "<up>",
-			 .path = up->file != NULL ? confsource_path(up->file) : NULL,
+			 .path = up->file != NULL ? corefile_source_path(up->file) : NULL,
 			 .load = load_text },
 		.server = { .workers = server_default_workers(),
 			    .default_port = net_addr_port(&up->dns_addr),
@@ -184,7 +184,7 @@ static int run_dns(struct up *up)
 	unlink(up->note);
 	upcontrol_stop(up->control);
 	free(up->bind);
-	confsource_free(up->file);
+	corefile_source_free(up->file);
 	return status;
 }
 

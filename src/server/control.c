@@ -24,9 +24,9 @@
 #include "base/text/duration.h"
 #include "corefile/corefile.h"
 #include "net/sock.h"
-#include "server/config/confhash.h"
-#include "server/config/confload.h"
-#include "server/config/confwatch.h"
+#include "server/config/hash.h"
+#include "server/config/load.h"
+#include "server/config/watch.h"
 
 enum {
 	STOP_GRACE_S = 5,
@@ -49,12 +49,12 @@ static const struct metrics_family reload_version_family = {
 
 struct control {
 	const struct control_opts *o;
-	struct confsrc src; /* with a watch of ours */
-	int signals;	    /* descriptor */
+	struct config_source src; /* with a watch of ours */
+	int signals;		  /* descriptor */
 	struct server *srv;
-	struct confhash live;  /* of the configuration that serves */
-	struct confhash tried; /* of the last one tried, good or bad */
-	uint64_t period_ns;    /* between checks of the configuration; 0: reload is off */
+	struct config_hash live;  /* of the configuration that serves */
+	struct config_hash tried; /* of the last one tried, good or bad */
+	uint64_t period_ns;	  /* between checks of the configuration; 0: reload is off */
 	uint64_t next_check_ns;
 	uint64_t changed_ns; /* when to check because a change was reported; 0: none was */
 	struct rng rng;
@@ -69,8 +69,8 @@ static void draw_period(struct control *control)
 	int64_t drawn = jitter > 0 ? (int64_t)(rng_u64(&control->rng) % (uint64_t)jitter) : 0;
 	control->period_ns = (uint64_t)(interval + drawn - jitter / 2);
 	if (control->period_ns == 0) { /* nobody would read the watch's events */
-		confwatch_begin(control->src.watch);
-		confwatch_end(control->src.watch);
+		config_watch_begin(control->src.watch);
+		config_watch_end(control->src.watch);
 	}
 }
 
@@ -133,12 +133,12 @@ static struct corefile *load_corefile(struct control *control, bool only_changed
 {
 	struct corefile *cf = NULL;
 	struct srcerr err = { 0 };
-	struct confhash h = { 0 };
-	bool bad = confload_read(&control->src, &cf, &err) < 0;
+	struct config_hash h = { 0 };
+	bool bad = config_load(&control->src, &cf, &err) < 0;
 	if (bad)
 		snprintf(h.s, sizeof(h.s), "%.120s", err.text);
 	else
-		h = confhash_of(cf);
+		h = config_hash_of(cf);
 	bool same = only_changed && strcmp(h.s, control->tried.s) == 0;
 	control->tried = h;
 	if (bad && !same && only_changed)
@@ -203,10 +203,10 @@ static void remove_pidfile(const struct control *control)
 
 static int last_good(const struct control *control, struct corefile **ret, struct srcerr *err)
 {
-	struct confsrc src = control->src;
+	struct config_source src = control->src;
 	src.load = control->src.last_good;
 	src.watch = NULL;
-	return confload_read(&src, ret, err);
+	return config_load(&src, ret, err);
 }
 
 /* `why` is what was wrong with the one that should have been. */
@@ -220,7 +220,7 @@ static int start_last_good(struct control *control, const struct srcerr *why)
 		return r;
 	log_error(NULL, "starting with the last good configuration: %s",
 		  srcerr_str(why, text, sizeof(text)));
-	control->live = confhash_of(cf);
+	control->live = config_hash_of(cf);
 	r = server_start(&control->o->server, cf, &control->srv, &err);
 	if (r < 0)
 		log_error(NULL, "the last good configuration: %s",
@@ -234,9 +234,9 @@ static int start_last_good(struct control *control, const struct srcerr *why)
 static int start_serving(struct control *control, struct srcerr *err)
 {
 	struct corefile *cf = NULL;
-	int r = confload_start(&control->src, &cf, err);
+	int r = config_load_for_start(&control->src, &cf, err);
 	if (r == 0) {
-		control->live = control->tried = confhash_of(cf);
+		control->live = control->tried = config_hash_of(cf);
 		r = server_start(&control->o->server, cf, &control->srv, err);
 	}
 	if (r == 0)
@@ -293,7 +293,7 @@ static int next_signal(const struct control *control, uint64_t until_ns, const i
 /* Reads the change events of the configuration's descriptors. */
 static void read_change_events(struct control *control)
 {
-	bool changed = confwatch_changed(control->src.watch);
+	bool changed = config_watch_changed(control->src.watch);
 	if (control->src.changed != NULL)
 		changed |= control->src.changed(control->src.ctx);
 	if (changed && control->changed_ns == 0)
@@ -310,7 +310,7 @@ static uint64_t earlier_of(uint64_t left, uint64_t right)
 static int next_event(struct control *control)
 {
 	bool reloads = control->period_ns != 0;
-	int change_fds[] = { confwatch_fd(control->src.watch),
+	int change_fds[] = { config_watch_fd(control->src.watch),
 			     control->src.fd != NULL ? control->src.fd(control->src.ctx) : -1 };
 	for (;;) {
 		uint64_t look =
@@ -412,9 +412,9 @@ int control_run(const struct control_opts *opts)
 	}
 	net_raise_file_limit();
 	rng_init(&c.rng);
-	c.src.watch = confwatch_new();
+	c.src.watch = config_watch_new();
 	int status = start_server(&c) < 0 ? 1 : run_events(&c);
-	confwatch_free(c.src.watch);
+	config_watch_free(c.src.watch);
 	close(c.signals);
 	return status;
 }

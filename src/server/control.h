@@ -4,11 +4,11 @@
 
 #include <stdbool.h>
 
-#include "server/config/confsrc.h"
+#include "server/config/source.h"
 #include "server/server.h"
 
 struct control_opts {
-	struct confsrc src;
+	struct config_source src;
 	struct server_opts server;
 	const char *pidfile; /* NULL: none */
 	bool quiet;

@@ -20,7 +20,7 @@
 #include "base/rcu/rcu.h"
 #include "base/strbuf.h"
 #include "corefile/corefile.h"
-#include "server/config/confhash.h"
+#include "server/config/hash.h"
 #include "server/conn/client.h"
 #include "server/conn/conn.h"
 #include "server/conn/listener.h"
@@ -332,10 +332,10 @@ static int go_live(struct server *server, struct generation *generation, struct 
 		return r;
 	}
 	struct generation *old = server->gen;
-	struct confhash hash = confhash_of(generation->cf);
+	struct config_hash hash = config_hash_of(generation->cf);
 	commit_instances(generation);
 	IGNORE(order_all(server, order_switch, generation)); /* always acknowledged */
-	confhash_set_running(&hash);
+	config_hash_set_running(&hash);
 	server->gen = generation;
 	if (old != NULL)
 		retire_generation(server, old);

@@ -9,7 +9,7 @@
 
 #include "base/compiler.h"
 #include "base/srcpos.h"
-#include "server/config/confsrc.h"
+#include "server/config/source.h"
 
 struct server;
 struct corefile;

@@ -8,7 +8,7 @@
 
 #include "base/compiler.h"
 #include "dns/types.h"
-#include "operator_text.h"
+#include "operator_corefile.h"
 #include "plugin/kubernetes/source.h"
 #include "plugin/kubernetes/test_world.h"
 
@@ -152,7 +152,7 @@ static void operator_lines(struct strbuf *t, unsigned n, const char *const *left
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 	bool skipping = false;
-	operator_text(n / 1000, n % 1000, 0, &text);
+	operator_corefile(n / 1000, n % 1000, 0, &text);
 	for (struct slice rest = strbuf_slice(&text); rest.n > 0;) {
 		struct slice line = slice_cut(&rest, '\n');
 		for (size_t i = 0; left_out[i] != NULL; i++)

@@ -17,7 +17,7 @@ from dnslib import answers, ask, coredns, fairlead
 from lib import cluster
 from lib.upstream import Upstream
 from test_dnsoperator import DNS, LEGACY, Place, place, run, server  # noqa: F401 pylint: disable=unused-import
-from test_dnsoperator_text import localise
+from test_dnsoperator_corefile import localise
 
 FIRST = ".:53 {\n    whoami\n    reload 2s 1s\n}\n"
 APPLIED = "TemplateConfigurationApplied"

@@ -126,7 +126,7 @@ def one(tmp_path_factory):
 
 
 def test_every_transcript_is_run():
-    """Names of "console" blocks in all pages: those of this file, of test_support.py and of test_dnsoperator_place.py."""
+    """Names of "console" blocks in all pages: those of this file, of test_support.py and of test_dnsoperator_rival.py."""
     found = set()
     for folder, _, names in os.walk(os.path.join(server.ROOT, "docs")):
         for name in (n for n in names if n.endswith(".md")):
@@ -357,7 +357,7 @@ TROUBLES = {
     "`TemplateConfigurationApplied` Unknown, `NoInstances`": nobody,
     "`TemplateConfigurationApplied` Unknown, `Unmanaged`": unmanaged,
     "`AAAAFilterDualStackWarning` True": dual_stack,
-    "no conditions at all, the ConfigMap does not change": covered("tests/kube/test_dnsoperator_place.py", "test_not_beside_the_original"),
+    "no conditions at all, the ConfigMap does not change": covered("tests/kube/test_dnsoperator_rival.py", "test_not_beside_the_original"),
     "AAAA of a Service is still answered": of_a_service,
     "AAAA of an outside name is still answered": of_others,
     "a browser still uses IPv6": hints,

@@ -12,7 +12,7 @@
 #include "base/vec.h"
 #include "http/server.h"
 #include "net/addr.h"
-#include "server/config/confhash.h"
+#include "server/config/hash.h"
 #include "server/handler.h"
 #include "server/resource.h"
 #include "server/server.h"
@@ -149,7 +149,7 @@ static void say_config(void *ctx, const struct http_request *req, struct http_re
 {
 	(void)ctx;
 	(void)req;
-	strbuf_addf(&reply->body, "%s\n", confhash_running().s);
+	strbuf_addf(&reply->body, "%s\n", config_hash_running().s);
 }
 
 struct make_arg {

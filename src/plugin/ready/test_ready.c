@@ -12,7 +12,7 @@
 
 #include "base/mem.h"
 #include "corefile/corefile.h"
-#include "server/config/confhash.h"
+#include "server/config/hash.h"
 #include "server/server.h"
 #include "server/setup.h"
 #include "testing/fake_http.h"
@@ -237,7 +237,7 @@ static void assert_config(const char *text)
 	struct corefile *cf = NULL;
 	unsigned status = 0;
 	assert_int_equal(corefile_parse("Corefile", slice_of(text), NULL, &cf, NULL), 0);
-	CLEANUP(freep) char *want = xasprintf("%s\n", confhash_of(cf).s);
+	CLEANUP(freep) char *want = xasprintf("%s\n", config_hash_of(cf).s);
 	CLEANUP(freep) char *got = http_fake_get(port, "/config", &status);
 	assert_non_null(got);
 	assert_string_equal(got, want);

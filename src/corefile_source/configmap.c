@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Watches the ConfigMap that holds the Corefile, and keeps a copy of it on disk. The reflector's thread
  * stores the newest state under the lock and makes the descriptor readable; configmap_load reads it. */
-#include "confsource/configmap_priv.h"
+#include "corefile_source/configmap_priv.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/readfile.h"
-#include "confsource/confsource.h"
+#include "corefile_source/corefile_source.h"
 #include "kube/client/client.h"
 #include "kube/client/config.h"
 #include "kube/decode/tree.h"
@@ -137,7 +137,7 @@ int configmap_last_good(struct configmap *configmap, struct strbuf *out, struct 
 {
 	strbuf_reset(out);
 	int r = configmap->copy != NULL
-			? readfile_path(configmap->copy, CONFSOURCE_MAX_BYTES, 0, out)
+			? readfile_path(configmap->copy, COREFILE_SOURCE_MAX_BYTES, 0, out)
 			: ERR_NOTFOUND;
 	if (r < 0)
 		err_text_set(why, "no last good copy of %s: %s", configmap->shown, err_str(r));

@@ -17,12 +17,12 @@
 #include "base/err.h"
 #include "base/err_text.h"
 #include "corefile/corefile.h"
-#include "server/config/confload.h"
+#include "server/config/load.h"
 #include "server/handler.h"
 
 const struct plugin *const plugin_list[] = { NULL };
 
-static char dir[] = "/tmp/confload-XXXXXX";
+static char dir[] = "/tmp/configload-XXXXXX";
 static const char *text;
 static int load_result;
 
@@ -51,10 +51,10 @@ static int read_conf(char *why, size_t n)
 {
 	char name[256];
 	snprintf(name, sizeof(name), "%s/Corefile", dir);
-	struct confsrc src = { .name = name, .load = load };
+	struct config_source src = { .name = name, .load = load };
 	struct corefile *cf = NULL;
 	struct srcerr err = { 0 };
-	int r = confload_read(&src, &cf, &err);
+	int r = config_load(&src, &cf, &err);
 	if (r < 0) {
 		snprintf(why, n, "%.200s", err.text);
 		assert_null(cf);

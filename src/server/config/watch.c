@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Watches on folders by inotify. The kernel returns one number per folder, however often it is
  * watched, so a place is that number and a file name in it. */
-#include "server/config/confwatch.h"
+#include "server/config/watch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -28,17 +28,17 @@ struct place {
 };
 typedef VEC(struct place) places;
 
-struct confwatch {
+struct config_watch {
 	int fd;
 	places now, before;
 };
 
-struct confwatch *confwatch_new(void)
+struct config_watch *config_watch_new(void)
 {
 	int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	if (fd < 0)
 		return NULL;
-	struct confwatch *w = xcalloc(1, sizeof(*w));
+	struct config_watch *w = xcalloc(1, sizeof(*w));
 	w->fd = fd;
 	return w;
 }
@@ -53,28 +53,28 @@ static void free_places(places *list)
 	*list = (places){ 0 };
 }
 
-void confwatch_free(struct confwatch *confwatch)
+void config_watch_free(struct config_watch *watch)
 {
-	if (confwatch == NULL)
+	if (watch == NULL)
 		return;
-	close(confwatch->fd);
-	free_places(&confwatch->now);
-	free_places(&confwatch->before);
-	free(confwatch);
+	close(watch->fd);
+	free_places(&watch->now);
+	free_places(&watch->before);
+	free(watch);
 }
 
-int confwatch_fd(const struct confwatch *confwatch)
+int config_watch_fd(const struct config_watch *watch)
 {
-	return confwatch != NULL ? confwatch->fd : -1;
+	return watch != NULL ? watch->fd : -1;
 }
 
-void confwatch_begin(struct confwatch *confwatch)
+void config_watch_begin(struct config_watch *watch)
 {
-	if (confwatch == NULL)
+	if (watch == NULL)
 		return;
-	free_places(&confwatch->before);
-	confwatch->before = confwatch->now;
-	confwatch->now = (places){ 0 };
+	free_places(&watch->before);
+	watch->before = watch->now;
+	watch->now = (places){ 0 };
 }
 
 static bool has_folder(const places *list, int wd)
@@ -86,33 +86,33 @@ static bool has_folder(const places *list, int wd)
 	return false;
 }
 
-void confwatch_end(struct confwatch *confwatch)
+void config_watch_end(struct config_watch *watch)
 {
-	if (confwatch == NULL)
+	if (watch == NULL)
 		return;
-	for (size_t i = 0; i < confwatch->before.n; i++) {
+	for (size_t i = 0; i < watch->before.n; i++) {
 		/* One that the kernel took away itself is refused, which is as good. */
-		if (!has_folder(&confwatch->now, confwatch->before.v[i].wd))
-			inotify_rm_watch(confwatch->fd, confwatch->before.v[i].wd);
+		if (!has_folder(&watch->now, watch->before.v[i].wd))
+			inotify_rm_watch(watch->fd, watch->before.v[i].wd);
 	}
-	free_places(&confwatch->before);
+	free_places(&watch->before);
 }
 
 /* A name in a folder; NULL: any. A file's end of writing counts, not each write: what is half
  * written is no configuration. */
-static void add_watch(struct confwatch *confwatch, const char *dir, const char *name)
+static void add_watch(struct config_watch *watch, const char *dir, const char *name)
 {
 	enum {
 		EVENTS = IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE,
 	};
-	if (confwatch->now.n >= PLACES_MAX)
+	if (watch->now.n >= PLACES_MAX)
 		return;
-	int wd = inotify_add_watch(confwatch->fd, dir, EVENTS | IN_ONLYDIR);
+	int wd = inotify_add_watch(watch->fd, dir, EVENTS | IN_ONLYDIR);
 	if (wd < 0)
 		return;
-	vec_push(&confwatch->now, (struct place){ .wd = wd,
-						  .dir = xstrdup(dir),
-						  .name = name != NULL ? xstrdup(name) : NULL });
+	vec_push(&watch->now, (struct place){ .wd = wd,
+					      .dir = xstrdup(dir),
+					      .name = name != NULL ? xstrdup(name) : NULL });
 }
 
 /* Where the last step of path[0..n) begins; *dir is the folder in front of it. */
@@ -149,7 +149,7 @@ static bool replace_link(struct strbuf *path, size_t count, const char *dir)
 }
 
 /* The next link on the path is watched and followed; false when there is none. */
-static bool follow_first(struct confwatch *confwatch, struct strbuf *path)
+static bool follow_first(struct config_watch *watch, struct strbuf *path)
 {
 	CLEANUP(strbuf_done) struct strbuf dir = STRBUF_INIT;
 	CLEANUP(strbuf_done) struct strbuf name = STRBUF_INIT;
@@ -160,39 +160,39 @@ static bool follow_first(struct confwatch *confwatch, struct strbuf *path)
 		strbuf_reset(&name);
 		strbuf_add(&name, path->s + at, n - at);
 		if (replace_link(path, n, dir.s)) {
-			add_watch(confwatch, dir.s, name.s);
+			add_watch(watch, dir.s, name.s);
 			return true;
 		}
 	}
 	return false;
 }
 
-void confwatch_file(struct confwatch *confwatch, const char *path)
+void config_watch_file(struct config_watch *watch, const char *path)
 {
 	CLEANUP(strbuf_done) struct strbuf p = STRBUF_INIT;
 	CLEANUP(strbuf_done) struct strbuf dir = STRBUF_INIT;
-	if (confwatch == NULL)
+	if (watch == NULL)
 		return;
 	strbuf_adds(&p, path);
-	for (int i = 0; i < LINKS_MAX && follow_first(confwatch, &p); i++) {
+	for (int i = 0; i < LINKS_MAX && follow_first(watch, &p); i++) {
 	}
 	size_t at = last_step(p.s, p.n, &dir);
-	add_watch(confwatch, dir.s, p.s + at);
+	add_watch(watch, dir.s, p.s + at);
 }
 
-void confwatch_pattern(struct confwatch *confwatch, const char *pattern)
+void config_watch_pattern(struct config_watch *watch, const char *pattern)
 {
 	CLEANUP(strbuf_done) struct strbuf dir = STRBUF_INIT;
-	if (confwatch == NULL)
+	if (watch == NULL)
 		return;
 	size_t n = strcspn(pattern, "*?[");
 	if (pattern[n] == '\0') {
-		confwatch_file(confwatch, pattern);
+		config_watch_file(watch, pattern);
 		return;
 	}
 	last_step(pattern, n, &dir);
-	confwatch_file(confwatch, dir.s);
-	add_watch(confwatch, dir.s, NULL);
+	config_watch_file(watch, dir.s);
+	add_watch(watch, dir.s, NULL);
 }
 
 /* A file that was made just now is written next; a link, or a second name of a file, is whole. */
@@ -204,29 +204,29 @@ static bool will_be_written(const struct place *place, const char *name)
 	return lstat(path.s, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 1;
 }
 
-static bool is_relevant(const struct confwatch *confwatch, const struct inotify_event *event)
+static bool is_relevant(const struct config_watch *watch, const struct inotify_event *event)
 {
 	if ((event->mask & IN_Q_OVERFLOW) != 0)
 		return true;
 	if (event->len == 0)
 		return false;
-	for (size_t i = 0; i < confwatch->now.n; i++) {
-		const struct place *p = &confwatch->now.v[i];
+	for (size_t i = 0; i < watch->now.n; i++) {
+		const struct place *p = &watch->now.v[i];
 		if (p->wd == event->wd && (p->name == NULL || strcmp(p->name, event->name) == 0))
 			return (event->mask & IN_CREATE) == 0 || !will_be_written(p, event->name);
 	}
 	return false;
 }
 
-bool confwatch_changed(struct confwatch *confwatch)
+bool config_watch_changed(struct config_watch *watch)
 {
 	_Alignas(struct inotify_event) char buf[4096];
 	bool yes = false;
 	ssize_t n;
-	while (confwatch != NULL && (n = read(confwatch->fd, buf, sizeof(buf))) > 0) {
+	while (watch != NULL && (n = read(watch->fd, buf, sizeof(buf))) > 0) {
 		for (ssize_t at = 0; at < n;) {
 			const struct inotify_event *e = (const void *)(buf + at);
-			yes |= is_relevant(confwatch, e);
+			yes |= is_relevant(watch, e);
 			at += (ssize_t)(sizeof(*e) + e->len);
 		}
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The hash of a configuration, and the one of what runs. */
-#include "server/config/confhash.h"
+#include "server/config/hash.h"
 
 #include <pthread.h>
 #include <stdint.h>
@@ -12,13 +12,13 @@
 #include "net/digest.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards running */
-static struct confhash running;
+static struct config_hash running;
 
-struct confhash confhash_of(const struct corefile *cf)
+struct config_hash config_hash_of(const struct corefile *cf)
 {
 	CLEANUP(strbuf_done) struct strbuf json = STRBUF_INIT;
 	uint8_t digest[NET_SHA512_BYTES];
-	struct confhash h;
+	struct config_hash h;
 	corefile_json(cf, &json);
 	net_sha512(json.s, json.n, digest);
 	for (size_t i = 0; i < sizeof(digest); i++)
@@ -26,17 +26,17 @@ struct confhash confhash_of(const struct corefile *cf)
 	return h;
 }
 
-struct confhash confhash_running(void)
+struct config_hash config_hash_running(void)
 {
 	pthread_mutex_lock(&lock);
-	struct confhash h = running;
+	struct config_hash h = running;
 	pthread_mutex_unlock(&lock);
 	return h;
 }
 
-void confhash_set_running(const struct confhash *confhash)
+void config_hash_set_running(const struct config_hash *hash)
 {
 	pthread_mutex_lock(&lock);
-	running = *confhash;
+	running = *hash;
 	pthread_mutex_unlock(&lock);
 }

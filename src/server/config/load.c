@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Files, globs and the environment for the Corefile parser. */
-#include "server/config/confload.h"
+#include "server/config/load.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,14 +15,14 @@
 #include "base/err_text.h"
 #include "base/log.h"
 #include "corefile/corefile.h"
-#include "server/config/confwatch.h"
+#include "server/config/watch.h"
 
 static int source_glob(void *ctx, const char *pattern, struct arena *arena, const char *const **ret,
 		       size_t *ret_n)
 {
 	glob_t g = { 0 };
 	char absolute[PATH_MAX];
-	confwatch_pattern(ctx, pattern);
+	config_watch_pattern(ctx, pattern);
 	*ret_n = 0;
 	*ret = NULL;
 	if (glob(pattern, 0, NULL, &g) != 0) {
@@ -44,7 +44,7 @@ static int source_glob(void *ctx, const char *pattern, struct arena *arena, cons
 static int source_read(void *ctx, const char *path, struct arena *arena, struct slice *ret)
 {
 	struct stat st;
-	confwatch_file(ctx, path);
+	config_watch_file(ctx, path);
 	/* A pipe without a writer must not hold us up. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
@@ -81,7 +81,7 @@ static void source_warn(void *ctx, struct srcpos pos, const char *text)
 	log_warn(NULL, "%s:%u:%u: %s", pos.file, pos.line, pos.col, text);
 }
 
-static int parse_text(const struct confsrc *src, struct slice text, struct corefile **ret,
+static int parse_text(const struct config_source *src, struct slice text, struct corefile **ret,
 		      struct srcerr *err)
 {
 	const struct corefile_source files = { .ctx = src->watch,
@@ -92,12 +92,13 @@ static int parse_text(const struct confsrc *src, struct slice text, struct coref
 	return corefile_parse(src->name, text, &files, ret, err);
 }
 
-static int load_and_parse(const struct confsrc *src, struct corefile **ret, struct srcerr *err)
+static int load_and_parse(const struct config_source *src, struct corefile **ret,
+			  struct srcerr *err)
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 	char why[256];
 	if (src->path != NULL)
-		confwatch_file(src->watch, src->path);
+		config_watch_file(src->watch, src->path);
 	int r = src->load(src->ctx, &text, ERR_TEXT(why));
 	if (r < 0) {
 		srcerr_set(err, (struct srcpos){ 0 }, "%s", why);
@@ -106,17 +107,18 @@ static int load_and_parse(const struct confsrc *src, struct corefile **ret, stru
 	return parse_text(src, strbuf_slice(&text), ret, err);
 }
 
-int confload_read(const struct confsrc *src, struct corefile **ret, struct srcerr *err)
+int config_load(const struct config_source *src, struct corefile **ret, struct srcerr *err)
 {
-	confwatch_begin(src->watch);
+	config_watch_begin(src->watch);
 	int r = load_and_parse(src, ret, err);
-	confwatch_end(src->watch);
+	config_watch_end(src->watch);
 	return r;
 }
 
-int confload_start(const struct confsrc *src, struct corefile **ret, struct srcerr *err)
+int config_load_for_start(const struct config_source *src, struct corefile **ret,
+			  struct srcerr *err)
 {
-	int r = confload_read(src, ret, err);
+	int r = config_load(src, ret, err);
 	if (r < 0 || (*ret)->n_block != 0 || src->fallback == NULL)
 		return r;
 	corefile_free(*ret);

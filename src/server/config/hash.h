@@ -6,14 +6,14 @@
 
 struct corefile;
 
-enum { CONFHASH_TEXT_MAX = 129 }; /* with its NUL */
+enum { CONFIG_HASH_TEXT_MAX = 129 }; /* with its NUL */
 
-struct confhash {
-	char s[CONFHASH_TEXT_MAX];
+struct config_hash {
+	char s[CONFIG_HASH_TEXT_MAX];
 };
 
-struct confhash confhash_of(const struct corefile *cf);
+struct config_hash config_hash_of(const struct corefile *cf);
 /* Of the configuration by which every worker answers; "" before the first. Any thread. */
-struct confhash confhash_running(void);
+struct config_hash config_hash_running(void);
 /* For the server, after all of its workers have changed over. */
-void confhash_set_running(const struct confhash *confhash);
+void config_hash_set_running(const struct config_hash *hash);

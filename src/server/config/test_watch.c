@@ -15,12 +15,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "server/config/confwatch.h"
+#include "server/config/watch.h"
 #include "server/handler.h"
 
 const struct plugin *const plugin_list[] = { NULL };
 
-static char dir[] = "/tmp/confwatch-XXXXXX";
+static char dir[] = "/tmp/watch-XXXXXX";
 
 static int make_dir(void **state)
 {
@@ -57,26 +57,26 @@ static void lay_out(const char *version)
 	assert_int_equal(rename("..data_tmp", "..data"), 0);
 }
 
-static bool heard(struct confwatch *w)
+static bool heard(struct config_watch *w)
 {
-	struct pollfd p = { .fd = confwatch_fd(w), .events = POLLIN };
-	return poll(&p, 1, 0) == 1 && confwatch_changed(w);
+	struct pollfd p = { .fd = config_watch_fd(w), .events = POLLIN };
+	return poll(&p, 1, 0) == 1 && config_watch_changed(w);
 }
 
-static void read_files(struct confwatch *w, const char *file, const char *pattern)
+static void read_files(struct config_watch *w, const char *file, const char *pattern)
 {
-	confwatch_begin(w);
-	confwatch_file(w, file);
+	config_watch_begin(w);
+	config_watch_file(w, file);
 	if (pattern != NULL)
-		confwatch_pattern(w, pattern);
-	confwatch_end(w);
+		config_watch_pattern(w, pattern);
+	config_watch_end(w);
 }
 
 static void hears_of_a_mounted_config_map(void **state)
 {
 	(void)state;
 	char path[300];
-	struct confwatch *w = confwatch_new();
+	struct config_watch *w = config_watch_new();
 	assert_non_null(w);
 	lay_out("..v1");
 	assert_int_equal(symlink("..data/Corefile", "Corefile"), 0);
@@ -97,13 +97,13 @@ static void hears_of_a_mounted_config_map(void **state)
 		assert_false(heard(w));
 		snprintf(path, sizeof(path), "%s/Corefile", dir);
 	}
-	confwatch_free(w);
+	config_watch_free(w);
 }
 
 static void hears_of_plain_files(void **state)
 {
 	(void)state;
-	struct confwatch *w = confwatch_new();
+	struct config_watch *w = config_watch_new();
 	write_file("Corefile", "1");
 	read_files(w, "Corefile", NULL);
 	assert_false(heard(w));
@@ -117,14 +117,14 @@ static void hears_of_plain_files(void **state)
 	assert_true(heard(w));
 	write_file("Corefile", "4");
 	assert_true(heard(w));
-	confwatch_free(w);
+	config_watch_free(w);
 }
 
 /* Not before it is closed: half of a text may be a text, too. */
 static void waits_for_the_end_of_writing(void **state)
 {
 	(void)state;
-	struct confwatch *w = confwatch_new();
+	struct config_watch *w = config_watch_new();
 	read_files(w, "Corefile", NULL);
 	FILE *f = fopen("Corefile", "we");
 	assert_non_null(f);
@@ -140,13 +140,13 @@ static void waits_for_the_end_of_writing(void **state)
 	assert_true(heard(w));
 	assert_int_equal(unlink("Corefile") | symlink("whole", "Corefile"), 0);
 	assert_true(heard(w));
-	confwatch_free(w);
+	config_watch_free(w);
 }
 
 static void hears_of_links_to_folders(void **state)
 {
 	(void)state;
-	struct confwatch *w = confwatch_new();
+	struct config_watch *w = config_watch_new();
 	assert_int_equal(mkdir("a", 0755) | mkdir("b", 0755) | mkdir("c", 0755), 0);
 	write_file("a/Corefile", "a");
 	write_file("b/Corefile", "b");
@@ -162,13 +162,13 @@ static void hears_of_links_to_folders(void **state)
 	assert_false(heard(w));
 	write_file("b/Corefile", "b2");
 	assert_true(heard(w));
-	confwatch_free(w);
+	config_watch_free(w);
 }
 
 static void hears_of_imports(void **state)
 {
 	(void)state;
-	struct confwatch *w = confwatch_new();
+	struct config_watch *w = config_watch_new();
 	write_file("Corefile", "1");
 	assert_int_equal(mkdir("conf.d", 0755), 0);
 	read_files(w, "Corefile", "conf.d/*.conf");
@@ -180,13 +180,13 @@ static void hears_of_imports(void **state)
 	read_files(w, "Corefile", NULL); /* imports nothing now */
 	write_file("conf.d/a.conf", "a");
 	assert_false(heard(w));
-	confwatch_free(w);
+	config_watch_free(w);
 }
 
 static void bears_what_is_not_there(void **state)
 {
 	(void)state;
-	struct confwatch *w = confwatch_new();
+	struct config_watch *w = config_watch_new();
 	read_files(w, "no/such/Corefile", "neither/*");
 	assert_false(heard(w));
 	assert_int_equal(symlink("loop", "loop"), 0);
@@ -195,19 +195,19 @@ static void bears_what_is_not_there(void **state)
 	assert_false(heard(w));
 	read_files(w, "", "");
 	read_files(w, "/", "/*");
-	confwatch_free(w);
+	config_watch_free(w);
 	/* And being none. */
 	read_files(NULL, "Corefile", "*");
-	assert_false(confwatch_changed(NULL));
-	assert_int_equal(confwatch_fd(NULL), -1);
-	confwatch_free(NULL);
+	assert_false(config_watch_changed(NULL));
+	assert_int_equal(config_watch_fd(NULL), -1);
+	config_watch_free(NULL);
 }
 
 /* More than the kernel keeps: something may have been lost, so it counts. */
 static void takes_an_overflow_for_a_change(void **state)
 {
 	(void)state;
-	struct confwatch *w = confwatch_new();
+	struct config_watch *w = config_watch_new();
 	long max = 0;
 	FILE *f = fopen("/proc/sys/fs/inotify/max_queued_events", "re");
 	assert_non_null(f);
@@ -221,7 +221,7 @@ static void takes_an_overflow_for_a_change(void **state)
 	}
 	assert_true(heard(w));
 	assert_false(heard(w));
-	confwatch_free(w);
+	config_watch_free(w);
 }
 
 #define IN_A_FOLDER(f) cmocka_unit_test_setup_teardown(f, make_dir, remove_dir)

@@ -4,12 +4,14 @@
 
 #include "base/compiler.h"
 #include "base/srcpos.h"
-#include "server/config/confsrc.h"
+#include "server/config/source.h"
 
 struct corefile;
 
 /* Whatever the text holds, be it nothing. */
-MUST_CHECK int confload_read(const struct confsrc *src, struct corefile **ret, struct srcerr *err);
+MUST_CHECK int config_load(const struct config_source *src, struct corefile **ret,
+			   struct srcerr *err);
 
 /* For a start: a text without server blocks means the source's fallback, as in CoreDNS. */
-MUST_CHECK int confload_start(const struct confsrc *src, struct corefile **ret, struct srcerr *err);
+MUST_CHECK int config_load_for_start(const struct config_source *src, struct corefile **ret,
+				     struct srcerr *err);

@@ -7,15 +7,15 @@
 #include "base/err_text.h"
 #include "base/strbuf.h"
 
-struct confwatch;
+struct config_watch;
 
 /* Members that may be NULL are marked. All calls come from the control thread. */
-struct confsrc {
+struct config_source {
 	void *ctx;
-	const char *name;	 /* shown in error positions */
-	const char *fallback;	 /* Corefile for a start without any server block; may be NULL */
-	const char *path;	 /* the file that it is, to be watched; may be NULL */
-	struct confwatch *watch; /* watches it and the files it imports; may be NULL */
+	const char *name;	    /* shown in error positions */
+	const char *fallback;	    /* Corefile for a start without any server block; may be NULL */
+	const char *path;	    /* the file that it is, to be watched; may be NULL */
+	struct config_watch *watch; /* watches it and the files it imports; may be NULL */
 	/* The whole text now; 0, or -errno with a text in `why`. */
 	int (*load)(void *ctx, struct strbuf *out, struct err_text why);
 	/* For sources that report changes; may be NULL. A descriptor that is readable then, and the

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The text that the DNS operator makes of a number of templates, for measurements:
  *
- *	operator-text TEMPLATES ZONES SERVERS
+ *	operator-corefile TEMPLATES ZONES SERVERS
  *
  * Every template has that many zones, `z0.t0.corp.example` to `zN.tM.corp.example`; every second
  *one answers with an address, the others are empty. Each server is an entry of spec.servers with a
  *zone of its own, `s0.example`, so that there is a block more with all templates. */
-#include "operator_text.h"
+#include "operator_corefile.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@ static json_t *server_of(unsigned i)
 			 "upstreams", "192.0.2.1");
 }
 
-void operator_text(unsigned templates, unsigned zones, unsigned servers, struct strbuf *ret)
+void operator_corefile(unsigned templates, unsigned zones, unsigned servers, struct strbuf *ret)
 {
 	static const struct dnsoperator_facts facts = { .platform = DNSOPERATOR_OPENSHIFT,
 							.families = { .known = true, .v4 = true },

@@ -9,21 +9,21 @@
 
 #include <stdbool.h>
 
-struct confwatch;
+struct config_watch;
 
 /* NULL when the kernel has no watch left; all functions accept that. */
-struct confwatch *confwatch_new(void);
-void confwatch_free(struct confwatch *confwatch);
+struct config_watch *config_watch_new(void);
+void config_watch_free(struct config_watch *watch);
 /* Readable when something has happened; -1 for NULL. */
-int confwatch_fd(const struct confwatch *confwatch);
+int config_watch_fd(const struct config_watch *watch);
 
 /* A reading of the files: between begin and end each one is named before it is opened, so that no
  * change falls between. What was named the time before and is not any more is forgotten. */
-void confwatch_begin(struct confwatch *confwatch);
-void confwatch_file(struct confwatch *confwatch, const char *path);
+void config_watch_begin(struct config_watch *watch);
+void config_watch_file(struct config_watch *watch, const char *path);
 /* Files by wildcards: any name in the folder in front of the first one. */
-void confwatch_pattern(struct confwatch *confwatch, const char *pattern);
-void confwatch_end(struct confwatch *confwatch);
+void config_watch_pattern(struct config_watch *watch, const char *pattern);
+void config_watch_end(struct config_watch *watch);
 
 /* Reads the pending events; true when one of the files was concerned. */
-bool confwatch_changed(struct confwatch *confwatch);
+bool config_watch_changed(struct config_watch *watch);

@@ -5,4 +5,4 @@
 #include "base/strbuf.h"
 
 /* Aborts where the operator would refuse so much. */
-void operator_text(unsigned templates, unsigned zones, unsigned servers, struct strbuf *ret);
+void operator_corefile(unsigned templates, unsigned zones, unsigned servers, struct strbuf *ret);

@@ -19,7 +19,7 @@
 #include "base/err.h"
 #include "base/err_text.h"
 #include "base/readfile.h"
-#include "confsource/configmap_priv.h"
+#include "corefile_source/configmap_priv.h"
 #include "testing/fake_api.h"
 
 static char dir[] = "/tmp/configmap-XXXXXX";
