@@ -20,11 +20,11 @@ static enum admit_result reply_only(struct query *q, uint16_t rcode)
 	return ADMIT_BARE;
 }
 
-static void run_prefetch(struct query *q)
+static void announce_query(struct query *q)
 {
-	for (unsigned i = 0; i < q->block->n_prefetch; i++) {
-		struct plugin_inst *p = q->block->prefetcher[i];
-		p->plugin->prefetch(p, q);
+	for (unsigned i = 0; i < q->block->n_announce; i++) {
+		struct plugin_inst *p = q->block->announcer[i];
+		p->plugin->announce(p, q);
 	}
 }
 
@@ -69,8 +69,8 @@ enum admit_result admit_parse(struct query *q, unsigned char *msg, size_t len)
 	q->question_len = q->req.question_len;
 	dns_qname_set(&q->qname, q->req.qname);
 	q->rcode = refuse_code(q, r);
-	if (q->block != NULL && q->block->n_prefetch != 0)
-		run_prefetch(q);
+	if (q->block != NULL && q->block->n_announce != 0)
+		announce_query(q);
 	return ADMIT_SERVE;
 }
 

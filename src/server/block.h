@@ -35,8 +35,8 @@ struct block {
 	struct plugin_inst **chain; /* those that handle queries */
 	unsigned n_chain;
 	unsigned n_states;
-	struct plugin_inst **prefetcher;
-	unsigned n_prefetch;
+	struct plugin_inst **announcer;
+	unsigned n_announce;
 	struct block_zone **served; /* every zone on every listener */
 	size_t n_served;
 	const char *label; /* of its first listener */

@@ -232,8 +232,8 @@ static int setup_one(struct builder *builder, struct block *blk, const struct pl
 		return 0;
 	in->chain_at = blk->n_chain;
 	blk->chain[blk->n_chain++] = in;
-	if (plugin->prefetch != NULL)
-		blk->prefetcher[blk->n_prefetch++] = in;
+	if (plugin->announce != NULL)
+		blk->announcer[blk->n_announce++] = in;
 	return 0;
 }
 
@@ -446,7 +446,7 @@ static void init_block(struct builder *builder, size_t index)
 	size_t n = blk->src->n_dir + 1;
 	blk->inst = arena_calloc(a, n * sizeof(*blk->inst));
 	blk->chain = arena_calloc(a, n * sizeof(*blk->chain));
-	blk->prefetcher = arena_calloc(a, n * sizeof(*blk->prefetcher));
+	blk->announcer = arena_calloc(a, n * sizeof(*blk->announcer));
 }
 
 static int build_all(struct builder *builder, struct block_work *work)

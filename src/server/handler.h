@@ -102,8 +102,8 @@ struct plugin {
 	void (*teardown)(struct plugin_inst *self);
 
 	/* Called for each query of a client that was routed to this block, before any serve, so
-	 * that memory can be prefetched. */
-	void (*prefetch)(struct plugin_inst *self, struct query *q);
+	 * that it can load what it will need into the CPU's cache. */
+	void (*announce)(struct plugin_inst *self, struct query *q);
 	enum verdict (*serve)(struct plugin_inst *self, struct query *q);
 	enum verdict (*respond)(struct plugin_inst *self, struct query *q);
 	enum verdict (*resume)(struct plugin_inst *self, struct query *q);

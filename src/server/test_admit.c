@@ -15,7 +15,7 @@
 #include "server/setup.h"
 #include "testing/fake_server.h"
 
-static unsigned n_served, n_prefetched;
+static unsigned n_served, n_announced;
 
 static enum verdict ok_serve(struct plugin_inst *self, struct query *q)
 {
@@ -25,11 +25,11 @@ static enum verdict ok_serve(struct plugin_inst *self, struct query *q)
 	return V_ANSWERED;
 }
 
-static void ok_prefetch(struct plugin_inst *self, struct query *q)
+static void ok_announce(struct plugin_inst *self, struct query *q)
 {
 	(void)self;
 	assert_non_null(q->block);
-	n_prefetched++;
+	n_announced++;
 }
 
 static int updates_parse(struct plugin_inst *self, struct setup *s)
@@ -41,7 +41,7 @@ static int updates_parse(struct plugin_inst *self, struct setup *s)
 
 static const struct plugin updates_plugin = { .name = "updates", .parse = updates_parse };
 static const struct plugin metrics_like = { .name = "prometheus" };
-static const struct plugin ok_plugin = { .name = "ok", .serve = ok_serve, .prefetch = ok_prefetch };
+static const struct plugin ok_plugin = { .name = "ok", .serve = ok_serve, .announce = ok_announce };
 const struct plugin *const plugin_list[] = { &updates_plugin, &metrics_like, &ok_plugin, NULL };
 
 static const char *raw(struct fake *f, const char *hex)
@@ -110,13 +110,13 @@ static void admission_table(void **state)
 	(void)state;
 	struct fake *f = fake_new(". {\n ok\n}\n");
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		n_served = n_prefetched = 0;
+		n_served = n_announced = 0;
 		const char *got = raw(f, rows[i].in);
 		if (strcmp(got, rows[i].out) != 0)
 			print_error("row %zu: %s\n", i, rows[i].in);
 		assert_string_equal(got, rows[i].out);
 		assert_int_equal(n_served, rows[i].served);
-		assert_int_equal(n_prefetched, rows[i].served);
+		assert_int_equal(n_announced, rows[i].served);
 		assert_int_equal(fake_inflight(f), 0);
 		if (strcmp(got, "silence") != 0) {
 			size_t n;

@@ -2,8 +2,8 @@
 /* cache: answers queries from stored replies, refreshes entries before they expire (prefetch)
  * and can serve expired ones. A hit is the stored message with the client's question and lowered
  * TTLs. Storing replies is in store_reply.c, waiting for the reply to an equal query in
- * single_flight.c, keeping the store over reloads in kept_store.c. The hook `prefetch` means
- * something else: it loads an entry into the CPU's cache before the query is served. */
+ * single_flight.c, keeping the store over reloads in kept_store.c. The hook `announce`
+ * loads entries into the CPU's cache while other queries of the batch are being read. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,8 +91,8 @@ static struct store_entry *choose_entry(const struct cache_conf *conf,
 	return is_usable(conf, answer, now) ? answer : NULL;
 }
 
-static struct store_entry *look_up(const struct cache_conf *conf, const struct query *q,
-				   const struct store_key *key, uint64_t now)
+static struct store_entry *find_entry(const struct cache_conf *conf, const struct query *q,
+				      const struct store_key *key, uint64_t now)
 {
 	struct store_entry *e[STORE_KINDS];
 	bool found = store_get(conf->store, key, e);
@@ -118,8 +118,8 @@ static unsigned first_cut(const struct dns_qname *qname)
 }
 
 /* RFC 8020: what is below a name that does not exist does not exist either. */
-static struct store_entry *look_above(const struct cache_conf *conf, const struct query *q,
-				      uint64_t now)
+static struct store_entry *find_nxdomain_above(const struct cache_conf *conf, const struct query *q,
+					       uint64_t now)
 {
 	for (unsigned i = first_cut(&q->qname); i < q->qname.n_labels; i++) {
 		struct store_entry *e[STORE_KINDS];
@@ -174,8 +174,8 @@ static enum verdict reply_from_entry(struct query *q, const struct store_entry *
 }
 
 /* Whoever made it counts each time it is given. */
-static ALWAYS_INLINE void count_again(struct plugin_inst *self, const struct query *q,
-				      const struct store_entry *entry)
+static ALWAYS_INLINE void count_for_maker(struct plugin_inst *self, const struct query *q,
+					  const struct store_entry *entry)
 {
 	metrics_add(metrics_by_number[entry->tally], cache_worker(self, q)->slot, 1);
 }
@@ -217,8 +217,8 @@ static bool wants_prefetch(const struct cache_conf *conf, struct store_entry *en
 	return (int64_t)hits >= conf->prefetch && store_ttl(entry, now) <= (int64_t)threshold;
 }
 
-static void prefetch_entry(struct plugin_inst *self, struct query *q, struct store_entry *entry,
-			   int64_t recheck_ns)
+static void refresh_in_background(struct plugin_inst *self, struct query *q,
+				  struct store_entry *entry, int64_t recheck_ns)
 {
 	if (begin_refresh(entry, query_now(q), recheck_ns) && start_refresh(self, q, entry))
 		cache_count(self, q, CACHE_PREFETCHES);
@@ -270,13 +270,13 @@ static enum verdict serve_stale(struct plugin_inst *self, struct query *q,
 	const struct cache_conf *c = self->conf;
 	if (c->verify)
 		return verify_stale(self, q, entry, key);
-	prefetch_entry(self, q, entry, c->recheck_ns);
+	refresh_in_background(self, q, entry, c->recheck_ns);
 	return reply_stale(self, q, entry);
 }
 
 /* ---- down the chain ---- */
 
-static enum verdict go_down(struct query *q, struct pass *pass, enum pass_mode mode)
+static enum verdict pass_downstream(struct query *q, struct pass *pass, enum pass_mode mode)
 {
 	assert(!pass->down);
 	pass->mode = mode;
@@ -286,7 +286,7 @@ static enum verdict go_down(struct query *q, struct pass *pass, enum pass_mode m
 	return V_NEXT;
 }
 
-static void come_up(struct query *q, struct pass *pass)
+static void restore_request(struct query *q, struct pass *pass)
 {
 	if (!pass->down)
 		return;
@@ -294,7 +294,7 @@ static void come_up(struct query *q, struct pass *pass)
 	q->req.flags = pass->flags;
 }
 
-static bool single_flight(const struct query *q)
+static bool may_share_reply(const struct query *q)
 {
 	return q->req.qtype != DNS_TYPE_AXFR && q->req.qtype != DNS_TYPE_IXFR;
 }
@@ -314,11 +314,11 @@ static enum verdict serve_miss(struct plugin_inst *self, struct query *q,
 	struct pass *p = query_state(q, self);
 	if (p == NULL)
 		return V_NEXT;
-	if (!single_flight(q))
-		return go_down(q, p, PASS_MISS);
+	if (!may_share_reply(q))
+		return pass_downstream(q, p, PASS_MISS);
 	if (asks_at_once(q, flight_asking(w, key->hash))) {
 		flight_ask(w, &p->flight, q, key->hash);
-		return go_down(q, p, PASS_MISS);
+		return pass_downstream(q, p, PASS_MISS);
 	}
 	uint64_t due = query_now(q) + FOLLOW_NS;
 	p->mode = PASS_FOLLOW;
@@ -334,7 +334,7 @@ static enum verdict serve_refresh(struct plugin_inst *self, struct query *q,
 	struct pass *p = query_state(q, self);
 	if (p == NULL)
 		return V_DROP;
-	const struct store_entry *e = look_up(c, q, key, query_now(q));
+	const struct store_entry *e = find_entry(c, q, key, query_now(q));
 	if (e != NULL) {
 		p->has_old = true;
 		p->was_stale = store_ttl(e, query_now(q)) <= 0;
@@ -342,7 +342,7 @@ static enum verdict serve_refresh(struct plugin_inst *self, struct query *q,
 		p->old_serial = e->serial;
 		p->old_hits = atomic_load_explicit(&e->hits, memory_order_relaxed);
 	}
-	return go_down(q, p, PASS_REFRESH);
+	return pass_downstream(q, p, PASS_REFRESH);
 }
 
 static enum verdict serve_hit(struct plugin_inst *self, struct query *q, struct store_entry *entry,
@@ -353,19 +353,19 @@ static enum verdict serve_hit(struct plugin_inst *self, struct query *q, struct 
 	cache_count(self, q, entry->kind == STORE_DENIAL ? CACHE_HITS_DENIAL : CACHE_HITS_SUCCESS);
 	mark_visited(entry);
 	if (entry->tally != 0)
-		count_again(self, q, entry);
+		count_for_maker(self, q, entry);
 	if (UNLIKELY(ttl <= 0))
 		return serve_stale(self, q, entry, key);
 	if (c->prefetch > 0 && wants_prefetch(c, entry, now))
-		prefetch_entry(self, q, entry, 0);
+		refresh_in_background(self, q, entry, 0);
 	return reply_from_entry(q, entry, c->keepttl ? entry->ttl_s : (uint32_t)ttl);
 }
 
-/* The last entries of the batch come near while the first is served. */
-static void fetch_rest(const struct cache_conf *conf, struct cache_worker *worker)
+/* The last entries of the batch are loaded while the first is served. */
+static void cpu_prefetch_rest(const struct cache_conf *conf, struct cache_worker *worker)
 {
-	for (; worker->n_fetched < worker->n_near; worker->n_fetched++)
-		store_prefetch_entry(conf->store, worker->near[worker->n_fetched].hash);
+	for (; worker->n_loaded < worker->n_announced; worker->n_loaded++)
+		store_cpu_prefetch_entry(conf->store, worker->announced[worker->n_loaded].hash);
 }
 
 /* The key, its hash taken over from when the query was announced. Should the name be another one by
@@ -373,11 +373,11 @@ static void fetch_rest(const struct cache_conf *conf, struct cache_worker *worke
 static ALWAYS_INLINE void announced_key(const struct cache_conf *conf, struct cache_worker *worker,
 					const struct query *q, struct store_key *key)
 {
-	if (worker->n_fetched < worker->n_near)
-		fetch_rest(conf, worker);
+	if (worker->n_loaded < worker->n_announced)
+		cpu_prefetch_rest(conf, worker);
 	set_key(key, q);
-	while (worker->n_served < worker->n_near) {
-		const struct near *n = &worker->near[worker->n_served++];
+	while (worker->n_served < worker->n_announced) {
+		const struct announced_query *n = &worker->announced[worker->n_served++];
 		if (n->q != q)
 			continue;
 		if (n->name_hash != q->qname.hash[0] || n->qtype != key->qtype ||
@@ -407,29 +407,29 @@ static enum verdict cache_serve(struct plugin_inst *self, struct query *q)
 		return serve_refresh(self, q, &k);
 	uint64_t now = query_now(q);
 	cache_count(self, q, CACHE_REQUESTS);
-	struct store_entry *e = look_up(c, q, &k, now);
+	struct store_entry *e = find_entry(c, q, &k, now);
 	if (e == NULL && UNLIKELY(c->nxdomain_cut))
-		e = look_above(c, q, now);
+		e = find_nxdomain_above(c, q, now);
 	return e != NULL ? serve_hit(self, q, e, &k, now) : serve_miss(self, q, &k);
 }
 
-static void cache_prefetch(struct plugin_inst *self, struct query *q)
+static void cache_announce(struct plugin_inst *self, struct query *q)
 {
 	enum { AHEAD = 6 }; /* a bucket needs about the time of so many queries to come */
 	const struct cache_conf *c = self->conf;
 	struct cache_worker *w = cache_worker(self, q);
-	if (w->n_near == NEAR_MAX || w->n_served != 0) /* a new batch */
-		w->n_near = w->n_fetched = w->n_served = 0;
+	if (w->n_announced == ANNOUNCED_MAX || w->n_served != 0) /* a new batch */
+		w->n_announced = w->n_loaded = w->n_served = 0;
 	struct store_key k;
 	cache_key(c, q, &k);
-	store_prefetch(c->store, k.hash);
-	if (w->n_near - w->n_fetched > AHEAD)
-		store_prefetch_entry(c->store, w->near[w->n_fetched++].hash);
-	w->near[w->n_near++] = (struct near){ .q = q,
-					      .hash = k.hash,
-					      .name_hash = q->qname.hash[0],
-					      .qtype = k.qtype,
-					      .bits = k.bits };
+	store_cpu_prefetch_bucket(c->store, k.hash);
+	if (w->n_announced - w->n_loaded > AHEAD)
+		store_cpu_prefetch_entry(c->store, w->announced[w->n_loaded++].hash);
+	w->announced[w->n_announced++] = (struct announced_query){ .q = q,
+								   .hash = k.hash,
+								   .name_hash = q->qname.hash[0],
+								   .qtype = k.qtype,
+								   .bits = k.bits };
 }
 
 /* ---- after a wait ---- */
@@ -439,7 +439,7 @@ static struct store_entry *find_fresh(const struct cache_conf *conf, struct quer
 	uint64_t now = query_now(q);
 	struct store_key k;
 	cache_key(conf, q, &k);
-	struct store_entry *e = look_up(conf, q, &k, now);
+	struct store_entry *e = find_entry(conf, q, &k, now);
 	return e != NULL && store_ttl(e, now) > 0 ? e : NULL;
 }
 
@@ -466,13 +466,13 @@ static enum verdict ask_after_wait(struct plugin_inst *self, struct query *q, st
 	struct cache_worker *w = cache_worker(self, q);
 	struct store_key k;
 	if (pass->flight.asks && pass->flight.group != NULL)
-		return go_down(q, pass, PASS_MISS);
+		return pass_downstream(q, pass, PASS_MISS);
 	flight_remove(&pass->flight);
 	cache_key(self->conf, q, &k);
 	if (flight_asking(w, k.hash) >= FLIGHT_ASKING_MAX)
 		return query_fail_limit(q, "too many equal queries without a reply");
 	flight_ask(w, &pass->flight, q, k.hash);
-	return go_down(q, pass, PASS_MISS);
+	return pass_downstream(q, pass, PASS_MISS);
 }
 
 static enum verdict cache_resume(struct plugin_inst *self, struct query *q)
@@ -495,13 +495,13 @@ static enum verdict cache_resume(struct plugin_inst *self, struct query *q)
 	flight_remove(&p->flight);
 	mark_visited(e);
 	if (p->mode == PASS_FOLLOW && e->tally != 0)
-		count_again(self, q, e);
+		count_for_maker(self, q, e);
 	return reply_from_entry(q, e, c->keepttl ? e->ttl_s : (uint32_t)store_ttl(e, query_now(q)));
 }
 
 /* ---- up the chain ---- */
 
-static bool given_up(const struct query *q)
+static bool client_gave_up(const struct query *q)
 {
 	return query_client_gone(q) || (q->deadline_ns != 0 && query_now(q) >= q->deadline_ns);
 }
@@ -527,13 +527,13 @@ static enum verdict cache_respond(struct plugin_inst *self, struct query *q)
 	struct pass *p = query_state_get(q, self);
 	if (p == NULL || !p->down)
 		return V_NEXT;
-	come_up(q, p);
+	restore_request(q, p);
 	if (p->mode == PASS_REFRESH)
 		respond_refresh(self, q, p);
 	else if (q->outcome == V_ANSWERED)
 		respond_miss(self, q, p);
 	else if (q->outcome == V_FAIL && q->rcode == DNS_RCODE_SERVFAIL && q->err != NULL &&
-		 !q->hit_limit && !given_up(q))
+		 !q->hit_limit && !client_gave_up(q))
 		cache_store_failure(self, q);
 	wake_followers(self, q, p);
 	return V_NEXT;
@@ -568,7 +568,7 @@ static void cache_done(struct plugin_inst *self, struct query *q)
 	struct pass *p = query_state_get(q, self);
 	if (p == NULL)
 		return;
-	come_up(q, p);
+	restore_request(q, p);
 	if (p->mode == PASS_REFRESH)
 		end_refresh(self, q, p);
 	wake_followers(self, q, p);
@@ -638,7 +638,7 @@ const struct plugin cache_plugin = {
 	.worker_init = cache_worker_init,
 	.worker_done = cache_worker_done,
 	.teardown = cache_teardown,
-	.prefetch = cache_prefetch,
+	.announce = cache_announce,
 	.serve = cache_serve,
 	.respond = cache_respond,
 	.resume = cache_resume,

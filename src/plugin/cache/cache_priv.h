@@ -96,11 +96,11 @@ enum {
 	/* Equal questions that a worker has under way at a time. Half of the sockets that resolve/
 	 * has to an upstream, so that each goes over another one. */
 	FLIGHT_ASKING_MAX = 8,
-	NEAR_MAX = 64,
+	ANNOUNCED_MAX = 64,
 };
 
 /* A query of the batch that has been announced. */
-struct near {
+struct announced_query {
 	const struct query *q;
 	uint64_t hash;
 	uint32_t name_hash; /* of its name then: plugins above may have changed it */
@@ -110,9 +110,9 @@ struct near {
 
 struct cache_worker {
 	unsigned slot;
-	/* How many were announced, had their entries prefetched, were served. */
-	unsigned n_near, n_fetched, n_served;
-	struct near near[NEAR_MAX];
+	/* How many were announced, had their entries loaded, were served. */
+	unsigned n_announced, n_loaded, n_served;
+	struct announced_query announced[ANNOUNCED_MAX];
 	struct flight_group *flight[FLIGHT_LISTS], *free_groups;
 	_Atomic uint64_t **cell; /* counters, by listener */
 	uint8_t *scratch;	 /* a message being made */

@@ -159,14 +159,14 @@ bool store_get(const struct store *store, const struct store_key *key,
 	return found;
 }
 
-void store_prefetch(const struct store *store, uint64_t hash)
+void store_cpu_prefetch_bucket(const struct store *store, uint64_t hash)
 {
 	const char *b = (const char *)store_bucket_of(shard_of(store, hash), hash);
 	__builtin_prefetch(b);
 	__builtin_prefetch(b + 64);
 }
 
-void store_prefetch_entry(const struct store *store, uint64_t hash)
+void store_cpu_prefetch_entry(const struct store *store, uint64_t hash)
 {
 	enum { LINES = STORE_CELL / 64 };
 	struct bucket *b = store_bucket_of(shard_of(store, hash), hash);

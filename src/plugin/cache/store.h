@@ -142,10 +142,10 @@ struct store *store_new(const struct store_conf *conf);
 void store_free(struct store *store);
 
 uint64_t store_hash(const struct store *store, const struct store_key *key);
-/* Brings the bucket near. */
-void store_prefetch(const struct store *store, uint64_t hash);
-/* Brings the entry near that the bucket seems to have; the bucket should be near. */
-void store_prefetch_entry(const struct store *store, uint64_t hash);
+/* Loads the bucket into the CPU's cache. */
+void store_cpu_prefetch_bucket(const struct store *store, uint64_t hash);
+/* Loads the entry that the bucket seems to have; the bucket should be loaded by now. */
+void store_cpu_prefetch_entry(const struct store *store, uint64_t hash);
 /* The entries under the key, by kind; NULL where there is none. True when there is one. */
 bool store_get(const struct store *store, const struct store_key *key,
 	       struct store_entry *ret[STORE_KINDS]);

@@ -411,8 +411,8 @@ static void *hammer(void *arg)
 		uint32_t number = (x >> 8) % NAMES;
 		make(&n, s, number, 1 + x % 3);
 		rcu_enter();
-		store_prefetch(s, n.k.hash);
-		store_prefetch_entry(s, n.k.hash);
+		store_cpu_prefetch_bucket(s, n.k.hash);
+		store_cpu_prefetch_entry(s, n.k.hash);
 		if (store_get(s, &n.k, e) && e[STORE_SUCCESS] != NULL) {
 			const struct store_entry *f = e[STORE_SUCCESS];
 			uint8_t out[STORE_CELL + 64];

@@ -217,9 +217,9 @@ static void file_commit(struct plugin_inst *self)
 	}
 }
 
-/* ---- prefetch ---- */
+/* ---- announced queries ---- */
 
-enum { NEAR_MAX = 64 };
+enum { ANNOUNCED_MAX = 64 };
 
 /* The names of a batch on their way from memory, for one worker. Each goes through the steps of
  * dns_zone_prefetch some queries apart. */
@@ -227,8 +227,8 @@ struct file_worker {
 	struct {
 		const struct file_zone *zone;
 		uint32_t hash;
-	} near[NEAR_MAX];
-	unsigned n_near;
+	} announced[ANNOUNCED_MAX];
+	unsigned n_announced;
 	unsigned done[DNS_ZONE_PREFETCH_STEPS]; /* of each step: names that are through */
 	bool served;				/* the batch at hand is being served */
 };
@@ -245,16 +245,16 @@ static void file_worker_done(struct plugin_inst *self, struct worker *worker)
 }
 
 /* The next name of each step after the first, if the step before is `ahead` names further. */
-static void fetch_next(struct file_worker *fw, unsigned ahead)
+static void prefetch_next(struct file_worker *fw, unsigned ahead)
 {
 	for (unsigned step = 1; step < DNS_ZONE_PREFETCH_STEPS; step++) {
 		unsigned at = fw->done[step];
 		if (fw->done[step - 1] < at + ahead)
 			continue;
 		/* The zone may have been replaced since. */
-		const struct dns_zone *z = rcu_get(&fw->near[at].zone->zone);
+		const struct dns_zone *z = rcu_get(&fw->announced[at].zone->zone);
 		if (z != NULL)
-			dns_zone_prefetch(z, fw->near[at].hash, step);
+			dns_zone_prefetch(z, fw->announced[at].hash, step);
 		fw->done[step]++;
 	}
 }
@@ -276,7 +276,7 @@ static enum verdict drop_notify(struct query *q, const struct file_zone *fz)
 	return V_DROP;
 }
 
-static void file_prefetch(struct plugin_inst *self, struct query *q)
+static void file_announce(struct plugin_inst *self, struct query *q)
 {
 	enum { AHEAD = 6 }; /* memory needs about the time of so many queries to come */
 	const struct file_conf *c = self->conf;
@@ -287,16 +287,16 @@ static void file_prefetch(struct plugin_inst *self, struct query *q)
 	const struct dns_zone *z = fz != NULL ? rcu_get(&fz->zone) : NULL;
 	if (z == NULL || !dns_zone_is_large(z))
 		return;
-	if (fw->served || fw->n_near == NEAR_MAX) { /* a new batch */
+	if (fw->served || fw->n_announced == ANNOUNCED_MAX) { /* a new batch */
 		memset(fw->done, 0, sizeof(fw->done));
-		fw->n_near = 0;
+		fw->n_announced = 0;
 		fw->served = false;
 	}
 	dns_zone_prefetch(z, q->qname.hash[0], 0);
-	fw->near[fw->n_near].zone = fz;
-	fw->near[fw->n_near].hash = q->qname.hash[0];
-	fw->done[0] = ++fw->n_near;
-	fetch_next(fw, AHEAD);
+	fw->announced[fw->n_announced].zone = fz;
+	fw->announced[fw->n_announced].hash = q->qname.hash[0];
+	fw->done[0] = ++fw->n_announced;
+	prefetch_next(fw, AHEAD);
 }
 
 static enum verdict file_serve(struct plugin_inst *self, struct query *q)
@@ -304,9 +304,9 @@ static enum verdict file_serve(struct plugin_inst *self, struct query *q)
 	const struct file_conf *c = self->conf;
 	const struct file_zone *fz = find_zone(c, q);
 	struct file_worker *fw = self->worker_data[query_slot(q)];
-	if (fw->n_near != 0) {
+	if (fw->n_announced != 0) {
 		fw->served = true;
-		fetch_next(fw, 1);
+		prefetch_next(fw, 1);
 	}
 	if (fz == NULL)
 		return c->alone ? query_fail(q, DNS_RCODE_REFUSED, NULL) : V_NEXT;
@@ -339,7 +339,7 @@ const struct plugin file_plugin = {
 	.teardown = file_teardown,
 	.worker_init = file_worker_init,
 	.worker_done = file_worker_done,
-	.prefetch = file_prefetch,
+	.announce = file_announce,
 	.serve = file_serve,
 	.resume = file_resume,
 	.ops = { .has_zone = file_has_zone, .copy_zone = file_copy_zone },

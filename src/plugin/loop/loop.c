@@ -76,7 +76,7 @@ static void exit_for_loop(const struct loop_conf *conf, const struct query *q)
 	_exit(1);
 }
 
-static void loop_meet(struct plugin_inst *self, struct query *q)
+static void loop_announce(struct plugin_inst *self, struct query *q)
 {
 	struct loop_conf *c = self->conf;
 	if (q->req.qtype != DNS_TYPE_HINFO || q->qname.len != c->name.len ||
@@ -172,6 +172,6 @@ const struct plugin loop_plugin = {
 	.prepare = loop_prepare,
 	.worker_init = loop_worker_init,
 	.worker_done = loop_worker_done,
-	.prefetch = loop_meet,
+	.announce = loop_announce,
 	.serve = loop_serve,
 };
