@@ -29,13 +29,13 @@ static void on_message(void *ctx, uint32_t stream, void *user, const struct http
 	if (!fine) {
 		stream_heard(s);
 		s->answered++;
-		exchange_fail(s->l.pool->r, x, RESOLVE_NETWORK, ERR_PARSE);
+		exchange_fail(s->link.pool->resolver, x, RESOLVE_NETWORK, ERR_PARSE);
 		x->error_text = message->status == HTTP_OK ? "no DNS message in the HTTP response"
 							   : "unexpected HTTP status";
 		return;
 	}
 	/* The body is the framing's, and what becomes of a reply changes it in place. */
-	struct resolver *r = s->l.pool->r;
+	struct resolver *r = s->link.pool->resolver;
 	memcpy(r->doh_reply, message->body.p, message->body.n);
 	stream_answered(s, x, r->doh_reply, message->body.n);
 }
@@ -51,9 +51,9 @@ static void on_gone(void *ctx, uint32_t stream, void *user, int err)
 static int doh_opened(struct stream *stream)
 {
 	bool h2 = strcmp(net_tls_alpn(stream->tls), "h2") == 0;
-	stream->depth = stream->l.pool->new_depth = h2 ? STREAM_DEPTH_HTTP : 1;
-	if (stream->l.pool->r->doh_reply == NULL)
-		stream->l.pool->r->doh_reply = xmalloc(HTTP_BODY_MAX);
+	stream->depth = stream->link.pool->new_depth = h2 ? STREAM_DEPTH_HTTP : 1;
+	if (stream->link.pool->resolver->doh_reply == NULL)
+		stream->link.pool->resolver->doh_reply = xmalloc(HTTP_BODY_MAX);
 	stream->http = http_framing_new(&(struct http_framing_conf){
 		.role = HTTP_ROLE_CLIENT,
 		.version = h2 ? HTTP_2 : HTTP_1_1,
@@ -123,9 +123,9 @@ static int doh_put(struct stream *stream, struct resolve_exchange *exchange)
 
 static int doh_feed(struct stream *stream, uint8_t *buf, size_t len)
 {
-	ssize_t r =
-		http_framing_feed(stream->http, buf, len, loop_now(stream->l.pool->r->env.loop));
-	if (r >= 0 && stream->l.io.fd >= 0 && http_framing_over(stream->http))
+	ssize_t r = http_framing_feed(stream->http, buf, len,
+				      loop_now(stream->link.pool->resolver->env.loop));
+	if (r >= 0 && stream->link.io.fd >= 0 && http_framing_over(stream->http))
 		return ERR_CLOSED;
 	return r < 0 ? (int)r : 0;
 }
@@ -153,7 +153,7 @@ static void doh_drop(struct stream *stream, struct resolve_exchange *exchange)
 		return;
 	http_framing_cancel(stream->http, exchange->http_stream);
 	exchange->http_stream = 0;
-	link_dirty(&stream->l); /* sends the cancellation */
+	link_dirty(&stream->link); /* sends the cancellation */
 }
 
 static void doh_free(struct stream *stream)

@@ -17,10 +17,10 @@
 
 struct resolve_probe {
 	struct resolve_probe *next;
-	struct resolver *r;
+	struct resolver *resolver;
 	struct resolve_upstream *up; /* a reference */
 	struct loop_timer timer;
-	struct resolve_exchange x;
+	struct resolve_exchange exchange;
 	uint8_t msg[DNS_QUERY_MAX];
 };
 
@@ -29,18 +29,19 @@ static void build_query(struct resolve_probe *probe)
 	const struct resolve_conf *c = &probe->up->conf;
 	const uint8_t *name = c->probe_domain != NULL ? c->probe_domain : dns_name_root;
 	uint16_t flags = c->probe_no_rec ? 0 : DNS_FLAG_RD;
-	probe->x.msg_n = (uint16_t)dns_message_query(probe->msg, 0, flags, name, DNS_TYPE_NS);
+	probe->exchange.msg_n =
+		(uint16_t)dns_message_query(probe->msg, 0, flags, name, DNS_TYPE_NS);
 }
 
 static void probe_end(struct resolve_probe *probe)
 {
 	assert(atomic_load_explicit(&probe->up->probing, memory_order_relaxed));
-	struct resolve_probe **at = &probe->r->probes;
+	struct resolve_probe **at = &probe->resolver->probes;
 	while (*at != probe)
 		at = &(*at)->next;
 	*at = probe->next;
-	resolve_cancel(probe->r, &probe->x);
-	loop_timer_stop(probe->r->env.loop, &probe->timer);
+	resolve_cancel(probe->resolver, &probe->exchange);
+	loop_timer_stop(probe->resolver->env.loop, &probe->timer);
 	atomic_store_explicit(&probe->up->probing, false, memory_order_release);
 	resolve_upstream_unref(probe->up);
 	free(probe);
@@ -48,8 +49,8 @@ static void probe_end(struct resolve_probe *probe)
 
 static void send_probe(struct resolve_probe *probe)
 {
-	probe->x.deadline_ns = loop_now(probe->r->env.loop) + PROBE_TIMEOUT_NS;
-	resolve_start(probe->r, &probe->x);
+	probe->exchange.deadline_ns = loop_now(probe->resolver->env.loop) + PROBE_TIMEOUT_NS;
+	resolve_start(probe->resolver, &probe->exchange);
 }
 
 static void ask_again(struct loop_timer *timer)
@@ -74,7 +75,7 @@ static bool is_alive(const struct resolve_exchange *exchange)
 
 static void on_answer(struct resolve_exchange *exchange)
 {
-	struct resolve_probe *p = CONTAINER_OF(exchange, struct resolve_probe, x);
+	struct resolve_probe *p = CONTAINER_OF(exchange, struct resolve_probe, exchange);
 	if (is_alive(exchange)) {
 		atomic_store_explicit(&p->up->fails, 0, memory_order_relaxed);
 		probe_end(p);
@@ -82,8 +83,8 @@ static void on_answer(struct resolve_exchange *exchange)
 	}
 	atomic_fetch_add_explicit(&p->up->fails, 1, memory_order_relaxed);
 	atomic_fetch_add_explicit(&p->up->failed_probes, 1, memory_order_relaxed);
-	loop_timer_set(p->r->env.loop, &p->timer,
-		       loop_now(p->r->env.loop) + p->up->conf.probe_interval_ns);
+	loop_timer_set(p->resolver->env.loop, &p->timer,
+		       loop_now(p->resolver->env.loop) + p->up->conf.probe_interval_ns);
 }
 
 void resolve_health_kick(struct resolver *resolver, struct resolve_upstream *upstream)
@@ -94,14 +95,14 @@ void resolve_health_kick(struct resolver *resolver, struct resolve_upstream *ups
 						     memory_order_acquire, memory_order_relaxed))
 		return;
 	struct resolve_probe *p = xcalloc(1, sizeof(*p));
-	p->r = resolver;
+	p->resolver = resolver;
 	p->up = resolve_upstream_ref(upstream);
 	p->timer.cb = ask_again;
-	p->x = (struct resolve_exchange){ .up = upstream,
-					  .msg = p->msg,
-					  .tcp = upstream->conf.probe_tcp,
-					  .fresh = true,
-					  .done = on_answer };
+	p->exchange = (struct resolve_exchange){ .up = upstream,
+						 .msg = p->msg,
+						 .tcp = upstream->conf.probe_tcp,
+						 .fresh = true,
+						 .done = on_answer };
 	build_query(p);
 	p->next = resolver->probes;
 	resolver->probes = p;

@@ -38,7 +38,7 @@ struct resolve_link *link_open(struct resolve_pool *pool, int fd, uint32_t event
 			       const struct link_ops *ops, size_t size)
 {
 	assert(fd >= 0 && size >= sizeof(struct resolve_link));
-	struct resolver *r = pool->r;
+	struct resolver *r = pool->resolver;
 	struct resolve_link *l = xcalloc(1, size);
 	l->io.fd = fd;
 	l->pool = pool;
@@ -74,16 +74,16 @@ void link_close(struct resolve_link *link)
 		return;
 	assert(link->inflight == 0 && link->queued.first == NULL && link->sent.first == NULL);
 	link->ops->closed(link);
-	loop_fd_del(p->r->env.loop, &link->io);
+	loop_fd_del(p->resolver->env.loop, &link->io);
 	close(link->io.fd);
 	link->io.fd = -1;
 	if (link->dirty)
-		take_off_dirty(p->r, link);
+		take_off_dirty(p->resolver, link);
 	*(link->prev != NULL ? &link->prev->next : &p->links) = link->next;
 	if (link->next != NULL)
 		link->next->prev = link->prev;
-	link->next = p->r->grave;
-	p->r->grave = link;
+	link->next = p->resolver->grave;
+	p->resolver->grave = link;
 }
 
 void link_drain(struct resolve_link *link)
@@ -95,7 +95,7 @@ void link_drain(struct resolve_link *link)
 
 void link_dirty(struct resolve_link *link)
 {
-	struct resolver *r = link->pool->r;
+	struct resolver *r = link->pool->resolver;
 	if (!link->dirty) {
 		link->dirty = true;
 		link->dirty_next = r->dirty;
@@ -150,7 +150,7 @@ void link_add(struct resolve_link *link, struct resolve_exchange *exchange)
 	uint16_t id;
 	assert(link->io.fd >= 0 && exchange->link == NULL);
 	do
-		id = rng_strong_u16(&link->pool->r->rng);
+		id = rng_strong_u16(&link->pool->resolver->rng);
 	while (link_find(link, id) != NULL);
 	exchange->wire_id = id;
 	exchange->hash_next = link->by_id[id % ID_BUCKETS];
@@ -175,10 +175,10 @@ void link_remove(struct resolve_link *link, struct resolve_exchange *exchange)
 		remove_question(link, exchange);
 	exchange->link = NULL;
 	if (link->pool->waiting.first != NULL)
-		resolver_pump(link->pool->r);
+		resolver_pump(link->pool->resolver);
 	if (--link->inflight != 0)
 		return;
-	link->idle_ns = loop_now(link->pool->r->env.loop);
+	link->idle_ns = loop_now(link->pool->resolver->env.loop);
 	if (link->draining)
 		link_close(link);
 	else if (link->ops->idle != NULL)
@@ -189,7 +189,7 @@ void link_fail_all(struct resolve_link *link, enum resolve_result result, int co
 {
 	for (unsigned i = 0; i < ID_BUCKETS && link->inflight != 0; i++) {
 		while (link->by_id[i] != NULL)
-			exchange_fail(link->pool->r, link->by_id[i], result, code);
+			exchange_fail(link->pool->resolver, link->by_id[i], result, code);
 	}
 }
 
@@ -208,7 +208,7 @@ static void sweep_pool(struct resolve_pool *pool, uint64_t now)
 		if (l->inflight == 0 && due <= now)
 			link_close(l);
 		else
-			link_sweep_at(pool->r, MAX(due, now + NS_PER_S));
+			link_sweep_at(pool->resolver, MAX(due, now + NS_PER_S));
 	}
 }
 

@@ -47,7 +47,7 @@ static struct resolve_pool *pool_get(struct resolver *resolver, struct resolve_u
 		return p;
 	struct resolve_pool **bucket = bucket_of(resolver, upstream);
 	p = xcalloc(1, sizeof(*p));
-	p->r = resolver;
+	p->resolver = resolver;
 	p->up = resolve_upstream_ref(upstream);
 	p->max_streams = STREAMS_ALONE;
 	p->depth = UINT32_MAX;
@@ -61,7 +61,7 @@ static void pool_free(struct resolve_pool *pool)
 {
 	assert(pool->links == NULL && pool->n_udp == 0 && pool->n_streams == 0);
 	assert(pool->waiting.first == NULL && pool->n_waiting == 0);
-	struct resolve_pool **at = bucket_of(pool->r, pool->up);
+	struct resolve_pool **at = bucket_of(pool->resolver, pool->up);
 	while (*at != pool)
 		at = &(*at)->next;
 	*at = pool->next;

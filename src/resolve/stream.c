@@ -26,7 +26,7 @@ enum { READS_PER_TURN = 16 };
 
 static uint64_t now_of(const struct stream *stream)
 {
-	return loop_now(stream->l.pool->r->env.loop);
+	return loop_now(stream->link.pool->resolver->env.loop);
 }
 
 /* ---- bytes ---- */
@@ -35,14 +35,14 @@ static ssize_t io_recv(struct stream *stream, void *data, size_t len)
 {
 	if (stream->tls != NULL)
 		return net_tls_recv(stream->tls, data, len);
-	ssize_t got = recv(stream->l.io.fd, data, len, MSG_DONTWAIT);
+	ssize_t got = recv(stream->link.io.fd, data, len, MSG_DONTWAIT);
 	return got >= 0 ? got : errno == EINTR ? -EAGAIN : -errno;
 }
 
 static ssize_t io_send(struct stream *stream, struct slice out)
 {
 	if (stream->tls == NULL) {
-		ssize_t n = send(stream->l.io.fd, out.p, out.n, MSG_DONTWAIT | MSG_NOSIGNAL);
+		ssize_t n = send(stream->link.io.fd, out.p, out.n, MSG_DONTWAIT | MSG_NOSIGNAL);
 		return n >= 0 ? n : errno == EINTR ? -EAGAIN : -errno;
 	}
 	size_t want = stream->unsent_tls != 0 ? stream->unsent_tls : out.n;
@@ -56,7 +56,7 @@ static void watch_events(struct stream *stream, uint32_t events)
 	if (stream->events == events)
 		return;
 	stream->events = events;
-	if (loop_fd_mod(stream->l.pool->r->env.loop, &stream->l.io, events) < 0)
+	if (loop_fd_mod(stream->link.pool->resolver->env.loop, &stream->link.io, events) < 0)
 		stream_lost(stream, ERR_INTERNAL);
 }
 
@@ -67,26 +67,28 @@ static void watch_stall(struct stream *stream)
 {
 	if (stream->silent_since_ns == 0)
 		stream->silent_since_ns = now_of(stream);
-	if (stream->l.inflight > 1 && stream->timer.heap_at == 0 && !stream->l.pool->any_order)
-		loop_timer_set(stream->l.pool->r->env.loop, &stream->timer,
+	if (stream->link.inflight > 1 && stream->timer.heap_at == 0 &&
+	    !stream->link.pool->any_order)
+		loop_timer_set(stream->link.pool->resolver->env.loop, &stream->timer,
 			       now_of(stream) + stream_patience_ns(stream));
 }
 
 /* Makes bytes of what waits, as long as there is room for them. */
 static int put_queued(struct stream *stream)
 {
-	while (stream->l.queued.first != NULL && stream->codec->out(stream).n < STREAM_OUT_HIGH) {
-		struct resolve_exchange *x = stream->l.queued.first;
-		assert(x->state == X_QUEUED && x->link == &stream->l);
+	while (stream->link.queued.first != NULL &&
+	       stream->codec->out(stream).n < STREAM_OUT_HIGH) {
+		struct resolve_exchange *x = stream->link.queued.first;
+		assert(x->state == X_QUEUED && x->link == &stream->link);
 		int r = stream->codec->put(stream, x);
 		if (r == ERR_BUSY || r == ERR_CLOSED)
 			return r;
 		if (r < 0) {
-			exchange_fail(stream->l.pool->r, x, RESOLVE_NETWORK, r);
+			exchange_fail(stream->link.pool->resolver, x, RESOLVE_NETWORK, r);
 			continue;
 		}
-		xlist_remove(&stream->l.queued, x);
-		xlist_append(&stream->l.sent, x);
+		xlist_remove(&stream->link.queued, x);
+		xlist_append(&stream->link.sent, x);
 		x->state = X_SENT;
 		x->sent_ns = now_of(stream);
 		watch_stall(stream);
@@ -125,30 +127,30 @@ static void stream_flush(struct resolve_link *link)
 void stream_heard(struct stream *stream)
 {
 	stream->heard_ns = now_of(stream);
-	stream->silent_since_ns = stream->l.inflight != 0 ? stream->heard_ns : 0;
+	stream->silent_since_ns = stream->link.inflight != 0 ? stream->heard_ns : 0;
 }
 
 void stream_answered(struct stream *stream, struct resolve_exchange *exchange, uint8_t *msg,
 		     size_t len)
 {
-	assert(exchange->link == &stream->l);
-	struct resolve_pool *p = stream->l.pool;
+	assert(exchange->link == &stream->link);
+	struct resolve_pool *p = stream->link.pool;
 	stream_heard(stream);
-	if (exchange != stream->l.sent.first)
+	if (exchange != stream->link.sent.first)
 		p->any_order = true;
 	if (exchange->alone)
 		p->held_up_ns = stream->heard_ns;
 	stream->answered++;
 	if (stream->answered > p->depth)
 		p->depth = MIN(stream->answered, STREAM_DEPTH);
-	exchange_reply(p->r, exchange, msg, len, false);
+	exchange_reply(p->resolver, exchange, msg, len, false);
 }
 
 /* TLS 1.3 sends tickets after the handshake, and a session that ended badly has none. */
 static void keep_ticket(struct stream *stream)
 {
 	struct net_tls_ticket t;
-	struct resolve_pool *p = stream->l.pool;
+	struct resolve_pool *p = stream->link.pool;
 	stream->ticket_kept = true;
 	net_tls_ticket_take(stream->tls, &t);
 	if (t.p == NULL)
@@ -159,7 +161,7 @@ static void keep_ticket(struct stream *stream)
 
 static void stream_read(struct stream *stream)
 {
-	uint8_t *buf = stream->l.pool->r->stream_in;
+	uint8_t *buf = stream->link.pool->resolver->stream_in;
 	for (unsigned k = 0;
 	     k < READS_PER_TURN || (stream->tls != NULL && net_tls_pending(stream->tls) != 0);
 	     k++) {
@@ -175,14 +177,14 @@ static void stream_read(struct stream *stream)
 		} else if (n == 0 && stream->codec->ended != NULL) {
 			stream->codec->ended(stream);
 		}
-		if (stream->l.io.fd < 0)
+		if (stream->link.io.fd < 0)
 			return;
 		if (r < 0) {
 			stream_lost(stream, r);
 			return;
 		}
-		if (stream->l.queued.first != NULL || stream->codec->out(stream).n != 0)
-			link_dirty(&stream->l);
+		if (stream->link.queued.first != NULL || stream->codec->out(stream).n != 0)
+			link_dirty(&stream->link);
 	}
 }
 
@@ -207,10 +209,10 @@ static uint64_t dial_limit(const struct resolve_upstream *upstream)
 static void on_stall(struct loop_timer *timer)
 {
 	struct stream *s = CONTAINER_OF(timer, struct stream, timer);
-	struct resolver *r = s->l.pool->r;
+	struct resolver *r = s->link.pool->resolver;
 	resolver_enter(r);
 	if (!stream_is_stalled(s, now_of(s))) {
-		if (s->l.inflight > 1 && !s->l.pool->any_order)
+		if (s->link.inflight > 1 && !s->link.pool->any_order)
 			loop_timer_set(r->env.loop, timer,
 				       s->silent_since_ns + stream_patience_ns(s));
 	} else if (stream_rescue(s)) {
@@ -222,9 +224,9 @@ static void on_stall(struct loop_timer *timer)
 static void finish_opening(struct stream *stream)
 {
 	assert(stream->phase != STREAM_OPEN);
-	struct resolve_pool *p = stream->l.pool;
-	loop_timer_stop(p->r->env.loop, &stream->timer);
-	dial_measured(p->up, now_of(stream) - stream->l.opened_ns);
+	struct resolve_pool *p = stream->link.pool;
+	loop_timer_stop(p->resolver->env.loop, &stream->timer);
+	dial_measured(p->up, now_of(stream) - stream->link.opened_ns);
 	stream->phase = STREAM_OPEN;
 	stream->timer.cb = on_stall;
 	stream->heard_ns = now_of(stream);
@@ -234,7 +236,7 @@ static void finish_opening(struct stream *stream)
 		return;
 	}
 	stream_shed(stream);
-	stream_flush(&stream->l);
+	stream_flush(&stream->link);
 }
 
 static void continue_handshake(struct stream *stream)
@@ -252,14 +254,14 @@ static int start_tls(struct stream *stream)
 {
 	static const char *const dot[] = { "dot", NULL };
 	static const char *const doh[] = { "h2", "http/1.1", NULL };
-	const struct resolve_pool *p = stream->l.pool;
+	const struct resolve_pool *p = stream->link.pool;
 	const struct resolve_conf *c = &p->up->conf;
 	char ip[NET_ADDR_TEXT_MAX];
 	if (c->cred == NULL)
 		return ERR_TLS;
 	net_addr_ip_str(&c->addr, ip);
 	ip[strcspn(ip, "%")] = '\0';
-	return net_tls_connect(c->cred, stream->l.io.fd,
+	return net_tls_connect(c->cred, stream->link.io.fd,
 			       c->server_name != NULL ? c->server_name : ip,
 			       c->transport == RESOLVE_HTTPS ? doh : dot, &p->ticket, &stream->tls);
 }
@@ -268,10 +270,10 @@ static void finish_connecting(struct stream *stream)
 {
 	int error = 0;
 	socklen_t len = sizeof(error);
-	if (getsockopt(stream->l.io.fd, SOL_SOCKET, SO_ERROR, &error, &len) != 0)
+	if (getsockopt(stream->link.io.fd, SOL_SOCKET, SO_ERROR, &error, &len) != 0)
 		error = errno;
 	int r = -error;
-	if (r == 0 && stream->l.pool->up->conf.transport != RESOLVE_PLAIN)
+	if (r == 0 && stream->link.pool->up->conf.transport != RESOLVE_PLAIN)
 		r = start_tls(stream);
 	if (r < 0) {
 		stream_lost(stream, r);
@@ -286,7 +288,7 @@ static void finish_connecting(struct stream *stream)
 static void on_io(struct loop_fd *loop_fd, uint32_t events)
 {
 	struct stream *s = stream_of(CONTAINER_OF(loop_fd, struct resolve_link, io));
-	struct resolver *r = s->l.pool->r;
+	struct resolver *r = s->link.pool->resolver;
 	resolver_enter(r);
 	switch (s->phase) {
 	case STREAM_CONNECTING:
@@ -299,7 +301,7 @@ static void on_io(struct loop_fd *loop_fd, uint32_t events)
 		if ((events & ~(uint32_t)EPOLLOUT) != 0)
 			stream_read(s);
 		if ((events & EPOLLOUT) != 0 && loop_fd->fd >= 0)
-			stream_flush(&s->l);
+			stream_flush(&s->link);
 		break;
 	}
 	resolver_leave(r);
@@ -308,10 +310,10 @@ static void on_io(struct loop_fd *loop_fd, uint32_t events)
 static void on_dial_timeout(struct loop_timer *timer)
 {
 	struct stream *s = CONTAINER_OF(timer, struct stream, timer);
-	struct resolver *r = s->l.pool->r;
+	struct resolver *r = s->link.pool->resolver;
 	resolver_enter(r);
 	assert(s->phase != STREAM_OPEN);
-	dial_measured(s->l.pool->up, now_of(s) - s->l.opened_ns);
+	dial_measured(s->link.pool->up, now_of(s) - s->link.opened_ns);
 	stream_lost(s, ERR_TIMEOUT);
 	resolver_leave(r);
 }
@@ -321,7 +323,7 @@ static void on_dial_timeout(struct loop_timer *timer)
 static void stream_closed(struct resolve_link *link)
 {
 	struct stream *s = stream_of(link);
-	loop_timer_stop(link->pool->r->env.loop, &s->timer);
+	loop_timer_stop(link->pool->resolver->env.loop, &s->timer);
 	assert(link->pool->n_streams > 0);
 	link->pool->n_streams--;
 	if (s->tls != NULL && s->phase == STREAM_OPEN)
@@ -350,7 +352,7 @@ static void stream_timed_out(struct resolve_link *link, struct resolve_exchange 
 static void stream_dropped(struct resolve_link *link, struct resolve_exchange *exchange)
 {
 	struct stream *s = stream_of(link);
-	if (s->codec->drop != NULL && s->l.io.fd >= 0)
+	if (s->codec->drop != NULL && s->link.io.fd >= 0)
 		s->codec->drop(s, exchange);
 }
 
@@ -364,7 +366,7 @@ static void stream_idle(struct resolve_link *link)
 	if (p->up->conf.max_idle != 0 && idle > p->up->conf.max_idle)
 		link_close(link);
 	else
-		link_sweep_at(p->r, link->idle_ns + p->up->conf.expire_ns);
+		link_sweep_at(p->resolver, link->idle_ns + p->up->conf.expire_ns);
 }
 
 static const struct link_ops stream_ops = {
@@ -383,7 +385,7 @@ bool stream_is(const struct resolve_link *link)
 
 int stream_dial(struct resolve_pool *pool, struct stream **ret)
 {
-	struct resolver *r = pool->r;
+	struct resolver *r = pool->resolver;
 	int fd = link_socket(&pool->up->conf, SOCK_STREAM);
 	if (fd < 0)
 		return fd;

@@ -24,14 +24,14 @@ static bool dns_message(void *ctx, uint8_t *msg, size_t len)
 {
 	struct stream *s = ctx;
 	struct resolve_exchange *x =
-		len >= DNS_HEADER_BYTES ? link_find(&s->l, dns_get16(msg)) : NULL;
+		len >= DNS_HEADER_BYTES ? link_find(&s->link, dns_get16(msg)) : NULL;
 	if (x != NULL && x->state == X_SENT) {
 		stream_answered(s, x, msg, len);
 	} else {
-		s->l.pool->r->stats.strays++;
+		s->link.pool->resolver->stats.strays++;
 		stream_heard(s);
 	}
-	return s->l.io.fd >= 0;
+	return s->link.io.fd >= 0;
 }
 
 static int dns_feed(struct stream *stream, uint8_t *buf, size_t len)

@@ -18,12 +18,12 @@
  * nothing yet and was opened after it asked. */
 static bool suits_exchange(const struct stream *stream, const struct resolve_exchange *exchange)
 {
-	uint32_t depth = MIN(stream->depth, stream->l.pool->depth);
-	if (stream->l.draining || stream->l.inflight >= depth)
+	uint32_t depth = MIN(stream->depth, stream->link.pool->depth);
+	if (stream->link.draining || stream->link.inflight >= depth)
 		return false;
 	if (exchange->link_after == 0)
 		return true;
-	return stream->l.seq > exchange->link_after && stream->answered == 0;
+	return stream->link.seq > exchange->link_after && stream->answered == 0;
 }
 
 static bool too_old(const struct resolve_link *link, uint64_t now)
@@ -34,12 +34,12 @@ static bool too_old(const struct resolve_link *link, uint64_t now)
 
 uint64_t stream_patience_ns(const struct stream *stream)
 {
-	return MAX(STREAM_STALL_NS, 2 * stream->l.pool->srtt_ns);
+	return MAX(STREAM_STALL_NS, 2 * stream->link.pool->srtt_ns);
 }
 
 bool stream_is_stalled(const struct stream *stream, uint64_t now)
 {
-	return !stream->l.pool->any_order && stream->silent_since_ns != 0 &&
+	return !stream->link.pool->any_order && stream->silent_since_ns != 0 &&
 	       now - stream->silent_since_ns >= stream_patience_ns(stream);
 }
 
@@ -53,7 +53,7 @@ static struct candidates find_candidates(struct resolve_pool *pool,
 					 const struct resolve_exchange *exchange)
 {
 	struct candidates c = { 0 };
-	uint64_t now = loop_now(pool->r->env.loop);
+	uint64_t now = loop_now(pool->resolver->env.loop);
 	for (struct resolve_link *l = pool->links, *next; l != NULL; l = next) {
 		next = l->next;
 		if (!stream_is(l))
@@ -67,7 +67,7 @@ static struct candidates find_candidates(struct resolve_pool *pool,
 				       : stream_is_stalled(s, now) ? &c.stalled
 								   : &c.open;
 		if (suits_exchange(s, exchange) &&
-		    (*best == NULL || l->inflight < (*best)->l.inflight))
+		    (*best == NULL || l->inflight < (*best)->link.inflight))
 			*best = s;
 	}
 	return c;
@@ -88,9 +88,9 @@ static void close_idle(struct resolve_pool *pool)
 static struct stream *choose_alone(struct resolve_pool *pool, const struct candidates *candidates)
 {
 	struct stream *s = NULL;
-	if (candidates->open != NULL && candidates->open->l.inflight == 0)
+	if (candidates->open != NULL && candidates->open->link.inflight == 0)
 		return candidates->open;
-	if (candidates->new != NULL && candidates->new->l.inflight == 0)
+	if (candidates->new != NULL && candidates->new->link.inflight == 0)
 		return candidates->new;
 	return pool->n_streams < pool->max_streams && stream_dial(pool, &s) == 0 ? s : NULL;
 }
@@ -104,14 +104,14 @@ static bool goes_alone(const struct resolve_pool *pool, const struct candidates 
 	if (exchange->alone)
 		return true;
 	return candidates->stalled != NULL && pool->held_up_ns != 0 &&
-	       loop_now(pool->r->env.loop) - pool->held_up_ns < STREAM_IN_ORDER_NS;
+	       loop_now(pool->resolver->env.loop) - pool->held_up_ns < STREAM_IN_ORDER_NS;
 }
 
 static bool is_slow(const struct stream *stream)
 {
-	const struct resolve_pool *p = stream->l.pool;
-	return !p->any_order && stream->l.inflight != 0 && stream->silent_since_ns != 0 &&
-	       loop_now(p->r->env.loop) - stream->silent_since_ns >= STREAM_SLOW_NS;
+	const struct resolve_pool *p = stream->link.pool;
+	return !p->any_order && stream->link.inflight != 0 && stream->silent_since_ns != 0 &&
+	       loop_now(p->resolver->env.loop) - stream->silent_since_ns >= STREAM_SLOW_NS;
 }
 
 /* Servers that answer one after the other are common, so questions spread over connections before
@@ -126,7 +126,7 @@ static int choose_stream(struct resolve_pool *pool, const struct resolve_exchang
 		return 0;
 	*ret = c.open != NULL ? c.open : c.new;
 	bool slow = c.open != NULL && is_slow(c.open);
-	if (c.new != NULL || (c.open != NULL && !slow && c.open->l.inflight < STREAM_SPREAD))
+	if (c.new != NULL || (c.open != NULL && !slow && c.open->link.inflight < STREAM_SPREAD))
 		return 0;
 	if (pool->n_streams >= STREAMS && c.open == NULL)
 		close_idle(pool);
@@ -141,10 +141,10 @@ static int choose_stream(struct resolve_pool *pool, const struct resolve_exchang
 
 static void queue_on(struct stream *stream, struct resolve_exchange *exchange)
 {
-	link_add(&stream->l, exchange);
+	link_add(&stream->link, exchange);
 	exchange->state = X_QUEUED;
-	xlist_append(&stream->l.queued, exchange);
-	link_dirty(&stream->l);
+	xlist_append(&stream->link.queued, exchange);
+	link_dirty(&stream->link);
 }
 
 static void wait_for_room(struct resolve_pool *pool, struct resolve_exchange *exchange)
@@ -164,7 +164,7 @@ void stream_pool_enqueue(struct resolve_pool *pool, struct resolve_exchange *exc
 	else if (r == ERR_BUSY && pool->n_waiting < STREAM_WAITING)
 		wait_for_room(pool, exchange);
 	else
-		exchange_fail(pool->r, exchange, RESOLVE_NETWORK, r);
+		exchange_fail(pool->resolver, exchange, RESOLVE_NETWORK, r);
 }
 
 void stream_pool_pump(struct resolve_pool *pool)
@@ -176,7 +176,7 @@ void stream_pool_pump(struct resolve_pool *pool)
 		if (s == NULL && r == ERR_BUSY)
 			return;
 		if (s == NULL) {
-			exchange_fail(pool->r, x, RESOLVE_NETWORK, r);
+			exchange_fail(pool->resolver, x, RESOLVE_NETWORK, r);
 			continue;
 		}
 		stream_pool_unwait(pool, x);
@@ -195,17 +195,18 @@ void stream_pool_unwait(struct resolve_pool *pool, struct resolve_exchange *exch
 
 static void move_to_waiting(struct stream *stream, struct resolve_exchange *exchange)
 {
-	struct resolve_pool *p = stream->l.pool;
+	struct resolve_pool *p = stream->link.pool;
 	assert(exchange->state == X_QUEUED || exchange->state == X_SENT);
-	xlist_remove(exchange->state == X_QUEUED ? &stream->l.queued : &stream->l.sent, exchange);
-	link_remove(&stream->l, exchange);
+	xlist_remove(exchange->state == X_QUEUED ? &stream->link.queued : &stream->link.sent,
+		     exchange);
+	link_remove(&stream->link, exchange);
 	wait_for_room(p, exchange);
-	resolver_pump(p->r);
+	resolver_pump(p->resolver);
 }
 
 void stream_retry(struct stream *stream, struct resolve_exchange *exchange, int code)
 {
-	struct resolver *r = stream->l.pool->r;
+	struct resolver *r = stream->link.pool->resolver;
 	/* Peers close connections they find idle, and ours may be under way just then. One that
 	 * carried nothing before has no such excuse. */
 	bool excused = exchange->reused || exchange->state == X_QUEUED;
@@ -213,7 +214,7 @@ void stream_retry(struct stream *stream, struct resolve_exchange *exchange, int 
 		exchange_fail(r, exchange, code == ERR_TIMEOUT ? RESOLVE_TIMEOUT : RESOLVE_NETWORK,
 			      code);
 		if (code == ERR_TLS)
-			exchange->error_text = stream->l.pool->tls_error;
+			exchange->error_text = stream->link.pool->tls_error;
 		return;
 	}
 	exchange->retried = true;
@@ -226,16 +227,16 @@ void stream_retry(struct stream *stream, struct resolve_exchange *exchange, int 
  * are names that it does not answer. */
 static void learn_depth(struct stream *stream)
 {
-	struct resolve_pool *p = stream->l.pool;
-	uint64_t silence = loop_now(p->r->env.loop) - stream->heard_ns;
-	if (stream->phase == STREAM_OPEN && stream->l.inflight != 0 &&
+	struct resolve_pool *p = stream->link.pool;
+	uint64_t silence = loop_now(p->resolver->env.loop) - stream->heard_ns;
+	if (stream->phase == STREAM_OPEN && stream->link.inflight != 0 &&
 	    stream->answered < p->depth && silence < STREAM_STALL_NS)
 		p->depth = MAX(stream->answered, 1);
 }
 
 void stream_lost(struct stream *stream, int code)
 {
-	struct resolve_link *l = &stream->l;
+	struct resolve_link *l = &stream->link;
 	if (l->io.fd < 0)
 		return;
 	learn_depth(stream);
@@ -250,18 +251,18 @@ void stream_lost(struct stream *stream, int code)
 	}
 	link_close(l);
 	if (l->pool->waiting.first != NULL)
-		resolver_pump(l->pool->r);
+		resolver_pump(l->pool->resolver);
 }
 
 void stream_shed(struct stream *stream)
 {
-	while (stream->l.inflight > stream->depth && stream->l.queued.last != NULL)
-		move_to_waiting(stream, stream->l.queued.last);
+	while (stream->link.inflight > stream->depth && stream->link.queued.last != NULL)
+		move_to_waiting(stream, stream->link.queued.last);
 }
 
 bool stream_rescue(struct stream *stream)
 {
-	struct resolve_exchange *next, *x = stream->l.sent.first;
+	struct resolve_exchange *next, *x = stream->link.sent.first;
 	unsigned n = 0;
 	for (x = x != NULL ? x->q_next : NULL; x != NULL; x = next) {
 		next = x->q_next;
@@ -279,9 +280,9 @@ bool stream_rescue(struct stream *stream)
 
 void stream_stop(struct stream *stream)
 {
-	stream->l.draining = true;
-	while (stream->l.queued.first != NULL)
-		stream_retry(stream, stream->l.queued.first, ERR_CLOSED);
-	if (stream->l.inflight == 0)
-		link_close(&stream->l);
+	stream->link.draining = true;
+	while (stream->link.queued.first != NULL)
+		stream_retry(stream, stream->link.queued.first, ERR_CLOSED);
+	if (stream->link.inflight == 0)
+		link_close(&stream->link);
 }

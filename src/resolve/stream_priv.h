@@ -58,7 +58,7 @@ extern const struct stream_codec stream_dns_codec;
 extern const struct stream_codec doh_codec;
 
 struct stream {
-	struct resolve_link l; /* first */
+	struct resolve_link link; /* first */
 	enum stream_phase phase;
 	const struct stream_codec *codec;
 	struct net_tls *tls;	 /* NULL: plain */

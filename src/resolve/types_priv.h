@@ -102,7 +102,7 @@ struct resolve_link {
 };
 
 struct resolve_pool {
-	struct resolver *r;
+	struct resolver *resolver;
 	struct resolve_upstream *up; /* a reference */
 	struct resolve_pool *next;
 	struct resolve_link *links;

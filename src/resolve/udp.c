@@ -72,7 +72,7 @@ static int udp_open(struct resolve_pool *pool, struct resolve_link **ret)
 		return -ENOMEM;
 	l->io.cb = udp_on_io;
 	pool->n_udp++;
-	link_sweep_at(pool->r, l->opened_ns + pool->up->conf.expire_ns);
+	link_sweep_at(pool->resolver, l->opened_ns + pool->up->conf.expire_ns);
 	*ret = l;
 	return 0;
 }
@@ -102,7 +102,7 @@ static bool carries_question(const struct resolve_link *link,
 /* A random place among the sockets whose socket, if there is one, does not carry x's question. */
 static unsigned draw_place(struct resolve_pool *pool, const struct resolve_exchange *exchange)
 {
-	unsigned first = rng_strong_u16(&pool->r->rng) % UDP_SOCKETS;
+	unsigned first = rng_strong_u16(&pool->resolver->rng) % UDP_SOCKETS;
 	for (unsigned k = 0; k < UDP_SOCKETS; k++) {
 		unsigned i = (first + k) % UDP_SOCKETS;
 		if (pool->udp[i] == NULL || !carries_question(pool->udp[i], exchange))
@@ -118,7 +118,7 @@ static int draw_socket(struct resolve_pool *pool, const struct resolve_exchange 
 	struct resolve_link *l = pool->udp[i];
 	int r = ERR_BUSY;
 	if (l != NULL && pool->n_udp < UDP_SOCKETS_ALL &&
-	    worn_out(l, loop_now(pool->r->env.loop))) {
+	    worn_out(l, loop_now(pool->resolver->env.loop))) {
 		pool->udp[i] = NULL;
 		link_drain(l);
 	}
@@ -134,14 +134,14 @@ static int socket_for(struct resolve_pool *pool, const struct resolve_exchange *
 		      struct resolve_link **ret)
 {
 	struct resolve_link *l = pool->udp_now;
-	if (l != NULL && pool->udp_batch == pool->r->batch && l->inflight < UDP_INFLIGHT &&
+	if (l != NULL && pool->udp_batch == pool->resolver->batch && l->inflight < UDP_INFLIGHT &&
 	    !carries_question(l, exchange)) {
 		*ret = l;
 		return 0;
 	}
 	int r = draw_socket(pool, exchange, ret);
 	pool->udp_now = *ret;
-	pool->udp_batch = pool->r->batch;
+	pool->udp_batch = pool->resolver->batch;
 	return r;
 }
 
@@ -150,7 +150,7 @@ void resolve_udp_enqueue(struct resolve_pool *pool, struct resolve_exchange *exc
 	struct resolve_link *l = NULL;
 	int r = socket_for(pool, exchange, &l);
 	if (l == NULL) {
-		exchange_fail(pool->r, exchange, RESOLVE_NETWORK, r);
+		exchange_fail(pool->resolver, exchange, RESOLVE_NETWORK, r);
 		return;
 	}
 	link_add(l, exchange);
@@ -182,7 +182,7 @@ static void one_error(struct resolve_link *link, struct msghdr *msg, const uint8
 			continue;
 		struct resolve_exchange *x = len >= 2 ? link_find(link, dns_get16(quoted)) : NULL;
 		if (x != NULL && x->state == X_SENT)
-			exchange_fail(link->pool->r, x, RESOLVE_NETWORK, -(int)e.ee_errno);
+			exchange_fail(link->pool->resolver, x, RESOLVE_NETWORK, -(int)e.ee_errno);
 		else if (len < 2)
 			link_fail_all(link, RESOLVE_NETWORK, -(int)e.ee_errno);
 	}
@@ -209,7 +209,7 @@ static void udp_errors(struct resolve_link *link)
 
 static unsigned gather_queued(struct resolve_link *link)
 {
-	struct resolver *r = link->pool->r;
+	struct resolver *r = link->pool->resolver;
 	unsigned n = 0;
 	for (struct resolve_exchange *x = link->queued.first; x != NULL && n < UDP_BATCH;
 	     x = x->q_next)
@@ -219,7 +219,7 @@ static unsigned gather_queued(struct resolve_link *link)
 
 static void were_sent(struct resolve_link *link, int count)
 {
-	uint64_t now = loop_now(link->pool->r->env.loop);
+	uint64_t now = loop_now(link->pool->resolver->env.loop);
 	struct resolve_exchange *x = link->queued.first;
 	for (; count > 0; count--, x = x->q_next) {
 		assert(x->state == X_QUEUED);
@@ -236,13 +236,13 @@ static void were_sent(struct resolve_link *link, int count)
 static void watch_writable(struct resolve_link *link, bool on)
 {
 	uint32_t events = on ? EPOLLIN | EPOLLOUT : EPOLLIN;
-	if (loop_fd_mod(link->pool->r->env.loop, &link->io, events) < 0)
+	if (loop_fd_mod(link->pool->resolver->env.loop, &link->io, events) < 0)
 		link_fail_all(link, RESOLVE_NETWORK, ERR_INTERNAL);
 }
 
 static void udp_flush(struct resolve_link *link)
 {
-	struct resolver *r = link->pool->r;
+	struct resolver *r = link->pool->resolver;
 	unsigned tries = 0;
 	while (link->queued.first != NULL) {
 		int n = r->env.ops->sendmmsg(link->io.fd, r->tx, gather_queued(link));
@@ -278,7 +278,7 @@ static void make_buffers(struct resolver *resolver)
 
 static void take_reply(struct resolve_link *link, uint8_t *msg, size_t len, bool cut)
 {
-	struct resolver *r = link->pool->r;
+	struct resolver *r = link->pool->resolver;
 	struct resolve_exchange *x =
 		len >= DNS_HEADER_BYTES ? link_find(link, dns_get16(msg)) : NULL;
 	if (x == NULL || x->state != X_SENT) {
@@ -290,7 +290,7 @@ static void take_reply(struct resolve_link *link, uint8_t *msg, size_t len, bool
 
 static void udp_read(struct resolve_link *link)
 {
-	struct resolver *r = link->pool->r;
+	struct resolver *r = link->pool->resolver;
 	if (r->rx_buf == NULL)
 		make_buffers(r);
 	for (int k = 0; k < RECV_BATCHES_PER_TURN && link->io.fd >= 0; k++) {
@@ -306,7 +306,7 @@ static void udp_read(struct resolve_link *link)
 static void udp_on_io(struct loop_fd *loop_fd, uint32_t events)
 {
 	struct resolve_link *l = CONTAINER_OF(loop_fd, struct resolve_link, io);
-	struct resolver *r = l->pool->r;
+	struct resolver *r = l->pool->resolver;
 	resolver_enter(r);
 	if ((events & EPOLLERR) != 0)
 		udp_errors(l);

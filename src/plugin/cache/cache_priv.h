@@ -85,7 +85,7 @@ struct flight {
 
 struct flight_group {
 	struct flight_group *next, **at; /* in the worker's table */
-	struct cache_worker *w;
+	struct cache_worker *worker;
 	uint64_t hash;
 	unsigned n_asking;
 	struct flight *first, **last; /* who waits, the oldest first */

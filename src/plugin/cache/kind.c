@@ -14,7 +14,7 @@ enum { CHAIN_MAX = 16 };
 
 /* A record of the answer section, in either form of a response. */
 struct rr_walk {
-	const struct dns_resp *r;
+	const struct dns_resp *resp;
 	const struct dns_rr *rr; /* open form: the next */
 	size_t at;		 /* wire form: the next */
 	unsigned left;
@@ -26,7 +26,7 @@ struct rr_walk {
 
 static void walk_start(struct rr_walk *walk, const struct dns_resp *resp)
 {
-	walk->r = resp;
+	walk->resp = resp;
 	walk->rr = resp->first[DNS_ANSWER];
 	walk->left = resp->count[DNS_ANSWER];
 	walk->at = DNS_HEADER_BYTES;
@@ -42,7 +42,7 @@ static void walk_start(struct rr_walk *walk, const struct dns_resp *resp)
 
 static bool walk_wire(struct rr_walk *walk)
 {
-	const struct dns_resp *r = walk->r;
+	const struct dns_resp *r = walk->resp;
 	int end = dns_name_unpack(r->msg, r->msg_len, walk->at, walk->owner_buf);
 	if (end < 0 || (size_t)end + 10 > r->msg_len)
 		return false;
@@ -63,7 +63,7 @@ static bool walk_next(struct rr_walk *walk)
 	if (walk->left == 0)
 		return false;
 	walk->left--;
-	if (walk->r->msg != NULL)
+	if (walk->resp->msg != NULL)
 		return walk_wire(walk);
 	walk->owner = walk->rr->owner;
 	walk->type = walk->rr->type;

@@ -35,7 +35,7 @@ static struct flight_group *make_group(struct cache_worker *worker, uint64_t has
 		worker->free_groups = g->next;
 	else
 		g = xmalloc(sizeof(*g));
-	*g = (struct flight_group){ .next = *at, .at = at, .w = worker, .hash = hash };
+	*g = (struct flight_group){ .next = *at, .at = at, .worker = worker, .hash = hash };
 	g->last = &g->first;
 	if (g->next != NULL)
 		g->next->at = &g->next;
@@ -51,8 +51,8 @@ static void drop_if_empty(struct flight_group *group)
 	*group->at = group->next;
 	if (group->next != NULL)
 		group->next->at = group->at;
-	group->next = group->w->free_groups;
-	group->w->free_groups = group;
+	group->next = group->worker->free_groups;
+	group->worker->free_groups = group;
 }
 
 static struct flight_group *get_group(struct cache_worker *worker, uint64_t hash)

@@ -296,7 +296,7 @@ static unsigned make_room(struct shard *sh, const struct store_value *value, siz
 	enum store_half other = half == STORE_HALF_DENIAL ? STORE_HALF_SUCCESS : STORE_HALF_DENIAL;
 	size_t limit = sh->budget - sh->budget / 16; /* the rest is for those in limbo */
 	unsigned gone = 0;
-	if (!replaces && sh->n[half] >= sh->capacity[half])
+	if (!replaces && sh->n_entries[half] >= sh->capacity[half])
 		gone += store_evict(sh, half, value->now_ns);
 	for (int i = 0; i < ROUNDS_MAX && sh->live + cells > limit; i++) {
 		if (!store_evict(sh, half, value->now_ns) && !store_evict(sh, other, value->now_ns))
@@ -510,7 +510,7 @@ size_t store_count(const struct store *store, enum store_half half)
 {
 	size_t n = 0;
 	for (uint32_t i = 0; i < store->n_shards; i++)
-		n += atomic_load_explicit(&store->shard[i].n[half], memory_order_relaxed);
+		n += atomic_load_explicit(&store->shard[i].n_entries[half], memory_order_relaxed);
 	return n;
 }
 

@@ -30,7 +30,7 @@ struct shard {
 	uint32_t n_buckets;
 	uint32_t serial;
 	uint32_t capacity[STORE_HALVES];
-	_Atomic uint32_t n[STORE_HALVES]; /* also read without the lock */
+	_Atomic uint32_t n_entries[STORE_HALVES]; /* also read without the lock */
 	struct sieve sieve[STORE_HALVES];
 	struct store *store;
 	/* Memory, in cells. */

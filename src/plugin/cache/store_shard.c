@@ -126,7 +126,7 @@ void store_link(struct shard *sh, struct store_entry *entry)
 		v->oldest = entry;
 	v->newest = entry;
 	sh->live += store_cells(entry->wire_len, entry->n_ttl);
-	atomic_store_explicit(&sh->n[half], sh->n[half] + 1, memory_order_relaxed);
+	atomic_store_explicit(&sh->n_entries[half], sh->n_entries[half] + 1, memory_order_relaxed);
 }
 
 static void unlink_entry(struct shard *sh, struct store_entry *entry)
@@ -144,9 +144,9 @@ static void unlink_entry(struct shard *sh, struct store_entry *entry)
 	else
 		v->oldest = entry->newer;
 	size_t cells = store_cells(entry->wire_len, entry->n_ttl);
-	assert(sh->n[half] > 0 && sh->live >= cells);
+	assert(sh->n_entries[half] > 0 && sh->live >= cells);
 	sh->live -= cells;
-	atomic_store_explicit(&sh->n[half], sh->n[half] - 1, memory_order_relaxed);
+	atomic_store_explicit(&sh->n_entries[half], sh->n_entries[half] - 1, memory_order_relaxed);
 }
 
 static void clear_place(struct bucket *bucket, unsigned index)

@@ -107,7 +107,7 @@ static size_t bucket_of(uint64_t ns)
 static NOINLINE struct metrics_series *find_duration(const struct forward_up *up, uint16_t rcode)
 {
 	char buf[DNS_MNEMONIC_MAX];
-	const char *labels[] = { PROXY, up->u->text, dns_rcode_str(rcode, buf) };
+	const char *labels[] = { PROXY, up->upstream->text, dns_rcode_str(rcode, buf) };
 	return metrics_get(&duration_family, labels);
 }
 
@@ -120,9 +120,9 @@ static const uint16_t own_label[FORWARD_TYPES - 1] = {
 static NOINLINE struct metrics_series *find_asked(const struct forward_up *up, unsigned type)
 {
 	char buf[DNS_MNEMONIC_MAX];
-	const char *labels[] = { up->u->text, type < ARRAY_LEN(own_label)
-						      ? dns_type_str(own_label[type], buf)
-						      : "other" };
+	const char *labels[] = { up->upstream->text, type < ARRAY_LEN(own_label)
+							     ? dns_type_str(own_label[type], buf)
+							     : "other" };
 	return metrics_get(&asked_family, labels);
 }
 
@@ -133,7 +133,7 @@ void forward_count_asked(const struct forward_query *query, struct forward_up *u
 		i++;
 	if (UNLIKELY(up->asked[i] == NULL))
 		up->asked[i] = find_asked(up, i);
-	metrics_add(up->asked[i], query->w->slot, 1);
+	metrics_add(up->asked[i], query->worker->slot, 1);
 }
 
 void forward_count_reply(const struct forward_query *query, struct forward_up *up, uint16_t rcode,
@@ -142,9 +142,9 @@ void forward_count_reply(const struct forward_query *query, struct forward_up *u
 	struct metrics_series **s = &up->duration[MIN(rcode, (uint16_t)FORWARD_RCODES)];
 	if (*s == NULL || rcode >= FORWARD_RCODES) /* the last place is shared */
 		*s = find_duration(up, rcode);
-	_Atomic uint64_t *row = metrics_row(*s, query->w->slot);
-	metrics_cell_add(row + bucket_of(ns), query->w->slot, 1);
-	metrics_cell_add(row + ARRAY_LEN(duration_bounds) + 1, query->w->slot, ns);
+	_Atomic uint64_t *row = metrics_row(*s, query->worker->slot);
+	metrics_cell_add(row + bucket_of(ns), query->worker->slot, 1);
+	metrics_cell_add(row + ARRAY_LEN(duration_bounds) + 1, query->worker->slot, ns);
 }
 
 void forward_count_conn(const struct forward_query *query, struct forward_up *up,
@@ -154,18 +154,19 @@ void forward_count_conn(const struct forward_query *query, struct forward_up *up
 		return;
 	struct metrics_series **s = &up->conn[exchange->proto][exchange->reused];
 	if (*s == NULL) {
-		const char *labels[] = { PROXY, up->u->text, resolve_proto_name(exchange->proto) };
+		const char *labels[] = { PROXY, up->upstream->text,
+					 resolve_proto_name(exchange->proto) };
 		*s = metrics_get(exchange->reused ? &hits_family : &misses_family, labels);
 	}
-	metrics_add(*s, query->w->slot, 1);
+	metrics_add(*s, query->worker->slot, 1);
 }
 
 void forward_count_broken(const struct forward_query *query)
 {
-	metrics_add(query->conf->broken, query->w->slot, 1);
+	metrics_add(query->conf->broken, query->worker->slot, 1);
 }
 
 void forward_count_rejected(const struct forward_query *query)
 {
-	metrics_add(query->conf->rejects, query->w->slot, 1);
+	metrics_add(query->conf->rejects, query->worker->slot, 1);
 }

@@ -99,7 +99,7 @@ static int forward_worker_init(struct plugin_inst *self, struct worker *worker)
 	w->robin = xcalloc(c->n_stanza, sizeof(*w->robin));
 	w->up = xcalloc(c->n_up + 1, sizeof(*w->up));
 	for (unsigned i = 0; i < c->n_up; i++) {
-		w->up[i].u = c->up[i];
+		w->up[i].upstream = c->up[i];
 		forward_cookie_init(&w->up[i]);
 	}
 	struct resolver_env env = {

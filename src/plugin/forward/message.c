@@ -54,7 +54,7 @@ int forward_message_build(struct forward_query *query)
 {
 	const struct query *q = query->q;
 	struct dns_opt o = q->req.opt;
-	query->own_opt = query->st->cookies && !o.present;
+	query->own_opt = query->stanza->cookies && !o.present;
 	if (query->own_opt)
 		o = (struct dns_opt){ .present = true, .udp_size = 1232 };
 	query->options_n = o.options_len;

@@ -15,13 +15,13 @@ enum { BAND_SHIFT = 2, EXPLORE = 32, LATE_SHIFT_MAX = 8 };
 
 static unsigned first_random(struct forward_query *query)
 {
-	return rng_below(query_rng(query->q), query->st->n_up);
+	return rng_below(query_rng(query->q), query->stanza->n_up);
 }
 
 /* As CoreDNS counts: the second upstream comes first. */
 static unsigned first_round_robin(struct forward_query *query)
 {
-	return ++query->w->robin[query->st->index] % query->st->n_up;
+	return ++query->worker->robin[query->stanza->index] % query->stanza->n_up;
 }
 
 static unsigned first_sequential(struct forward_query *query)
@@ -34,8 +34,8 @@ static unsigned first_sequential(struct forward_query *query)
 static uint64_t cost_of(const struct forward_query *query, unsigned index)
 {
 	const struct forward_up *up = forward_up(query, index);
-	uint64_t ns = atomic_load_explicit(&up->u->srtt_ns, memory_order_relaxed);
-	if (resolve_upstream_down(up->u, (uint32_t)query->st->max_fails))
+	uint64_t ns = atomic_load_explicit(&up->upstream->srtt_ns, memory_order_relaxed);
+	if (resolve_upstream_down(up->upstream, (uint32_t)query->stanza->max_fails))
 		return UINT64_MAX;
 	if (up->late == 0)
 		return ns;
@@ -45,7 +45,7 @@ static uint64_t cost_of(const struct forward_query *query, unsigned index)
 static unsigned first_fastest(struct forward_query *query)
 {
 	struct rng *rng = query_rng(query->q);
-	unsigned n = query->st->n_up, pick = 0, seen = 0;
+	unsigned n = query->stanza->n_up, pick = 0, seen = 0;
 	uint64_t best = UINT64_MAX;
 	if (rng_below(rng, EXPLORE) == 0)
 		return rng_below(rng, n);
@@ -61,7 +61,7 @@ static unsigned first_fastest(struct forward_query *query)
 
 static void list_random(struct forward_query *query)
 {
-	for (unsigned i = 2; i < query->st->n_up; i++) {
+	for (unsigned i = 2; i < query->stanza->n_up; i++) {
 		unsigned k = 1 + rng_below(query_rng(query->q), i);
 		uint8_t t = query->list[i];
 		query->list[i] = query->list[k];
@@ -77,7 +77,7 @@ static void list_in_order(struct forward_query *query)
 /* By cost; few, so insertion. */
 static void list_fastest(struct forward_query *query)
 {
-	for (unsigned i = 2; i < query->st->n_up; i++) {
+	for (unsigned i = 2; i < query->stanza->n_up; i++) {
 		uint8_t v = query->list[i];
 		unsigned k = i;
 		for (; k > 1 && cost_of(query, query->list[k - 1]) > cost_of(query, v); k--)
@@ -98,7 +98,7 @@ static const struct {
 
 unsigned forward_policy_first(struct forward_query *query)
 {
-	return query->st->n_up == 1 ? 0 : policies[query->st->policy].first(query);
+	return query->stanza->n_up == 1 ? 0 : policies[query->stanza->policy].first(query);
 }
 
 int forward_policy_at(struct forward_query *query, unsigned at)
@@ -107,15 +107,15 @@ int forward_policy_at(struct forward_query *query, unsigned at)
 		return query->first;
 	if (query->list == NULL) {
 		unsigned n = 0;
-		query->list = arena_alloc(&query->q->arena, query->st->n_up);
+		query->list = arena_alloc(&query->q->arena, query->stanza->n_up);
 		if (query->list == NULL)
 			return -1;
 		query->list[n++] = query->first;
-		for (unsigned i = 0; i < query->st->n_up; i++) {
+		for (unsigned i = 0; i < query->stanza->n_up; i++) {
 			if (i != query->first)
 				query->list[n++] = (uint8_t)i;
 		}
-		policies[query->st->policy].rest(query);
+		policies[query->stanza->policy].rest(query);
 	}
 	return query->list[at];
 }

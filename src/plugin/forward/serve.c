@@ -40,7 +40,7 @@ static bool matches_stanza(const struct forward_stanza *st, const struct dns_qna
 /* Counts itself before it looks, so that there are never too many. */
 static bool enter_stanza(struct forward_query *query)
 {
-	const struct forward_stanza *st = query->st;
+	const struct forward_stanza *st = query->stanza;
 	if (st->max_concurrent == 0)
 		return true;
 	_Atomic uint64_t *active = &query->conf->active[st->index].n;
@@ -58,21 +58,21 @@ static void cancel_tries(struct forward_query *query)
 		if (t == NULL)
 			continue;
 		if (t->state == FORWARD_TRY_RUNNING)
-			resolve_cancel(query->w->resolver, &t->x);
+			resolve_cancel(query->worker->resolver, &t->exchange);
 		t->state = FORWARD_TRY_IDLE;
 	}
 }
 
 static void leave_stanza(struct forward_query *query)
 {
-	if (query->st == NULL)
+	if (query->stanza == NULL)
 		return;
 	cancel_tries(query);
 	if (query->counted)
-		atomic_fetch_sub_explicit(&query->conf->active[query->st->index].n, 1,
+		atomic_fetch_sub_explicit(&query->conf->active[query->stanza->index].n, 1,
 					  memory_order_relaxed);
 	query->counted = false;
-	query->st = NULL;
+	query->stanza = NULL;
 }
 
 /* ---- the end ---- */
@@ -146,8 +146,8 @@ static enum verdict answer_formerr(struct forward_query *query)
 
 static void exchange_done(struct resolve_exchange *exchange)
 {
-	struct forward_try *t = CONTAINER_OF(exchange, struct forward_try, x);
-	struct query *q = t->of->q;
+	struct forward_try *t = CONTAINER_OF(exchange, struct forward_try, exchange);
+	struct query *q = t->query->q;
 	t->state = FORWARD_TRY_ENDED;
 	t->reply = NULL;
 	if (exchange->result == RESOLVE_OK ||
@@ -161,15 +161,15 @@ static void exchange_done(struct resolve_exchange *exchange)
 static uint64_t try_deadline(const struct forward_query *query,
 			     const struct resolve_upstream *upstream, uint64_t now)
 {
-	uint64_t ns = (uint64_t)query->st->read_timeout_ns;
+	uint64_t ns = (uint64_t)query->stanza->read_timeout_ns;
 	if (upstream->conf.transport == RESOLVE_TLS)
-		ns = query->st->attempts == 1 ? FORWARD_DEADLINE_NS : MAX(ns, FORWARD_TLS_NS);
+		ns = query->stanza->attempts == 1 ? FORWARD_DEADLINE_NS : MAX(ns, FORWARD_TLS_NS);
 	return MIN(now + ns, query->deadline_ns);
 }
 
 static bool over_tcp(const struct forward_query *query)
 {
-	const struct forward_stanza *st = query->st;
+	const struct forward_stanza *st = query->stanza;
 	return st->force_tcp || (!st->prefer_udp && query->q->proto == QUERY_TCP);
 }
 
@@ -179,40 +179,40 @@ static void watch_silence(const struct forward_query *query, struct forward_up *
 {
 	if (up->silent_since == 0)
 		up->silent_since = now;
-	else if (query->st->max_fails != 0 &&
-		 now - up->silent_since > (uint64_t)query->st->read_timeout_ns / 2)
-		resolve_health_kick(query->w->resolver, up->u);
+	else if (query->stanza->max_fails != 0 &&
+		 now - up->silent_since > (uint64_t)query->stanza->read_timeout_ns / 2)
+		resolve_health_kick(query->worker->resolver, up->upstream);
 }
 
 static int start_try(struct forward_query *query, struct forward_try *try, unsigned up, bool tcp)
 {
 	struct forward_up *u = forward_up(query, up);
 	uint64_t now = query_now(query->q);
-	memset(&try->x, 0, sizeof(try->x));
-	try->of = query;
+	memset(&try->exchange, 0, sizeof(try->exchange));
+	try->query = query;
 	try->up = (uint8_t)up;
 	try->start_ns = now;
-	try->x.up = u->u;
-	try->x.msg = query->msg;
-	try->x.msg_n = query->msg_n;
-	try->x.tcp = tcp;
-	try->x.random_case = query->st->random_case;
-	try->x.question_hash = query->q->qname.hash[0] + query->q->req.qtype;
-	try->x.deadline_ns = try_deadline(query, u->u, now);
-	try->x.done = exchange_done;
-	if (query->st->cookies) {
-		if (forward_cookie_message(query, u, &try->x) < 0)
+	try->exchange.up = u->upstream;
+	try->exchange.msg = query->msg;
+	try->exchange.msg_n = query->msg_n;
+	try->exchange.tcp = tcp;
+	try->exchange.random_case = query->stanza->random_case;
+	try->exchange.question_hash = query->q->qname.hash[0] + query->q->req.qtype;
+	try->exchange.deadline_ns = try_deadline(query, u->upstream, now);
+	try->exchange.done = exchange_done;
+	if (query->stanza->cookies) {
+		if (forward_cookie_message(query, u, &try->exchange) < 0)
 			return ERR_SPACE;
 	} else if (try != &query->first_try) { /* the id in it is overwritten */
-		try->x.msg = arena_memdup(&query->q->arena, query->msg, query->msg_n);
-		if (try->x.msg == NULL)
+		try->exchange.msg = arena_memdup(&query->q->arena, query->msg, query->msg_n);
+		if (try->exchange.msg == NULL)
 			return ERR_SPACE;
 	}
 	watch_silence(query, u, now);
-	query->upstream = u->u->text;
+	query->upstream = u->upstream->text;
 	forward_count_asked(query, u);
 	try->state = FORWARD_TRY_RUNNING;
-	resolve_start(query->w->resolver, &try->x);
+	resolve_start(query->worker->resolver, &try->exchange);
 	return 0;
 }
 
@@ -221,7 +221,7 @@ static bool is_late(const struct forward_query *query, unsigned index)
 	struct forward_up *up = forward_up(query, index);
 	if (up->late < LATE_MAX)
 		return false;
-	if (atomic_load_explicit(&up->u->probing, memory_order_relaxed))
+	if (atomic_load_explicit(&up->upstream->probing, memory_order_relaxed))
 		return true;
 	up->late = 0; /* the check was answered */
 	return false;
@@ -230,7 +230,7 @@ static bool is_late(const struct forward_query *query, unsigned index)
 /* The next upstream of the list. -1: there is none to be asked, -2: no memory. */
 static int pick_upstream(struct forward_query *query)
 {
-	const struct forward_stanza *st = query->st;
+	const struct forward_stanza *st = query->stanza;
 	for (;;) {
 		if (query->at >= st->n_up) {
 			query->at = 0;
@@ -239,7 +239,7 @@ static int pick_upstream(struct forward_query *query)
 		int i = forward_policy_at(query, query->at++);
 		if (i < 0)
 			return -2;
-		if (!resolve_upstream_down(forward_up(query, (unsigned)i)->u,
+		if (!resolve_upstream_down(forward_up(query, (unsigned)i)->upstream,
 					   (uint32_t)st->max_fails)) {
 			/* Those that are late come when all have been passed over. */
 			if (st->hedge_ns == 0 || query->skipped >= st->n_up ||
@@ -260,13 +260,13 @@ static int pick_upstream(struct forward_query *query)
 
 static bool attempts_left(const struct forward_query *query)
 {
-	return query->st->attempts == 0 || query->attempts < query->st->attempts;
+	return query->stanza->attempts == 0 || query->attempts < query->stanza->attempts;
 }
 
 static enum verdict wait_for_tries(struct forward_query *query)
 {
-	if (query->hedge_at != 0)
-		query_resume_at(query->q, query->hedge_at);
+	if (query->hedge_at_ns != 0)
+		query_resume_at(query->q, query->hedge_at_ns);
 	return V_WAIT;
 }
 
@@ -280,7 +280,8 @@ static enum verdict next_try(struct forward_query *query)
 		return fail_query(query);
 	if (up < 0 || start_try(query, &query->first_try, (unsigned)up, over_tcp(query)) < 0)
 		return out_of_memory(query);
-	query->hedge_at = query->st->hedge_ns != 0 ? now + (uint64_t)query->st->hedge_ns : 0;
+	query->hedge_at_ns =
+		query->stanza->hedge_ns != 0 ? now + (uint64_t)query->stanza->hedge_ns : 0;
 	return wait_for_tries(query);
 }
 
@@ -297,17 +298,17 @@ static enum verdict start_hedge(struct forward_query *query)
 	struct forward_try *t = &query->first_try;
 	struct forward_up *slow = forward_up(query, t->up);
 	unsigned up = t->up;
-	query->hedge_at = 0;
+	query->hedge_at_ns = 0;
 	if (slow->late < UINT8_MAX)
 		slow->late++;
-	if (query->st->max_fails != 0)
-		resolve_health_kick(query->w->resolver, slow->u);
-	for (unsigned i = 0; i < query->st->n_up && up == t->up; i++) {
-		int k = forward_policy_at(query, (query->at + i) % query->st->n_up);
+	if (query->stanza->max_fails != 0)
+		resolve_health_kick(query->worker->resolver, slow->upstream);
+	for (unsigned i = 0; i < query->stanza->n_up && up == t->up; i++) {
+		int k = forward_policy_at(query, (query->at + i) % query->stanza->n_up);
 		if (k < 0)
 			return out_of_memory(query);
-		if (!resolve_upstream_down(forward_up(query, (unsigned)k)->u,
-					   (uint32_t)query->st->max_fails) &&
+		if (!resolve_upstream_down(forward_up(query, (unsigned)k)->upstream,
+					   (uint32_t)query->stanza->max_fails) &&
 		    !is_late(query, (unsigned)k))
 			up = (unsigned)k;
 	}
@@ -323,20 +324,20 @@ static enum verdict start_hedge(struct forward_query *query)
 static enum verdict try_failed(struct forward_query *query, struct forward_try *try)
 {
 	struct forward_up *up = forward_up(query, try->up);
-	query->failed = up->u;
-	query->fail_result = try->x.result;
-	query->fail_proto = try->x.proto;
-	query->fail_error = try->x.error;
-	query->fail_local = try->x.local;
-	query->fail_text = try->x.error_text;
+	query->failed = up->upstream;
+	query->fail_result = try->exchange.result;
+	query->fail_proto = try->exchange.proto;
+	query->fail_error = try->exchange.error;
+	query->fail_local = try->exchange.local;
+	query->fail_text = try->exchange.error_text;
 	if (up->late < UINT8_MAX)
 		up->late++;
-	if (query->st->max_fails != 0)
-		resolve_health_kick(query->w->resolver, up->u);
+	if (query->stanza->max_fails != 0)
+		resolve_health_kick(query->worker->resolver, up->upstream);
 	query->attempts++;
 	if (other_runs(query, try))
 		return V_WAIT;
-	if (!attempts_left(query) || query->fails >= query->st->n_up)
+	if (!attempts_left(query) || query->fails >= query->stanza->n_up)
 		return fail_query(query);
 	return next_try(query);
 }
@@ -373,12 +374,13 @@ static void set_body(const struct forward_query *query, struct dns_resp *resp)
 static int take_reply(struct forward_query *query, struct forward_try *try)
 {
 	struct dns_resp *r = &query->q->resp;
-	bool too_long = try->x.proto == RESOLVE_UDP && try->x.reply_n > query->udp_max;
+	bool too_long =
+		try->exchange.proto == RESOLVE_UDP && try->exchange.reply_n > query->udp_max;
 	if (too_long || try->reply == NULL) { /* no room now: the client may ask over TCP */
 		take_header(query, try);
 		return 0;
 	}
-	int err = dns_resp_from_wire(r, &query->q->arena, try->reply, try->x.reply_n);
+	int err = dns_resp_from_wire(r, &query->q->arena, try->reply, try->exchange.reply_n);
 	if (err < 0)
 		return err;
 	size_t size = dns_resp_open_size(r);
@@ -396,18 +398,18 @@ static bool has_rcode(uint32_t set, uint16_t rcode)
 static bool goes_on(const struct forward_query *query)
 {
 	const struct dns_resp *r = &query->q->resp;
-	if (query->st->index + 1 >= query->conf->n_stanza)
+	if (query->stanza->index + 1 >= query->conf->n_stanza)
 		return false;
-	return has_rcode(query->st->next_rcodes, r->rcode) ||
-	       (query->st->next_on_nodata && r->rcode == DNS_RCODE_NOERROR &&
+	return has_rcode(query->stanza->next_rcodes, r->rcode) ||
+	       (query->stanza->next_on_nodata && r->rcode == DNS_RCODE_NOERROR &&
 		r->count[DNS_ANSWER] == 0);
 }
 
 static enum verdict judge_reply(struct forward_query *query, struct forward_try *try)
 {
-	const struct forward_stanza *st = query->st;
+	const struct forward_stanza *st = query->stanza;
 	const struct dns_resp *r = &query->q->resp;
-	if (st->prefer_udp && (r->flags & DNS_FLAG_TC) != 0 && !try->x.tcp)
+	if (st->prefer_udp && (r->flags & DNS_FLAG_TC) != 0 && !try->exchange.tcp)
 		return repeat_try(query, try, true);
 	if (has_rcode(st->failover_rcodes, r->rcode) && ++query->failovers < st->n_up)
 		return other_runs(query, try) ? V_WAIT : next_try(query);
@@ -421,11 +423,11 @@ static enum verdict judge_reply(struct forward_query *query, struct forward_try 
 
 static enum verdict check_cookie(struct forward_query *query, struct forward_try *try)
 {
-	switch (forward_cookie_check(query, forward_up(query, try->up), &try->x)) {
+	switch (forward_cookie_check(query, forward_up(query, try->up), &try->exchange)) {
 	case FORWARD_COOKIE_FINE:
 		break;
 	case FORWARD_COOKIE_FORGED:
-		try->x.result = RESOLVE_GARBLED;
+		try->exchange.result = RESOLVE_GARBLED;
 		return try_failed(query, try);
 	case FORWARD_COOKIE_AGAIN:
 		return repeat_try(query, try, false);
@@ -438,7 +440,7 @@ static enum verdict check_cookie(struct forward_query *query, struct forward_try
 /* A question that is not even whole is no question. */
 static bool is_garbled(const struct forward_try *try)
 {
-	size_t n = try->reply != NULL ? try->x.reply_n : 0;
+	size_t n = try->reply != NULL ? try->exchange.reply_n : 0;
 	if (n < DNS_HEADER_BYTES || dns_get16(try->reply + 4) == 0)
 		return n < DNS_HEADER_BYTES;
 	int end = dns_name_skip(try->reply, n, DNS_HEADER_BYTES);
@@ -449,14 +451,14 @@ static enum verdict try_ended(struct forward_query *query, struct forward_try *t
 {
 	struct forward_up *up = forward_up(query, try->up);
 	try->state = FORWARD_TRY_IDLE;
-	forward_count_conn(query, up, &try->x);
-	if (try->x.result != RESOLVE_OK && try->x.result != RESOLVE_MISMATCH)
+	forward_count_conn(query, up, &try->exchange);
+	if (try->exchange.result != RESOLVE_OK && try->exchange.result != RESOLVE_MISMATCH)
 		return try_failed(query, try);
 	if (try->reply == NULL && query->q->proto != QUERY_UDP)
 		return out_of_memory(query);
-	bool mismatch = try->x.result == RESOLVE_MISMATCH;
+	bool mismatch = try->exchange.result == RESOLVE_MISMATCH;
 	if (mismatch ? is_garbled(try) : take_reply(query, try) < 0) {
-		try->x.result = RESOLVE_GARBLED;
+		try->exchange.result = RESOLVE_GARBLED;
 		return try_failed(query, try);
 	}
 	up->late = 0;
@@ -465,7 +467,7 @@ static enum verdict try_ended(struct forward_query *query, struct forward_try *t
 	forward_count_reply(query, up, rcode, query_now(query->q) - try->start_ns);
 	if (mismatch)
 		return answer_formerr(query);
-	return query->st->cookies ? check_cookie(query, try) : judge_reply(query, try);
+	return query->stanza->cookies ? check_cookie(query, try) : judge_reply(query, try);
 }
 
 /* ---- entries ---- */
@@ -477,14 +479,14 @@ static enum verdict serve_from(struct forward_query *query, unsigned stanza)
 		stanza++;
 	if (stanza == c->n_stanza)
 		return V_NEXT;
-	query->st = &c->stanza[stanza];
+	query->stanza = &c->stanza[stanza];
 	if (!query_may_wait(query->q)) {
 		leave_stanza(query);
 		return query_fail_limit(query->q, NULL);
 	}
 	if (!enter_stanza(query)) {
 		forward_count_rejected(query);
-		const char *text = query->st->too_many;
+		const char *text = query->stanza->too_many;
 		leave_stanza(query);
 		return query_fail(query->q, DNS_RCODE_REFUSED, text);
 	}
@@ -509,7 +511,7 @@ enum verdict forward_serve(struct plugin_inst *self, struct query *q)
 		return query_fail_limit(q, "out of query memory");
 	f->q = q;
 	f->conf = c;
-	f->w = self->worker_data[query_slot(q)];
+	f->worker = self->worker_data[query_slot(q)];
 	f->tries[0] = &f->first_try;
 	return serve_from(f, 0);
 }
@@ -517,16 +519,16 @@ enum verdict forward_serve(struct plugin_inst *self, struct query *q)
 enum verdict forward_resume(struct plugin_inst *self, struct query *q)
 {
 	struct forward_query *f = query_state(q, self);
-	for (int i = 0; i < FORWARD_TRIES && f->st != NULL; i++) {
+	for (int i = 0; i < FORWARD_TRIES && f->stanza != NULL; i++) {
 		if (f->tries[i] == NULL || f->tries[i]->state != FORWARD_TRY_ENDED)
 			continue;
 		enum verdict v = try_ended(f, f->tries[i]);
 		if (v != V_WAIT)
 			return v;
 	}
-	if (f->st == NULL || f->hedge_at == 0)
+	if (f->stanza == NULL || f->hedge_at_ns == 0)
 		return V_WAIT;
-	if (query_now(q) >= f->hedge_at && f->first_try.state == FORWARD_TRY_RUNNING)
+	if (query_now(q) >= f->hedge_at_ns && f->first_try.state == FORWARD_TRY_RUNNING)
 		return start_hedge(f);
 	return wait_for_tries(f);
 }

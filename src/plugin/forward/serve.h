@@ -27,7 +27,7 @@ enum {
 
 /* What a worker knows of an upstream. */
 struct forward_up {
-	struct resolve_upstream *u;
+	struct resolve_upstream *upstream;
 	struct metrics_series *duration[FORWARD_RCODES + 1]; /* the last: codes without a name */
 	struct metrics_series *conn[FORWARD_PROTOS][2];	     /* missed, hit */
 	struct metrics_series *asked[FORWARD_TYPES];
@@ -68,8 +68,8 @@ enum forward_try_state { FORWARD_TRY_IDLE, FORWARD_TRY_RUNNING, FORWARD_TRY_ENDE
 
 /* One exchange of a query. */
 struct forward_try {
-	struct resolve_exchange x;
-	struct forward_query *of;
+	struct resolve_exchange exchange;
+	struct forward_query *query;
 	enum forward_try_state state;
 	uint8_t up; /* index in the stanza */
 	uint64_t start_ns;
@@ -82,11 +82,11 @@ enum { FORWARD_TRIES = 2 }; /* the second is the hedge */
 /* A query in forward: plugin state of the query. */
 struct forward_query {
 	struct query *q;
-	struct forward_worker *w;
+	struct forward_worker *worker;
 	const struct forward_conf *conf;
-	const struct forward_stanza *st; /* the stanza at work; NULL: none */
+	const struct forward_stanza *stanza; /* the stanza at work; NULL: none */
 	uint64_t deadline_ns;
-	uint64_t hedge_at; /* 0: none due */
+	uint64_t hedge_at_ns; /* 0: none due */
 	uint8_t *msg;
 	uint16_t msg_n;
 	uint16_t options_n; /* of the OPT that ends it */
@@ -120,7 +120,7 @@ void forward_done(struct plugin_inst *self, struct query *q);
 
 static inline struct forward_up *forward_up(const struct forward_query *query, unsigned index)
 {
-	return &query->w->up[query->st->first + index];
+	return &query->worker->up[query->stanza->first + index];
 }
 
 enum forward_cookie {

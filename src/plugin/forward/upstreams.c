@@ -25,18 +25,18 @@
 #define AREA "plugin/forward"
 
 struct maker {
-	const struct forward_stanza *st;
-	const struct prepare *p;
+	const struct forward_stanza *stanza;
+	const struct prepare *prepare;
 	struct net_tls_cred *cred;
 	struct resolve_upstream **up;
-	unsigned n;	/* made for this stanza */
-	unsigned n_to;	/* TOs that stand for something */
-	unsigned named; /* names not looked up (dry) */
+	unsigned n_made; /* made for this stanza */
+	unsigned n_to;	 /* TOs that stand for something */
+	unsigned named;	 /* names not looked up (dry) */
 };
 
 static int fail_at_word(const struct maker *maker, const struct word *word, const char *text)
 {
-	return srcerr_set(maker->p->err, word->pos, "%s", text);
+	return srcerr_set(maker->prepare->err, word->pos, "%s", text);
 }
 
 /* ---- one upstream ---- */
@@ -48,7 +48,7 @@ static bool same_text(const char *left, const char *right)
 
 static bool is_known(const struct maker *maker, const struct resolve_conf *conf)
 {
-	for (unsigned i = 0; i < maker->n; i++) {
+	for (unsigned i = 0; i < maker->n_made; i++) {
 		const struct resolve_conf *o = &maker->up[i]->conf;
 		if (o->transport == conf->transport && net_addr_same_ip(&o->addr, &conf->addr) &&
 		    net_addr_port(&o->addr) == net_addr_port(&conf->addr) &&
@@ -61,7 +61,7 @@ static bool is_known(const struct maker *maker, const struct resolve_conf *conf)
 static int add_upstream(struct maker *maker, const struct word *word,
 			const struct forward_address *to, const union net_addr *addr)
 {
-	const struct forward_stanza *st = maker->st;
+	const struct forward_stanza *st = maker->stanza;
 	char name[FORWARD_ADDRESS_TEXT_MAX + 1] = "";
 	bool secure = to->transport != RESOLVE_PLAIN;
 	struct slice given = to->name.n != 0 ? to->name : (struct slice){ NULL, 0 };
@@ -89,9 +89,9 @@ static int add_upstream(struct maker *maker, const struct word *word,
 	};
 	if (is_known(maker, &c))
 		return 0;
-	if (maker->n == FORWARD_UPSTREAMS_MAX)
+	if (maker->n_made == FORWARD_UPSTREAMS_MAX)
 		return fail_at_word(maker, word, "more than 255 upstreams");
-	maker->up[maker->n++] = resolve_upstream_new(&c);
+	maker->up[maker->n_made++] = resolve_upstream_new(&c);
 	return 0;
 }
 
@@ -113,7 +113,8 @@ static int add_file(struct maker *maker, const struct word *word, const struct f
 	if (r >= 0)
 		r = dns_resolvconf_parse(strbuf_slice(&text), &arena, &conf);
 	if (r < 0)
-		r = srcerr_set(maker->p->err, word->pos, "cannot read '%s': %s", path, err_str(r));
+		r = srcerr_set(maker->prepare->err, word->pos, "cannot read '%s': %s", path,
+			       err_str(r));
 	maker->n_to += conf.n_nameserver > 0;
 	for (size_t i = 0; i < conf.n_nameserver && r >= 0; i++) {
 		union net_addr a;
@@ -142,15 +143,15 @@ static int add_name(struct maker *maker, const struct word *word, const struct f
 	if (to->port == 0)
 		return fail_at_word(maker, word, "the port is not a number from 1 to 65535");
 	maker->n_to++;
-	if (maker->p->dry) {
+	if (maker->prepare->dry) {
 		maker->named++;
 		return 0;
 	}
 	snprintf(name, sizeof(name), "%.*s", (int)to->host.n, to->host.p);
-	int n = forward_lookup(name, maker->st->resolver, maker->st->n_resolver, addr, err);
+	int n = forward_lookup(name, maker->stanza->resolver, maker->stanza->n_resolver, addr, err);
 	if (n < 0)
-		return srcerr_set(maker->p->err, word->pos, "failed to resolve \"%s\": %s", name,
-				  err);
+		return srcerr_set(maker->prepare->err, word->pos, "failed to resolve \"%s\": %s",
+				  name, err);
 	int r = 0;
 	for (int i = 0; i < n && r >= 0; i++) {
 		net_addr_set_port(&addr[i], to->port);
@@ -166,13 +167,13 @@ static int add_other(struct maker *maker, const struct word *word, const struct 
 	snprintf(path, sizeof(path), "%.*s", (int)to->path.n, to->path.p);
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0 && strchr(path, '/') != NULL)
-		return srcerr_set(maker->p->err, word->pos, "cannot open '%s': %s", path,
+		return srcerr_set(maker->prepare->err, word->pos, "cannot open '%s': %s", path,
 				  err_str(-errno));
 	if (fd < 0)
 		return add_name(maker, word, to);
 	int r;
 	if (fstat(fd, &s) == 0 && S_ISDIR(s.st_mode))
-		r = srcerr_set(maker->p->err, word->pos, "'%s' is a directory", path);
+		r = srcerr_set(maker->prepare->err, word->pos, "'%s' is a directory", path);
 	else
 		r = add_file(maker, word, to, fd, path);
 	close(fd);
@@ -195,7 +196,7 @@ static bool wants_tls(const struct forward_stanza *st)
 
 static int make_cred(struct maker *maker)
 {
-	const struct forward_stanza *st = maker->st;
+	const struct forward_stanza *st = maker->stanza;
 	char err[FORWARD_ERR_MAX] = "";
 	struct net_tls_files files = {
 		.cert = st->tls_file[FORWARD_TLS_CERT],
@@ -207,15 +208,15 @@ static int make_cred(struct maker *maker)
 		return 0;
 	int r = net_tls_client_cred(&files, &maker->cred, ERR_TEXT(err));
 	if (r < 0)
-		return srcerr_set(maker->p->err, st->pos, "tls: %s", err);
+		return srcerr_set(maker->prepare->err, st->pos, "tls: %s", err);
 	return 0;
 }
 
 static int make_all(struct maker *maker)
 {
 	char err[FORWARD_ERR_MAX];
-	for (size_t i = 0; i < maker->st->to.n; i++) {
-		const struct word *w = maker->st->to.v[i];
+	for (size_t i = 0; i < maker->stanza->to.n; i++) {
+		const struct word *w = maker->stanza->to.v[i];
 		struct forward_address to;
 		if (forward_address_parse(slice_of(w->s), &to, err) < 0)
 			return fail_at_word(maker, w, err);
@@ -230,10 +231,10 @@ static int make_all(struct maker *maker)
 			return r;
 	}
 	if (maker->n_to > FORWARD_TO_MAX)
-		return srcerr_set(maker->p->err, maker->st->pos, "more than %d TOs configured: %u",
-				  FORWARD_TO_MAX, maker->n_to);
-	if (maker->n + maker->named == 0)
-		return srcerr_set(maker->p->err, maker->st->pos,
+		return srcerr_set(maker->prepare->err, maker->stanza->pos,
+				  "more than %d TOs configured: %u", FORWARD_TO_MAX, maker->n_to);
+	if (maker->n_made + maker->named == 0)
+		return srcerr_set(maker->prepare->err, maker->stanza->pos,
 				  "no valid upstream addresses found");
 	return 0;
 }
@@ -241,11 +242,11 @@ static int make_all(struct maker *maker)
 int forward_upstreams_make(const struct forward_stanza *st, const struct prepare *prepare,
 			   struct resolve_upstream **up, unsigned *ret_count)
 {
-	struct maker m = { .st = st, .p = prepare, .up = up };
+	struct maker m = { .stanza = st, .prepare = prepare, .up = up };
 	int r = make_cred(&m);
 	if (r >= 0)
 		r = make_all(&m);
 	net_tls_cred_unref(m.cred);
-	*ret_count = m.n; /* also after an error: what was made is the caller's to free */
+	*ret_count = m.n_made; /* also after an error: what was made is the caller's to free */
 	return r;
 }
