@@ -62,7 +62,7 @@ enum admit_result admit_parse(struct query *q, unsigned char *msg, size_t len)
 	}
 	assert(q->gen == NULL); /* counted once */
 	q->gen = q->worker->gen;
-	q->gen->w[q->worker->index].inflight++;
+	q->gen->worker[q->worker->index].inflight++;
 	q->listener = q->sock->listener;
 	q->route = r;
 	q->question = q->req.qname;

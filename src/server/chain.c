@@ -78,8 +78,8 @@ static void free_query(struct query *q)
 	slot_release(w, q);
 	if (g == NULL)
 		return;
-	assert(g->w[w->index].inflight > 0);
-	if (--g->w[w->index].inflight == 0 && g->w[w->index].retiring)
+	assert(g->worker[w->index].inflight > 0);
+	if (--g->worker[w->index].inflight == 0 && g->worker[w->index].retiring)
 		worker_leave(w, g);
 }
 

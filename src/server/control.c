@@ -48,7 +48,7 @@ static const struct metrics_family reload_version_family = {
 };
 
 struct control {
-	const struct control_opts *o;
+	const struct control_opts *opts;
 	struct config_source src; /* with a watch of ours */
 	int signals;		  /* descriptor */
 	struct server *srv;
@@ -93,17 +93,17 @@ static void print_fatal(const struct srcerr *err)
 static void print_banner(const struct control *control)
 {
 	CLEANUP(strbuf_done) struct strbuf t = STRBUF_INIT;
-	if (control->o->quiet)
+	if (control->opts->quiet)
 		return;
 	server_print_zones(control->srv, &t);
 	while (t.n > 0 && t.s[t.n - 1] == '\n')
 		t.s[--t.n] = '\0';
 	if (log_get_format() == LOG_JSON) {
 		log_info(NULL, "%s", t.s);
-		log_info(NULL, "%s", control->o->version);
+		log_info(NULL, "%s", control->opts->version);
 		return;
 	}
-	printf("%s\n%s\n", t.s, control->o->version);
+	printf("%s\n%s\n", t.s, control->opts->version);
 	fflush(stdout);
 }
 
@@ -186,7 +186,7 @@ static void reload_corefile(struct control *control, bool by_signal)
 /* A server without its pid file still serves, as CoreDNS's does. */
 static void write_pidfile(const struct control *control)
 {
-	const char *path = control->o->pidfile;
+	const char *path = control->opts->pidfile;
 	FILE *f = path != NULL ? fopen(path, "we") : NULL;
 	bool ok = f != NULL && fprintf(f, "%d\n", (int)getpid()) > 0;
 	if (f != NULL)
@@ -197,8 +197,8 @@ static void write_pidfile(const struct control *control)
 
 static void remove_pidfile(const struct control *control)
 {
-	if (control->o->pidfile != NULL)
-		unlink(control->o->pidfile);
+	if (control->opts->pidfile != NULL)
+		unlink(control->opts->pidfile);
 }
 
 static int last_good(const struct control *control, struct corefile **ret, struct srcerr *err)
@@ -221,7 +221,7 @@ static int start_last_good(struct control *control, const struct srcerr *why)
 	log_error(NULL, "starting with the last good configuration: %s",
 		  srcerr_str(why, text, sizeof(text)));
 	control->live = config_hash_of(cf);
-	r = server_start(&control->o->server, cf, &control->srv, &err);
+	r = server_start(&control->opts->server, cf, &control->srv, &err);
 	if (r < 0)
 		log_error(NULL, "the last good configuration: %s",
 			  srcerr_str(&err, text, sizeof(text)));
@@ -237,7 +237,7 @@ static int start_serving(struct control *control, struct srcerr *err)
 	int r = config_load_for_start(&control->src, &cf, err);
 	if (r == 0) {
 		control->live = control->tried = config_hash_of(cf);
-		r = server_start(&control->o->server, cf, &control->srv, err);
+		r = server_start(&control->opts->server, cf, &control->srv, err);
 	}
 	if (r == 0)
 		confirm_corefile(control);
@@ -256,8 +256,8 @@ static int start_server(struct control *control)
 	}
 	write_pidfile(control);
 	print_banner(control);
-	if (control->o->started != NULL)
-		control->o->started(control->o->started_ctx);
+	if (control->opts->started != NULL)
+		control->opts->started(control->opts->started_ctx);
 	draw_period(control);
 	plan_check(control);
 	metrics_get(&reload_failed_family, NULL); /* so that it exists, as 0, from the start */
@@ -396,7 +396,7 @@ static int run_events(struct control *control)
 
 int control_run(const struct control_opts *opts)
 {
-	struct control c = { .o = opts, .src = opts->src };
+	struct control c = { .opts = opts, .src = opts->src };
 	sigset_t set;
 	sigemptyset(&set);
 	int handled[] = { SIGTERM, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGHUP };

@@ -25,7 +25,7 @@
 
 struct builder {
 	struct server *srv;
-	struct generation *g;
+	struct generation *generation;
 	struct srcerr *err;
 	struct map seen; /* "zone|listener" → block_zone; duplicates */
 	struct map wild; /* "zone|port" → unbound / bound mark; overlaps */
@@ -78,14 +78,15 @@ static int add_served(struct builder *builder, struct block_work *work, const ch
 	dns_name_lower(wire, wire);
 	bool fresh = !map_has(&work->zones, slice_of(zone));
 	IGNORE(map_set(&work->zones, slice_of(zone), work));
-	vec_push(&work->served, (struct served){
-					.zone = zone,
-					.wire = arena_memdup(&builder->g->arena, wire, (size_t)n),
-					.transport = like->transport,
-					.port = like->port,
-					.pos = like->pos,
-					.fresh = fresh,
-				});
+	vec_push(&work->served,
+		 (struct served){
+			 .zone = zone,
+			 .wire = arena_memdup(&builder->generation->arena, wire, (size_t)n),
+			 .transport = like->transport,
+			 .port = like->port,
+			 .pos = like->pos,
+			 .fresh = fresh,
+		 });
 	return 0;
 }
 
@@ -94,7 +95,8 @@ static int read_keys(struct builder *builder, struct block *blk, struct block_wo
 	const struct corefile_block *src = blk->src;
 	for (size_t i = 0; i < src->n_key; i++) {
 		struct corefile_key k;
-		int r = corefile_key_parse(&builder->g->arena, &src->key[i], &k, builder->err);
+		int r = corefile_key_parse(&builder->generation->arena, &src->key[i], &k,
+					   builder->err);
 		if (r < 0)
 			return r;
 		int t = transport_of(k.scheme);
@@ -113,8 +115,10 @@ static int read_keys(struct builder *builder, struct block *blk, struct block_wo
 				return r;
 		}
 	}
-	blk->zone_text = arena_alloc(&builder->g->arena, (work->served.n + 1) * sizeof(char *));
-	blk->zone_wire = arena_alloc(&builder->g->arena, (work->served.n + 1) * sizeof(uint8_t *));
+	blk->zone_text =
+		arena_alloc(&builder->generation->arena, (work->served.n + 1) * sizeof(char *));
+	blk->zone_wire =
+		arena_alloc(&builder->generation->arena, (work->served.n + 1) * sizeof(uint8_t *));
 	for (size_t i = 0; i < work->served.n; i++) {
 		if (!work->served.v[i].fresh)
 			continue;
@@ -178,7 +182,7 @@ static struct plugin_inst *new_inst(struct builder *builder, struct block *blk,
 				    const struct plugin *plugin,
 				    const struct corefile_dir *const *dirs, size_t count)
 {
-	struct arena *a = &builder->g->arena;
+	struct arena *a = &builder->generation->arena;
 	struct plugin_inst *in = arena_calloc(a, sizeof(*in));
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 	for (size_t i = 0; i < count; i++)
@@ -206,7 +210,7 @@ static size_t count_stanzas(const struct corefile_block *src, const struct plugi
 static int setup_one(struct builder *builder, struct block *blk, const struct plugin *plugin)
 {
 	const struct corefile_block *src = blk->src;
-	struct arena *a = &builder->g->arena;
+	struct arena *a = &builder->generation->arena;
 	size_t n = count_stanzas(src, plugin);
 	if (n == 0)
 		return 0;
@@ -242,8 +246,8 @@ static int setup_one(struct builder *builder, struct block *blk, const struct pl
 static int setup_plugins(struct builder *builder)
 {
 	for (size_t i = 0; plugin_list[i] != NULL; i++) {
-		for (size_t k = 0; k < builder->g->n_block; k++) {
-			int r = setup_one(builder, &builder->g->block[k], plugin_list[i]);
+		for (size_t k = 0; k < builder->generation->n_block; k++) {
+			int r = setup_one(builder, &builder->generation->block[k], plugin_list[i]);
 			if (r < 0)
 				return r;
 		}
@@ -257,9 +261,9 @@ static const char *listener_label(struct builder *builder, const char *ip, const
 {
 	const char *fmt_ip = ip;
 	if (strchr(ip, ':') != NULL)
-		fmt_ip = arena_printf(&builder->g->arena, "[%s]", ip);
-	return arena_printf(&builder->g->arena, "%s://%s:%u", schemes[sv->transport], fmt_ip,
-			    sv->port);
+		fmt_ip = arena_printf(&builder->generation->arena, "[%s]", ip);
+	return arena_printf(&builder->generation->arena, "%s://%s:%u", schemes[sv->transport],
+			    fmt_ip, sv->port);
 }
 
 static struct route *route_get(struct builder *builder, const char *label, enum transport transport)
@@ -267,7 +271,7 @@ static struct route *route_get(struct builder *builder, const char *label, enum 
 	struct route *r = map_get(&builder->by_label, slice_of(label));
 	if (r != NULL)
 		return r;
-	r = arena_calloc(&builder->g->arena, sizeof(*r));
+	r = arena_calloc(&builder->generation->arena, sizeof(*r));
 	r->label = label;
 	r->transport = transport;
 	size_t prefix = strlen(schemes[transport]) + strlen("://");
@@ -287,15 +291,15 @@ static struct route *route_get(struct builder *builder, const char *label, enum 
 static int check_duplicate(struct builder *builder, const struct block *blk,
 			   const struct served *sv, const char *ip, const char *label)
 {
-	const char *key = arena_printf(&builder->g->arena, "%s|%s", sv->zone, label);
+	const char *key = arena_printf(&builder->generation->arena, "%s|%s", sv->zone, label);
 	bool view = blk->conf.filter != NULL;
 	if (!view && map_set(&builder->seen, slice_of(key), builder) != NULL)
 		return srcerr_set(builder->err, sv->pos,
 				  "cannot serve %s on %s - it is already defined", sv->zone, label);
 	static char bound, unbound;
 	char *mark = ip[0] == '\0' ? &unbound : &bound;
-	key = arena_printf(&builder->g->arena, "%s|%s|%u", sv->zone, schemes[sv->transport],
-			   sv->port);
+	key = arena_printf(&builder->generation->arena, "%s|%s|%u", sv->zone,
+			   schemes[sv->transport], sv->port);
 	const char *before = view ? map_get(&builder->wild, slice_of(key))
 				  : map_set(&builder->wild, slice_of(key), mark);
 	if (before != NULL && before != mark)
@@ -351,7 +355,7 @@ static int add_route_zone(struct builder *builder, struct block *blk, const stru
 	struct route *rt = route_get(builder, label, sv->transport);
 	if (rt == NULL)
 		return ERR_CONFIG;
-	struct block_zone *z = arena_calloc(&builder->g->arena, sizeof(*z));
+	struct block_zone *z = arena_calloc(&builder->generation->arena, sizeof(*z));
 	z->block = blk;
 	z->wire = sv->wire;
 	z->text = sv->zone;
@@ -369,7 +373,7 @@ static int add_route_zone(struct builder *builder, struct block *blk, const stru
 		rt->first = z;
 	bool plain = sv->transport == TRANSPORT_DNS;
 	vec_push(&builder->shown,
-		 arena_printf(&builder->g->arena, "%s%s%s:%u%s%s",
+		 arena_printf(&builder->generation->arena, "%s%s%s:%u%s%s",
 			      plain ? "" : schemes[sv->transport], plain ? "" : "://", sv->zone,
 			      sv->port, ip[0] != '\0' ? " on " : "", ip));
 	return 0;
@@ -378,7 +382,7 @@ static int add_route_zone(struct builder *builder, struct block *blk, const stru
 static int add_routes(struct builder *builder, struct block *blk, const struct block_work *work)
 {
 	size_t n_pairs = work->served.n * MAX(blk->conf.n_listen, (size_t)1);
-	blk->served = arena_alloc(&builder->g->arena, n_pairs * sizeof(*blk->served));
+	blk->served = arena_alloc(&builder->generation->arena, n_pairs * sizeof(*blk->served));
 	for (size_t i = 0; i < work->served.n; i++) {
 		size_t n = blk->conf.n_listen;
 		for (size_t k = 0; k < MAX(n, (size_t)1); k++) {
@@ -437,11 +441,11 @@ static void collect_conf(struct generation *generation)
 
 static void init_block(struct builder *builder, size_t index)
 {
-	struct block *blk = &builder->g->block[index];
-	struct arena *a = &builder->g->arena;
-	blk->gen = builder->g;
+	struct block *blk = &builder->generation->block[index];
+	struct arena *a = &builder->generation->arena;
+	blk->gen = builder->generation;
 	blk->index = index;
-	blk->src = &builder->g->cf->block[index];
+	blk->src = &builder->generation->corefile->block[index];
 	blk->conf.root = blk->conf.view = "";
 	size_t n = blk->src->n_dir + 1;
 	blk->inst = arena_calloc(a, n * sizeof(*blk->inst));
@@ -451,7 +455,7 @@ static void init_block(struct builder *builder, size_t index)
 
 static int build_all(struct builder *builder, struct block_work *work)
 {
-	struct generation *g = builder->g;
+	struct generation *g = builder->generation;
 	for (size_t i = 0; i < g->n_block; i++) {
 		init_block(builder, i);
 		int r = check_names(builder, g->block[i].src);
@@ -511,11 +515,11 @@ int generation_build(struct server *srv, struct corefile *cf, bool dry, struct g
 {
 	struct generation *g =
 		xcalloc(1, sizeof(*g) + srv->n_all * sizeof(struct generation_worker));
-	struct builder b = { .srv = srv, .g = g, .err = err };
+	struct builder b = { .srv = srv, .generation = g, .err = err };
 	struct block_work *work = xcalloc(cf->n_block + 1, sizeof(*work));
 	arena_init(&g->arena);
 	g->srv = srv;
-	g->cf = cf;
+	g->corefile = cf;
 	g->n_block = cf->n_block;
 	g->block = arena_calloc(&g->arena, (cf->n_block + 1) * sizeof(*g->block));
 	err->text[0] = '\0';
@@ -557,7 +561,7 @@ void generation_free(struct generation *generation, bool aborted)
 		return;
 	assert(generation->n_prepared <= generation->n_inst);
 	for (unsigned i = 0; i < generation->srv->n_all; i++)
-		assert(generation->w[i].inflight == 0);
+		assert(generation->worker[i].inflight == 0);
 	for (size_t i = generation->n_prepared; i-- > 0;) {
 		struct plugin_inst *in = generation->inst[i];
 		if (aborted && in->plugin->abort != NULL)
@@ -567,7 +571,7 @@ void generation_free(struct generation *generation, bool aborted)
 	}
 	for (size_t i = 0; i < generation->n_route; i++)
 		dns_zoneset_free(generation->route[i]->zones);
-	corefile_free(generation->cf);
+	corefile_free(generation->corefile);
 	arena_done(&generation->arena);
 	free(generation);
 }

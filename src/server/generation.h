@@ -26,7 +26,7 @@ struct generation_worker {
 struct generation {
 	struct arena arena;
 	struct server *srv;
-	struct corefile *cf;
+	struct corefile *corefile;
 	struct block *block;
 	size_t n_block;
 	struct plugin_inst **inst; /* all of all blocks, in set-up order */
@@ -42,10 +42,10 @@ struct generation {
 	size_t n_shown;
 	int64_t reload_ns, reload_jitter_ns, lameduck_ns;
 	unsigned sockets;
-	unsigned n_members;	      /* workers that ever knew it; set when it is retired */
-	unsigned n_left;	      /* workers that have left it; guarded by srv->lock */
-	struct generation *next;      /* in srv->retired */
-	struct generation_worker w[]; /* one per worker; each touched by that worker only */
+	unsigned n_members;		   /* workers that ever knew it; set when it is retired */
+	unsigned n_left;		   /* workers that have left it; guarded by srv->lock */
+	struct generation *next;	   /* in srv->retired */
+	struct generation_worker worker[]; /* one per worker; each touched by that worker only */
 };
 
 /* Builds the blocks, instances and routes of `cf`, and prepares the instances. On failure nothing

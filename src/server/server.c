@@ -92,7 +92,7 @@ static int order_all(struct server *server, void (*fn)(struct order *order),
 static void order_init(struct order *order)
 {
 	struct generation *g = order->gen;
-	struct generation_worker *gw = &g->w[order->worker->index];
+	struct generation_worker *gw = &g->worker[order->worker->index];
 	int r = 0;
 	for (; gw->n_inited < g->n_inst && r >= 0; gw->n_inited++) {
 		struct plugin_inst *in = g->inst[gw->n_inited];
@@ -118,7 +118,7 @@ static void order_switch(struct order *order)
 
 static void order_retire(struct order *order)
 {
-	struct generation_worker *gw = &order->gen->w[order->worker->index];
+	struct generation_worker *gw = &order->gen->worker[order->worker->index];
 	if (gw->inflight == 0)
 		worker_leave(order->worker, order->gen);
 	else
@@ -332,7 +332,7 @@ static int go_live(struct server *server, struct generation *generation, struct 
 		return r;
 	}
 	struct generation *old = server->gen;
-	struct config_hash hash = config_hash_of(generation->cf);
+	struct config_hash hash = config_hash_of(generation->corefile);
 	commit_instances(generation);
 	IGNORE(order_all(server, order_switch, generation)); /* always acknowledged */
 	config_hash_set_running(&hash);
@@ -506,7 +506,7 @@ void server_print_zones(const struct server *server, struct strbuf *out)
 
 const struct corefile *server_corefile(const struct server *server)
 {
-	return server->gen->cf;
+	return server->gen->corefile;
 }
 
 void server_turn(struct server *server, unsigned worker, bool wait)

@@ -50,15 +50,15 @@ static struct mem_block *block_take(struct block_pool *pool, uint32_t max, size_
 {
 	struct mem_block *b = pool->free;
 	if (b == NULL) {
-		if (pool->n >= max)
+		if (pool->n_allocated >= max)
 			return NULL;
-		pool->n++;
+		pool->n_allocated++;
 		b = xmalloc(sizeof(*b) + bytes);
 	} else {
 		pool->free = b->next;
 	}
 	pool->used++;
-	assert(pool->used <= pool->n);
+	assert(pool->used <= pool->n_allocated);
 	return b;
 }
 
@@ -66,8 +66,8 @@ static void block_release(struct block_pool *pool, struct mem_block *block, uint
 {
 	assert(pool->used > 0);
 	pool->used--;
-	if (pool->n > kept) {
-		pool->n--;
+	if (pool->n_allocated > kept) {
+		pool->n_allocated--;
 		free(block);
 		return;
 	}

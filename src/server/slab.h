@@ -21,7 +21,7 @@ struct mem_block {
 /* Blocks of one size, of one worker. */
 struct block_pool {
 	struct mem_block *free;
-	uint32_t n, used; /* allocated; of these in use */
+	uint32_t n_allocated, used; /* allocated; of these in use */
 };
 
 enum {

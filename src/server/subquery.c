@@ -79,7 +79,7 @@ int query_sub(struct query *q, struct plugin_inst *self, enum sub_kind kind, con
 	s->route = q->route;
 	s->sock = q->sock;
 	s->gen = q->gen;
-	s->gen->w[w->index].inflight++;
+	s->gen->worker[w->index].inflight++;
 	s->start_ns = query_now(q);
 	s->deadline_ns = s->detached ? 0 : q->deadline_ns;
 	if (kind != SUB_SERVER) {

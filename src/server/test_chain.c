@@ -927,7 +927,7 @@ static void arena_grows_into_blocks_and_ends(void **state)
 		assert_non_null(ask(f));
 		assert_in_range(pieces, 64 * 65536 / PIECE - 64, 64 * 67000 / PIECE);
 	}
-	assert_int_equal(fake_server(f)->worker[0].large.n, SLAB_LARGE_KEPT);
+	assert_int_equal(fake_server(f)->worker[0].large.n_allocated, SLAB_LARGE_KEPT);
 	fake_free(f);
 }
 
@@ -944,7 +944,7 @@ static void one_piece_beyond_a_block_is_refused(void **state)
 	script.serve[2] = too_much;
 	struct fake *f = start(ABC);
 	assert_string_equal(ask(f), FAILED("SERVFAIL"));
-	assert_int_equal(fake_server(f)->worker[0].large.n, 0);
+	assert_int_equal(fake_server(f)->worker[0].large.n_allocated, 0);
 	fake_free(f);
 }
 

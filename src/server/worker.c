@@ -120,7 +120,7 @@ void worker_cleanup(struct worker *worker)
 
 void worker_uninit(struct worker *worker, struct generation *generation)
 {
-	struct generation_worker *gw = &generation->w[worker->index];
+	struct generation_worker *gw = &generation->worker[worker->index];
 	assert(gw->n_inited <= generation->n_inst);
 	while (gw->n_inited > 0) {
 		struct plugin_inst *in = generation->inst[--gw->n_inited];
@@ -132,8 +132,8 @@ void worker_uninit(struct worker *worker, struct generation *generation)
 void worker_leave(struct worker *worker, struct generation *generation)
 {
 	struct server *s = worker->srv;
-	assert(generation->w[worker->index].inflight == 0);
-	generation->w[worker->index].retiring = false;
+	assert(generation->worker[worker->index].inflight == 0);
+	generation->worker[worker->index].retiring = false;
 	worker_uninit(worker, generation);
 	reply_flush(worker); /* the sockets may close from now on */
 	pthread_mutex_lock(&s->lock);
@@ -167,7 +167,7 @@ static void sock_unregister(struct worker *worker, struct listener_sock *sock)
 	sock->registered = false;
 	sock->route = NULL;
 	conn_leave_all(sock);
-	assert(sock->conns.n == 0);
+	assert(sock->conns.n_conns == 0);
 }
 
 static bool has_route(const struct generation *generation, const struct listener *listener)

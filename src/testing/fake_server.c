@@ -321,7 +321,7 @@ double fake_metric(struct fake *f, const char *line_start)
 
 unsigned fake_inflight(const struct fake *f)
 {
-	return f->srv->gen->w[0].inflight;
+	return f->srv->gen->worker[0].inflight;
 }
 
 struct server *fake_server(struct fake *f)

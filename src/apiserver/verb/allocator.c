@@ -34,7 +34,7 @@ struct apiserver_allocator {
 	pthread_mutex_t lock; /* guards the bitmaps and rng */
 	struct rng rng;
 	struct range range[APISERVER_CIDRS_MAX];
-	size_t n;
+	size_t n_ranges;
 	struct range ports; /* numbers count from APISERVER_NODE_PORT_MIN */
 	char first[NET_ADDR_TEXT_MAX];
 };
@@ -90,8 +90,8 @@ static void set_taken(struct range *range, uint32_t index, bool taken)
 
 static int add_range(struct apiserver_allocator *allocator, const char *text, struct err_text err)
 {
-	struct range *range = &allocator->range[allocator->n];
-	if (allocator->n == APISERVER_CIDRS_MAX) {
+	struct range *range = &allocator->range[allocator->n_ranges];
+	if (allocator->n_ranges == APISERVER_CIDRS_MAX) {
 		err_text_set(err, "more than %d service networks", APISERVER_CIDRS_MAX);
 		return ERR_LIMIT;
 	}
@@ -112,7 +112,7 @@ static int add_range(struct apiserver_allocator *allocator, const char *text, st
 	if (range->band >= range->end - 1)
 		range->band = range->first;
 	range->taken = xcalloc(size / 8 + 1, 1);
-	allocator->n++;
+	allocator->n_ranges++;
 	return 0;
 }
 
@@ -140,7 +140,7 @@ void apiserver_allocator_free(struct apiserver_allocator *allocator)
 {
 	if (allocator == NULL)
 		return;
-	for (size_t i = 0; i < allocator->n; i++)
+	for (size_t i = 0; i < allocator->n_ranges; i++)
 		free(allocator->range[i].taken);
 	free(allocator->ports.taken);
 	pthread_mutex_destroy(&allocator->lock);
@@ -209,7 +209,7 @@ int apiserver_allocator_take_address(void *ctx, int family, const char *want, ch
 	struct apiserver_allocator *allocator = ctx;
 	int e = ERR_RANGE;
 	pthread_mutex_lock(&allocator->lock);
-	for (size_t i = 0; i < allocator->n; i++) {
+	for (size_t i = 0; i < allocator->n_ranges; i++) {
 		struct range *range = &allocator->range[i];
 		if (range->cidr.family != (family == 6 ? AF_INET6 : AF_INET))
 			continue;
@@ -228,7 +228,7 @@ void apiserver_allocator_release_address(void *ctx, const char *address)
 	if (net_addr_parse_ip(slice_of(address), &addr) < 0)
 		return;
 	pthread_mutex_lock(&allocator->lock);
-	for (size_t i = 0; i < allocator->n; i++) {
+	for (size_t i = 0; i < allocator->n_ranges; i++) {
 		int64_t number = number_of_address(&allocator->range[i], &addr);
 		if (number >= 0)
 			set_taken(&allocator->range[i], (uint32_t)number, false);

@@ -179,7 +179,7 @@ static int try_remove(struct apiserver_api *api, const struct apiserver_resource
 	else if (!opt->dry_run && !json_equal(o, old))
 		e = store_mark(api, resource, o, revision);
 	if (e == 0)
-		ret->was = o;
+		ret->last_state = o;
 	else
 		json_decref(o);
 	return e;
@@ -229,9 +229,9 @@ int apiserver_verb_delete(struct apiserver_request *req)
 	if (e < 0)
 		return e;
 	if (!done.gone || answers_with_object(req->resource))
-		return apiserver_respond_object(req, 200, done.was);
-	apiserver_respond_tree(req, 200, apiserver_status_success(req->resource, done.was));
-	json_decref(done.was);
+		return apiserver_respond_object(req, 200, done.last_state);
+	apiserver_respond_tree(req, 200, apiserver_status_success(req->resource, done.last_state));
+	json_decref(done.last_state);
 	return 0;
 }
 
@@ -246,7 +246,7 @@ struct collection {
 	struct strbuf last; /* key of the page's last row */
 	json_t *found;	    /* of the page */
 	size_t rows, bytes;
-	bool cut; /* the page ended before the range did */
+	bool has_more; /* the page ended before the range did */
 };
 
 static int collect_row(void *ctx, const struct apiserver_row *row)
@@ -260,9 +260,9 @@ static int collect_row(void *ctx, const struct apiserver_row *row)
 	strbuf_adds(&collection->last, row->key);
 	collection->rows++;
 	collection->bytes += row->value.n;
-	collection->cut = collection->rows == APISERVER_PIECE_ROWS ||
-			  collection->bytes >= APISERVER_PIECE_BYTES;
-	return collection->cut;
+	collection->has_more = collection->rows == APISERVER_PIECE_ROWS ||
+			       collection->bytes >= APISERVER_PIECE_BYTES;
+	return collection->has_more;
 }
 
 /* Another client may delete the same objects: one that is gone already is no error. */
@@ -277,7 +277,7 @@ static int remove_found(struct collection *collection,
 				      collection->req->route.ns, api_name(v), options, &done,
 				      collection->req->status);
 		if (e == 0)
-			json_decref(done.was);
+			json_decref(done.last_state);
 		else if (collection->req->status->code != 404)
 			return e;
 		apiserver_list_answer_add_object(&collection->out, v);
@@ -292,7 +292,7 @@ static int remove_page(struct collection *collection,
 	strbuf_adds(&after, collection->last.s);
 	collection->range.after = after.n != 0 ? after.s : NULL;
 	collection->rows = collection->bytes = 0;
-	collection->cut = false;
+	collection->has_more = false;
 	collection->found = json_array();
 	int e = apiserver_store_list(collection->req->api->store, &collection->range, collect_row,
 				     collection, ret_at, NULL);
@@ -314,7 +314,7 @@ static int remove_pages(struct collection *collection,
 	uint64_t first, at;
 	int e = remove_page(collection, options, &first);
 	collection->range.at = first;
-	while (e == 0 && collection->cut)
+	while (e == 0 && collection->has_more)
 		e = remove_page(collection, options, &at);
 	return e < 0 ? e
 		     : apiserver_list_answer_end(collection->req, &collection->out, first, "", -1);
@@ -369,7 +369,7 @@ bool apiserver_delete_as_system(struct apiserver_api *api,
 	struct apiserver_deletion done = { 0 };
 	int e = delete_object(api, resource, ns, name, &o, &done, &status);
 	if (e == 0)
-		json_decref(done.was);
+		json_decref(done.last_state);
 	/* Gone already, replaced by another object, or not deletable: no retry would help. */
 	bool fine = e == 0 || status.code == 404 || (status.code == 409 && uid != NULL) ||
 		    status.code == 403;

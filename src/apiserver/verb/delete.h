@@ -10,8 +10,8 @@
 #include "apiserver/request/request.h"
 
 struct apiserver_deletion {
-	bool gone;   /* false: the object waits for its finalizers */
-	json_t *was; /* its last state in the resource's version, with the deletion's revision */
+	bool gone;	    /* false: the object waits for its finalizers */
+	json_t *last_state; /* its last state in the resource's version, with the deletion's revision */
 };
 
 /* Deletes as a client would, but only the object with this uid (NULL: any). `policy` "" for the

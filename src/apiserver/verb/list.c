@@ -55,10 +55,10 @@ struct listing {
 	struct strbuf from;   /* the prefix, and the name if the selectors allow only one */
 	struct strbuf after, last;
 	struct apiserver_range range;
-	size_t limit, n;
+	size_t limit, n_items;
 	size_t max_bytes, max_rows; /* of one piece */
 	size_t rows;		    /* of this piece, wanted or not */
-	bool cut;		    /* the piece ended before the range did */
+	bool has_more;		    /* the piece ended before the range did */
 };
 
 /* 1: the object was added; 0: the selectors do not match. ERR_DAMAGED. */
@@ -91,11 +91,11 @@ static int add_row(void *ctx, const struct apiserver_row *row)
 	int added = add_if_selected(listing, row);
 	if (added < 0)
 		return added;
-	listing->n += (size_t)added;
+	listing->n_items += (size_t)added;
 	listing->rows++;
-	listing->cut =
+	listing->has_more =
 		listing->out.items.n >= listing->max_bytes || listing->rows == listing->max_rows;
-	return listing->cut || (listing->limit != 0 && listing->n == listing->limit);
+	return listing->has_more || (listing->limit != 0 && listing->n_items == listing->limit);
 }
 
 /* ---- the revision to read ---- */
@@ -174,15 +174,15 @@ static bool produce_piece(struct apiserver_stream *stream, bool swift)
 	strbuf_adds(&listing->after, listing->last.s);
 	listing->range.after = listing->after.s;
 	listing->rows = 0;
-	listing->cut = false;
+	listing->has_more = false;
 	int e = apiserver_store_list(listing->api->store, &listing->range, add_row, listing,
 				     &listing->range.at, NULL);
 	apiserver_list_answer_take_items(&listing->out, &stream->out);
 	stream->broken = e < 0;
-	stream->ended = e < 0 || !listing->cut;
-	if (e == 0 && !listing->cut)
+	stream->ended = e < 0 || !listing->has_more;
+	if (e == 0 && !listing->has_more)
 		strbuf_adds(&stream->out, apiserver_list_answer_close);
-	return listing->cut;
+	return listing->has_more;
 }
 
 static void free_stream(struct apiserver_stream *stream)
@@ -195,7 +195,7 @@ static const struct apiserver_stream_ops list_ops = { produce_piece, free_stream
 
 static int start_stream(struct listing *listing, uint64_t at)
 {
-	assert(listing->req != NULL && listing->cut);
+	assert(listing->req != NULL && listing->has_more);
 	listing->range.at = at;
 	listing->max_bytes = APISERVER_PIECE_BYTES;
 	listing->max_rows = APISERVER_PIECE_ROWS;
@@ -226,9 +226,9 @@ static int read_and_answer(struct listing *listing, const struct apiserver_list_
 			apiserver_store_revision(listing->api->store));
 	if (e < 0)
 		return apiserver_status_store_failed(listing->req->status, e);
-	if (listing->cut && flows)
+	if (listing->has_more && flows)
 		return start_stream(listing, at);
-	if (listing->cut && listing->limit == 0 && listing->req->call->method == HTTP_GET)
+	if (listing->has_more && listing->limit == 0 && listing->req->call->method == HTTP_GET)
 		return apiserver_status_refuse(listing->req->status, 406, "NotAcceptable", "%s",
 					       too_long);
 	if (left != 0)

@@ -46,7 +46,7 @@ struct watching {
 	bool initial;	       /* the state is still being sent */
 	bool mark_initial_end; /* send a bookmark after the state */
 	size_t rows;	       /* read for the present page of the state */
-	bool cut;	       /* the page ended before the state did */
+	bool has_more;	       /* the page ended before the state did */
 	struct strbuf after;   /* last key read */
 	uint64_t at;	       /* revision of the state, later of the latest event */
 
@@ -185,9 +185,9 @@ static int add_row(void *ctx, const struct apiserver_row *row)
 		return apiserver_store_damaged(watch->api->store, row->key);
 	json_decref(o);
 	watch->rows++;
-	watch->cut =
+	watch->has_more =
 		watch->stream.out.n >= APISERVER_PIECE_BYTES || watch->rows == APISERVER_PIECE_ROWS;
-	return watch->cut;
+	return watch->has_more;
 }
 
 static void end_with_error(struct watching *watch, int error)
@@ -222,11 +222,11 @@ static void add_state_page(struct watching *watch)
 					 .at = watch->at };
 	assert(watch->initial && watch->watch == NULL);
 	watch->rows = 0;
-	watch->cut = false;
+	watch->has_more = false;
 	int e = apiserver_store_list(watch->api->store, &range, add_row, watch, &watch->at, NULL);
 	if (e < 0)
 		end_with_error(watch, e);
-	if (e < 0 || watch->cut)
+	if (e < 0 || watch->has_more)
 		return;
 	watch->initial = false;
 	if (watch->mark_initial_end)

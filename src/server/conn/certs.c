@@ -134,7 +134,7 @@ static char *dup_or_null(const char *text)
 }
 
 struct make_args {
-	const struct net_tls_files *f;
+	const struct net_tls_files *files;
 	bool dry;
 	struct err_text err;
 };
@@ -144,11 +144,11 @@ static int make_certs(void *arg, void **ret_value)
 	const struct make_args *a = arg;
 	struct certs *c = xcalloc(1, sizeof(*c));
 	pthread_mutex_init(&c->lock, NULL);
-	c->file[FILE_CERT] = xstrdup(a->f->cert);
-	c->file[FILE_KEY] = xstrdup(a->f->key);
-	c->file[FILE_CA] = dup_or_null(a->f->ca);
-	c->keylog = a->dry ? NULL : dup_or_null(a->f->keylog);
-	c->auth = a->f->auth;
+	c->file[FILE_CERT] = xstrdup(a->files->cert);
+	c->file[FILE_KEY] = xstrdup(a->files->key);
+	c->file[FILE_CA] = dup_or_null(a->files->ca);
+	c->keylog = a->dry ? NULL : dup_or_null(a->files->keylog);
+	c->auth = a->files->auth;
 	int r = load_files(c, a->err);
 	if (r < 0) {
 		certs_free(c);
@@ -188,7 +188,7 @@ static char *key_of(const struct net_tls_files *files)
 
 int certs_open(const struct net_tls_files *files, bool dry, struct certs **ret, struct err_text err)
 {
-	struct make_args args = { .f = files, .dry = dry, .err = err };
+	struct make_args args = { .files = files, .dry = dry, .err = err };
 	void *value = NULL;
 	if (dry) {
 		int r = make_certs(&args, &value);

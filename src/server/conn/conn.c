@@ -149,7 +149,7 @@ static void add_conn(struct listener_sock *sock, int fd, const union net_addr *c
 	c->io = (struct loop_fd){ .fd = fd, .cb = conn_io_ready };
 	c->timer.cb = conn_on_timeout;
 	assert(sock->route != NULL);
-	c->how = &conn_io_plain;
+	c->transport_io = &conn_io_plain;
 	c->proto = &tcp_proto;
 	c->sock = sock;
 	c->worker = w;

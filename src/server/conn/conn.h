@@ -81,7 +81,7 @@ struct conn_link {
 struct tcp_conn {
 	struct loop_fd io;
 	struct loop_timer timer;
-	const struct conn_io *how;
+	const struct conn_io *transport_io;
 	struct net_tls *tls;	   /* NULL: none */
 	struct http_framing *http; /* NULL: none */
 	const struct conn_proto *proto;
@@ -89,7 +89,7 @@ struct tcp_conn {
 	struct worker *worker;
 	struct conn_link link[CONN_LIST_KINDS];
 	uint64_t active_ns;	     /* last activity */
-	struct conn_client *of;	     /* whose it is */
+	struct conn_client *owner;   /* whose it is */
 	_Atomic uint32_t *uncounted; /* the counter that does not have it any more; NULL: none */
 	union net_addr client, local;
 	bool closed;

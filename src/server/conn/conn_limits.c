@@ -36,8 +36,8 @@ static void list_remove(struct conn_list *list, struct tcp_conn *conn, enum conn
 	*(link->older != NULL ? &link->older->link[kind].newer : &list->oldest) = link->newer;
 	*(link->newer != NULL ? &link->newer->link[kind].older : &list->newest) = link->older;
 	link->older = link->newer = NULL;
-	assert(list->n > 0);
-	list->n--;
+	assert(list->n_conns > 0);
+	list->n_conns--;
 	publish_oldest(list);
 }
 
@@ -48,7 +48,7 @@ static void list_append(struct conn_list *list, struct tcp_conn *conn, enum conn
 	link->newer = NULL;
 	*(list->newest != NULL ? &list->newest->link[kind].newer : &list->oldest) = conn;
 	list->newest = conn;
-	list->n++;
+	list->n_conns++;
 	publish_oldest(list);
 }
 
@@ -88,16 +88,16 @@ void conn_limits_remove_from_listener(struct tcp_conn *conn)
 void conn_limits_remove(struct tcp_conn *conn)
 {
 	struct conn_pool *pool = conn->worker->pool;
-	assert(conn->closed && conn->of != NULL);
+	assert(conn->closed && conn->owner != NULL);
 	conn_limits_remove_from_listener(conn);
 	list_remove(&conn->worker->conns, conn, CONN_OF_WORKER);
-	atomic_fetch_sub_explicit(&conn->of->bytes, conn->kept_bytes, memory_order_relaxed);
+	atomic_fetch_sub_explicit(&conn->owner->bytes, conn->kept_bytes, memory_order_relaxed);
 	conn->kept_bytes = 0;
-	if (conn->uncounted != &pool->n)
-		count_down(&pool->n);
-	if (conn->uncounted != &conn->of->n_conns)
-		count_down(&conn->of->n_conns);
-	client_leave(pool, conn->of);
+	if (conn->uncounted != &pool->n_conns)
+		count_down(&pool->n_conns);
+	if (conn->uncounted != &conn->owner->n_conns)
+		count_down(&conn->owner->n_conns);
+	client_leave(pool, conn->owner);
 }
 
 /* Subtracts one from a counter that is above its limit; false when it is not. */
@@ -139,8 +139,10 @@ static void ask_for_room(struct worker *worker)
 static struct worker *find_oldest(struct worker *self, struct listener *listener)
 {
 	struct server *srv = self->srv;
-	unsigned first = listener != NULL ? listener->first : self->is_stream ? srv->n_workers : 0;
-	unsigned n = listener != NULL  ? listener->n
+	unsigned first = listener != NULL  ? listener->first_worker
+			 : self->is_stream ? srv->n_workers
+					   : 0;
+	unsigned n = listener != NULL  ? listener->n_workers
 		     : self->is_stream ? srv->n_stream
 				       : srv->n_workers;
 	struct worker *found = NULL;
@@ -180,7 +182,7 @@ static void close_above_limits(struct worker *worker)
 		if (s != NULL && r->https.max_connections != 0)
 			close_oldest(worker, s, &r->listener->n_conns, r->https.max_connections);
 	}
-	close_oldest(worker, NULL, &worker->pool->n, worker->pool->max);
+	close_oldest(worker, NULL, &worker->pool->n_conns, worker->pool->max);
 }
 
 /* A client has half of all connections at most: its own oldest one here goes. False: it has none
@@ -189,8 +191,8 @@ static bool close_of_client(struct worker *worker, const struct tcp_conn *fresh,
 {
 	for (struct tcp_conn *c = worker->conns.oldest; c != NULL;
 	     c = c->link[CONN_OF_WORKER].newer) {
-		if (c != fresh && is_above(&c->of->n_conns, max))
-			return close_for(c, &c->of->n_conns, max);
+		if (c != fresh && is_above(&c->owner->n_conns, max))
+			return close_for(c, &c->owner->n_conns, max);
 	}
 	return false;
 }
@@ -223,15 +225,15 @@ void conn_limits_add(struct tcp_conn *conn)
 	struct worker *w = conn->worker;
 	struct listener_sock *s = conn->sock;
 	uint32_t own_max = s->route->https.max_connections;
-	assert(conn->of == NULL);
+	assert(conn->owner == NULL);
 	append_to_both(conn);
-	atomic_fetch_add_explicit(&w->pool->n, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&w->pool->n_conns, 1, memory_order_relaxed);
 	atomic_fetch_add_explicit(&s->listener->n_conns, 1, memory_order_relaxed);
-	conn->of = client_enter(w->pool, &conn->client);
+	conn->owner = client_enter(w->pool, &conn->client);
 	uint32_t client_max = w->pool->max / 2;
-	if (is_above(&conn->of->n_conns, client_max) && !close_of_client(w, conn, client_max))
+	if (is_above(&conn->owner->n_conns, client_max) && !close_of_client(w, conn, client_max))
 		ask_next_worker(w, (w->is_stream ? w->srv->n_stream : w->srv->n_workers) - 1);
 	if (own_max != 0)
 		close_oldest(w, s, &s->listener->n_conns, own_max);
-	close_oldest(w, NULL, &w->pool->n, w->pool->max);
+	close_oldest(w, NULL, &w->pool->n_conns, w->pool->max);
 }

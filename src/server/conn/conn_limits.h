@@ -15,7 +15,7 @@ struct tcp_conn;
 /* Connections by the time of their last activity. */
 struct conn_list {
 	struct tcp_conn *oldest, *newest; /* by time of last activity */
-	size_t n;
+	size_t n_conns;
 	_Atomic uint64_t oldest_ns; /* when the oldest was active, for other workers; or
 				       UINT64_MAX */
 };
@@ -23,7 +23,7 @@ struct conn_list {
 /* Connections of one kind, over all workers that serve it. */
 struct conn_pool {
 	uint32_t max;
-	_Atomic uint32_t n;
+	_Atomic uint32_t n_conns;
 	pthread_mutex_t lock; /* guards clients */
 	struct client_table *clients;
 };

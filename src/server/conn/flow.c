@@ -31,7 +31,8 @@ static bool can_go_on(const struct tcp_conn *conn)
 	if (conn->paused)
 		return false;
 	enum conn_part part = conn->proto->part(conn);
-	bool more = !conn->eof && conn->how->has_more != NULL && conn->how->has_more(conn);
+	bool more = !conn->eof && conn->transport_io->has_more != NULL &&
+		    conn->transport_io->has_more(conn);
 	return part == CONN_PART_READY || (part == CONN_PART_SHORT && more);
 }
 
@@ -127,7 +128,8 @@ bool conn_count_kept(struct tcp_conn *conn)
 	if (kept == conn->kept_bytes)
 		return true;
 	size_t more = kept - conn->kept_bytes; /* or less: it wraps */
-	size_t all = atomic_fetch_add_explicit(&conn->of->bytes, more, memory_order_relaxed) + more;
+	size_t all =
+		atomic_fetch_add_explicit(&conn->owner->bytes, more, memory_order_relaxed) + more;
 	bool grew = kept > conn->kept_bytes;
 	conn->kept_bytes = kept;
 	return !grew || all <= CONN_CLIENT_BYTES;
@@ -138,7 +140,7 @@ void conn_flush(struct tcp_conn *conn)
 	struct slice s;
 	conn->want_write = false;
 	while ((s = conn->proto->out(conn)).n > 0) {
-		ssize_t n = conn->how->send(conn, s.p, s.n);
+		ssize_t n = conn->transport_io->send(conn, s.p, s.n);
 		if (n == -EAGAIN || n == 0) {
 			conn->want_write = true;
 			break;
@@ -206,7 +208,7 @@ static void read_some(struct tcp_conn *conn)
 	uint8_t *buf = conn->worker->tcp_in;
 	if (conn->part_n != 0)
 		memcpy(buf, conn->part, conn->part_n);
-	ssize_t n = conn->how->recv(conn, buf + conn->part_n, CONN_SCRATCH - conn->part_n);
+	ssize_t n = conn->transport_io->recv(conn, buf + conn->part_n, CONN_SCRATCH - conn->part_n);
 	if (n < 0) {
 		if (n != -EAGAIN)
 			conn_close(conn);

@@ -73,7 +73,7 @@ int conn_tls_start(struct tcp_conn *conn, struct certs *certs)
 	net_tls_cred_unref(cred);
 	if (r < 0)
 		return r;
-	conn->how = &conn_io_tls;
+	conn->transport_io = &conn_io_tls;
 	conn->handshaking = true;
 	return 0;
 }

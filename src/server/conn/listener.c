@@ -31,13 +31,13 @@ struct listener *listener_find(struct server *srv, const char *label)
 
 struct listener_sock *listener_sock_of(struct listener *listener, const struct worker *worker)
 {
-	unsigned i = worker->index - listener->first; /* wraps below the first */
-	return i < listener->n ? &listener->sock[i] : NULL;
+	unsigned i = worker->index - listener->first_worker; /* wraps below the first */
+	return i < listener->n_workers ? &listener->sock[i] : NULL;
 }
 
 static void close_sockets(struct listener *listener)
 {
-	for (unsigned i = 0; i < listener->n; i++) {
+	for (unsigned i = 0; i < listener->n_workers; i++) {
 		struct listener_sock *s = &listener->sock[i];
 		int *fds[] = { &s->udp[0].io.fd, &s->udp[1].io.fd, &s->tcp.fd };
 		for (size_t k = 0; k < ARRAY_LEN(fds); k++) {
@@ -116,7 +116,7 @@ static int open_all(struct listener *listener, uint16_t port)
 		close_sockets(listener);
 		net_addr_set_port(&listener->addr, port);
 		r = 0;
-		for (unsigned i = 0; i < listener->n && r == 0; i++)
+		for (unsigned i = 0; i < listener->n_workers && r == 0; i++)
 			r = open_sock(listener, &listener->sock[i]);
 		if (port != 0)
 			break;
@@ -131,20 +131,20 @@ static int listener_open(struct server *srv, const struct route *rt, struct list
 	struct listener *l = xcalloc(1, sizeof(*l) + n * sizeof(l->sock[0]));
 	int r = 0;
 	l->transport = rt->transport;
-	l->first = plain ? 0 : srv->n_workers;
-	l->n = n;
+	l->first_worker = plain ? 0 : srv->n_workers;
+	l->n_workers = n;
 	l->label = xstrdup(rt->label);
 	l->addr = rt->addr;
 	for (unsigned i = 0; i < n; i++) {
 		struct listener_sock *s = &l->sock[i];
 		for (size_t k = 0; k < ARRAY_LEN(s->udp); k++)
 			s->udp[k] = (struct udp_sock){ .io = { .fd = -1, .cb = udp_readable },
-						       .of = s };
+						       .sock = s };
 		s->tcp = (struct loop_fd){ .fd = -1, .cb = conn_accept };
 		s->accept_timer.cb = conn_accept_again;
 		conn_list_init(&s->conns);
 		s->listener = l;
-		s->worker = &srv->worker[l->first + i];
+		s->worker = &srv->worker[l->first_worker + i];
 		s->wildcard = is_wildcard(&rt->addr);
 	}
 	if (srv->opts.ops == NULL)

@@ -21,7 +21,7 @@ struct worker;
 
 struct udp_sock {
 	struct loop_fd io;
-	struct listener_sock *of;
+	struct listener_sock *sock;
 };
 
 /* The sockets of a listener on one worker. */
@@ -42,7 +42,7 @@ struct listener {
 	char *label;
 	enum transport transport;
 	union net_addr addr;
-	unsigned first, n; /* workers that serve it */
+	unsigned first_worker, n_workers; /* workers that serve it */
 	_Atomic uint32_t n_conns;
 	struct listener_sock sock[]; /* one for each of them */
 };

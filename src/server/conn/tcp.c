@@ -74,7 +74,7 @@ static void tcp_reply(struct query *q, uint8_t *msg, size_t len)
 	struct tcp_conn *c = q->conn;
 	ssize_t sent = 0;
 	if (c->out_n == 0 && !c->gather) {
-		sent = c->how->send(c, msg, len);
+		sent = c->transport_io->send(c, msg, len);
 		if (sent < 0 && sent != -EAGAIN) {
 			conn_close(c);
 			return;

@@ -363,7 +363,7 @@ static void connections_of_a_listener(void **state)
 		post(c[i], "a.");
 		assert_true(next_response(c[i]));
 	}
-	assert_int_equal(srv->stream.n, 2);
+	assert_int_equal(srv->stream.n_conns, 2);
 	closed_by_then(c[0]);
 	post(c[1], "a.");
 	assert_true(next_response(c[1]));

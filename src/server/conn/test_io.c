@@ -124,8 +124,8 @@ static void oldest_idle_makes_room(void **state)
 		ask(c[i], i, "a.");
 		assert_int_equal(next_id(c[i]), i);
 	}
-	assert_int_equal(srv->stream.n, 4);
-	assert_int_equal(srv->plain.n, 0);
+	assert_int_equal(srv->stream.n_conns, 4);
+	assert_int_equal(srv->plain.n_conns, 0);
 	assert_int_equal(next_id(c[0]), -1);
 	assert_int_equal(next_id(c[1]), -1);
 	ask(c[5], 9, "a.");

@@ -62,7 +62,7 @@ static enum admit_result receive_one(struct udp_sock *sock, struct query *q, str
 				     uint64_t now)
 {
 	q->udp = sock;
-	q->sock = sock->of;
+	q->sock = sock->sock;
 	q->proto = QUERY_UDP;
 	q->start_ns = now;
 	set_addresses(q, &msgs->msg_hdr);
@@ -112,7 +112,7 @@ static int one_batch(struct worker *worker, struct udp_sock *sock)
 void udp_readable(struct loop_fd *loop_fd, uint32_t events)
 {
 	struct udp_sock *u = CONTAINER_OF(loop_fd, struct udp_sock, io);
-	struct worker *w = u->of->worker;
+	struct worker *w = u->sock->worker;
 	(void)events;
 	for (int i = 0; i < BATCHES_PER_TURN; i++) {
 		if (i > 0)

@@ -305,7 +305,7 @@ int dnsoperator_operands_apply(struct dnsoperator_pass *pass)
 	json_decref(apiserver);
 	report_left_out(pass, &o);
 	/* one that fails does not stop the others */
-	json_array_foreach (o.v, i, v) {
+	json_array_foreach (o.objects, i, v) {
 		r = ensure_operand(pass, v);
 		if (r < 0 && first == 0) {
 			first = r;

@@ -59,15 +59,15 @@ static json_t *fill_text(struct filling *filling, const char *text)
 	const char *at;
 	while ((at = strstr(text, "${")) != NULL) {
 		struct place p = place_at(filling, at);
-		if (p.value->v == NULL) {
+		if (p.value->value == NULL) {
 			note_missing(filling, &p);
 			return NULL;
 		}
 		if (out.n == 0 && at == text && at[p.n] == '\0')
-			return json_deep_copy(p.value->v);
-		assert(json_is_string(p.value->v));
+			return json_deep_copy(p.value->value);
+		assert(json_is_string(p.value->value));
 		strbuf_add(&out, text, (size_t)(at - text));
-		strbuf_adds(&out, api_text(p.value->v));
+		strbuf_adds(&out, api_text(p.value->value));
 		text = at + p.n;
 	}
 	strbuf_adds(&out, text);

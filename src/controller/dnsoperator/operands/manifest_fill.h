@@ -12,7 +12,7 @@
 
 struct dnsoperator_value {
 	const char *name;
-	json_t *v; /* NULL: none */
+	json_t *value; /* NULL: none */
 };
 struct dnsoperator_values {
 	const struct dnsoperator_value *v;

@@ -244,7 +244,7 @@ static void add_file(const struct filler *filler, const struct embedded_text *fi
 		json_t *o = dnsoperator_manifest_fill(docs.v[i], &values, &missing);
 		if (o != NULL) {
 			add_hash(o);
-			json_array_append_new(ret->v, o);
+			json_array_append_new(ret->objects, o);
 			continue;
 		}
 		strbuf_addf(&ret->left_out, "%s%s %s (needs %s)", ret->left_out.n != 0 ? ", " : "",
@@ -258,18 +258,18 @@ void dnsoperator_operands_make(const struct dnsoperator_operands_in *in,
 {
 	const char *folder = platform_sets[in->facts->platform].folder;
 	struct filler f = { .in = in };
-	*ret = (struct dnsoperator_operands){ .v = json_array(), .left_out = STRBUF_INIT };
+	*ret = (struct dnsoperator_operands){ .objects = json_array(), .left_out = STRBUF_INIT };
 	put_all(&f, ret);
 	for (size_t i = 0; folder != NULL && i < dnsoperator_manifests_n; i++) {
 		if (strcmp(dnsoperator_manifests[i].folder, folder) == 0)
 			add_file(&f, &dnsoperator_manifests[i], ret);
 	}
 	for (size_t i = 0; i < f.n; i++)
-		json_decref(f.v[i].v);
+		json_decref(f.v[i].value);
 }
 
 void dnsoperator_operands_done(struct dnsoperator_operands *operands)
 {
-	json_decref(operands->v);
+	json_decref(operands->objects);
 	strbuf_done(&operands->left_out);
 }

@@ -27,7 +27,7 @@ struct dnsoperator_operands_in {
 };
 
 struct dnsoperator_operands {
-	json_t *v; /* objects in the order in which they are applied, each with its hash */
+	json_t *objects; /* objects in the order in which they are applied, each with its hash */
 	struct strbuf left_out; /* "DaemonSet dns-default (needs ...), ..." */
 	bool placement_ignored; /* no node fits spec.nodePlacement */
 };

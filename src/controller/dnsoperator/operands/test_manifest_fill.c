@@ -65,7 +65,7 @@ static void filled(void **state)
 		json_decref(want);
 	}
 	for (size_t i = 0; i < ARRAY_LEN(v); i++)
-		json_decref(v[i].v);
+		json_decref(v[i].value);
 }
 
 int main(void)

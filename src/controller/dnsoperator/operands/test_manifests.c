@@ -34,7 +34,7 @@ static const json_t *find(const struct dnsoperator_operands *o, const char *kind
 {
 	size_t i;
 	json_t *v;
-	json_array_foreach (o->v, i, v) {
+	json_array_foreach (o->objects, i, v) {
 		if (strcmp(api_kind(v), kind) == 0 && strcmp(api_name(v), name) == 0)
 			return v;
 	}
@@ -79,10 +79,10 @@ static void sound(void **state)
 		size_t i;
 		json_t *v;
 		make(sets[k].p, all, &o);
-		assert_int_equal(json_array_size(o.v), sets[k].n);
+		assert_int_equal(json_array_size(o.objects), sets[k].n);
 		assert_int_equal(o.left_out.n, 0);
 		assert_int_equal(dnsoperator_operands_exist(sets[k].p), sets[k].n != 0);
-		json_array_foreach (o.v, i, v) {
+		json_array_foreach (o.objects, i, v) {
 			char *text = json_dumps(v, 0);
 			assert_non_null(api_kind_of(v));
 			assert_int_equal(strlen(api_annotation(v, DNSOPERATOR_APPLIED_HASH)), 16);
@@ -201,7 +201,7 @@ static void hashes(void **state)
 	make(DNSOPERATOR_OPENSHIFT, all, &b);
 	in.dns_image = "e";
 	make(DNSOPERATOR_OPENSHIFT, in, &other);
-	assert_true(json_equal(a.v, b.v));
+	assert_true(json_equal(a.objects, b.objects));
 	assert_string_not_equal(
 		api_annotation(find(&a, "DaemonSet", "dns-default"), DNSOPERATOR_APPLIED_HASH),
 		api_annotation(find(&other, "DaemonSet", "dns-default"), DNSOPERATOR_APPLIED_HASH));

@@ -32,7 +32,7 @@ struct route_choice {
 struct job {
 	const struct dnsoperator_plan_in *in;
 	struct dnsoperator_plan *plan;
-	struct arena a;
+	struct arena arena;
 	struct dnsoperator_dns dns;
 	struct template_choice templates;
 	struct route_choice routes;
@@ -76,7 +76,7 @@ static struct template_choice last_templates(struct job *job)
 	};
 	struct dnsoperator_problems none = { 0 };
 	if (dnsoperator_templates_check(last.list, dnsoperator_reserved_domain(job->in->facts),
-					&job->a, &last.templates, &none) < 0)
+					&job->arena, &last.templates, &none) < 0)
 		last.list = NULL;
 	dnsoperator_problems_done(&none);
 	return last;
@@ -88,8 +88,8 @@ static void choose_templates(struct job *job)
 	struct template_choice wanted = { .list = wanted_list(job),
 					  .generation = job->dns.generation };
 	int r = dnsoperator_templates_check(wanted.list,
-					    dnsoperator_reserved_domain(job->in->facts), &job->a,
-					    &wanted.templates, problems);
+					    dnsoperator_reserved_domain(job->in->facts),
+					    &job->arena, &wanted.templates, problems);
 	job->templates = r < 0 || problems->n != 0 ? last_templates(job) : wanted;
 }
 
@@ -102,7 +102,7 @@ static bool try_routes(struct job *job, const json_t *spec, struct dnsoperator_p
 	const char *domain = dnsoperator_reserved_domain(job->in->facts);
 	struct api_errors errs = { 0 };
 	ret->spec = json_is_object(spec) ? spec : job->nothing;
-	dnsoperator_routes_read(ret->spec, &job->a, &ret->routes, &errs);
+	dnsoperator_routes_read(ret->spec, &job->arena, &ret->routes, &errs);
 	bool accepted = dnsoperator_routes_check(&ret->routes, &errs, domain, problems) == 0 &&
 			dnsoperator_ca_check(&ret->routes, job->in->facts->platform, problems) == 0;
 	api_errors_done(&errs);
@@ -248,8 +248,8 @@ void dnsoperator_plan_make(const struct dnsoperator_plan_in *in, struct dnsopera
 {
 	struct job j = { .in = in, .plan = ret, .nothing = json_object() };
 	*ret = (struct dnsoperator_plan){ .corefile = STRBUF_INIT, .advice = STRBUF_INIT };
-	arena_init(&j.a);
-	dnsoperator_dns_read(in->dns, &j.a, &j.dns);
+	arena_init(&j.arena);
+	dnsoperator_dns_read(in->dns, &j.arena, &j.dns);
 	ret->domain_unknown = in->facts->domain_unknown;
 	ret->write = !j.dns.unmanaged && !ret->domain_unknown;
 	ret->verbose = j.dns.operator_log != DNSOPERATOR_LOG_NORMAL;
@@ -269,7 +269,7 @@ void dnsoperator_plan_make(const struct dnsoperator_plan_in *in, struct dnsopera
 	json_decref(j.list);
 	json_decref(j.unreserved);
 	json_decref(j.nothing);
-	arena_done(&j.a);
+	arena_done(&j.arena);
 }
 
 void dnsoperator_plan_done(struct dnsoperator_plan *plan)

@@ -9,15 +9,15 @@
 #include "controller/dnsoperator/plan/zones.h"
 
 struct out {
-	struct strbuf *b;
-	const struct dnsoperator_render_in *w;
+	struct strbuf *text;
+	const struct dnsoperator_render_in *in;
 	const struct dnsoperator_site *site;
 	const char *domain;
 	unsigned port;
 	struct dnsoperator_stanzas stanzas;
 	bool covered;	/* a template's zone is above the cluster's domain */
 	bool own_block; /* the cluster's zones have one: a template or a server covers them */
-	struct arena a;
+	struct arena arena;
 };
 
 static const char *const reverse_zones[] = { "in-addr.arpa", "ip6.arpa" };
@@ -26,9 +26,9 @@ static const char *const reverse_zones[] = { "in-addr.arpa", "ip6.arpa" };
 
 static void add_bind(struct out *out)
 {
-	const char *bind = out->w->facts->bind;
+	const char *bind = out->in->facts->bind;
 	if (bind != NULL && bind[0] != '\0')
-		strbuf_addf(out->b, "    bind %s\n", bind);
+		strbuf_addf(out->text, "    bind %s\n", bind);
 }
 
 static void add_log(struct out *out)
@@ -38,45 +38,47 @@ static void add_log(struct out *out)
 		[DNSOPERATOR_LOG_DEBUG] = "denial error",
 		[DNSOPERATOR_LOG_TRACE] = "all",
 	};
-	strbuf_addf(out->b, "    log . {\n        class %s\n    }\n", classes[out->w->dns->log]);
+	strbuf_addf(out->text, "    log . {\n        class %s\n    }\n",
+		    classes[out->in->dns->log]);
 }
 
 static void add_prometheus(struct out *out)
 {
 	if (out->site->prometheus[0] != '\0')
-		strbuf_addf(out->b, "    prometheus %s\n", out->site->prometheus);
+		strbuf_addf(out->text, "    prometheus %s\n", out->site->prometheus);
 }
 
 static void add_cache(struct out *out)
 {
-	strbuf_addf(out->b, "    cache %u {\n        denial 9984 %u\n    }\n",
-		    out->w->dns->positive_s, out->w->dns->negative_s);
+	strbuf_addf(out->text, "    cache %u {\n        denial 9984 %u\n    }\n",
+		    out->in->dns->positive_s, out->in->dns->negative_s);
 }
 
 /* Without a copy of the CA bundle the system's CAs are used. */
 static void add_tls(struct out *out, const struct dnsoperator_transport *transport)
 {
-	const struct dnsoperator_facts *f = out->w->facts;
+	const struct dnsoperator_facts *f = out->in->facts;
 	if (!dnsoperator_is_tls(transport))
 		return;
-	strbuf_addf(out->b, "        tls_servername %s\n        tls", transport->server_name);
+	strbuf_addf(out->text, "        tls_servername %s\n        tls", transport->server_name);
 	for (size_t i = 0; i < f->n_ca; i++) {
 		if (strcmp(f->ca[i].name, transport->ca) == 0)
-			strbuf_addf(out->b, " /etc/pki/%s-%s/ca-bundle.crt", transport->server_name,
-				    f->ca[i].revision);
+			strbuf_addf(out->text, " /etc/pki/%s-%s/ca-bundle.crt",
+				    transport->server_name, f->ca[i].revision);
 	}
-	strbuf_addc(out->b, '\n');
+	strbuf_addc(out->text, '\n');
 }
 
 static void add_forward_end(struct out *out, const struct dnsoperator_transport *transport,
 			    enum dnsoperator_policy def)
 {
-	strbuf_adds(out->b, " {\n");
+	strbuf_adds(out->text, " {\n");
 	add_tls(out, transport);
-	strbuf_addf(out->b, "        policy %s\n", dnsoperator_policy_word(transport->policy, def));
+	strbuf_addf(out->text, "        policy %s\n",
+		    dnsoperator_policy_word(transport->policy, def));
 	if (strcmp(transport->protocol, "TCP") == 0)
-		strbuf_adds(out->b, "        force_tcp\n");
-	strbuf_adds(out->b, "    }\n");
+		strbuf_adds(out->text, "        force_tcp\n");
+	strbuf_adds(out->text, "    }\n");
 }
 
 /* ---- templates ---- */
@@ -84,16 +86,16 @@ static void add_forward_end(struct out *out, const struct dnsoperator_transport 
 static void add_templates(struct out *out)
 {
 	/* what is too long already is refused, and need not be written to its end */
-	for (size_t i = 0; i < out->stanzas.n && out->b->n <= DNSOPERATOR_COREFILE_MAX; i++) {
+	for (size_t i = 0; i < out->stanzas.n && out->text->n <= DNSOPERATOR_COREFILE_MAX; i++) {
 		const struct dnsoperator_stanza *s = &out->stanzas.v[i];
-		strbuf_adds(out->b, "    template IN AAAA");
+		strbuf_adds(out->text, "    template IN AAAA");
 		for (size_t k = 0; k < s->n_zones; k++)
-			strbuf_addf(out->b, " %s", s->zones[k]);
-		strbuf_adds(out->b, " {\n");
+			strbuf_addf(out->text, " %s", s->zones[k]);
+		strbuf_adds(out->text, " {\n");
 		if (!s->of->empty)
-			strbuf_addf(out->b, "        answer \"{{ .Name }} %u IN AAAA %s\"\n",
+			strbuf_addf(out->text, "        answer \"{{ .Name }} %u IN AAAA %s\"\n",
 				    s->of->answer.ttl_s, s->of->answer.address);
-		strbuf_adds(out->b, "        rcode NOERROR\n    }\n");
+		strbuf_adds(out->text, "        rcode NOERROR\n    }\n");
 	}
 }
 
@@ -112,9 +114,9 @@ static bool any_covers(const struct dnsoperator_templates *templates, const char
 
 static void add_upstreams(struct out *out, const struct dnsoperator_server *server)
 {
-	strbuf_adds(out->b, "    forward .");
+	strbuf_adds(out->text, "    forward .");
 	for (size_t i = 0; i < server->upstreams.n; i++)
-		strbuf_addf(out->b, " %s%s", dnsoperator_is_tls(&server->how) ? "tls://" : "",
+		strbuf_addf(out->text, " %s%s", dnsoperator_is_tls(&server->how) ? "tls://" : "",
 			    server->upstreams.v[i]);
 	add_forward_end(out, &server->how, DNSOPERATOR_RANDOM);
 }
@@ -133,37 +135,37 @@ static bool any_server_covers(const struct dnsoperator_routes *routes, const cha
 
 static void add_server(struct out *out, const struct dnsoperator_server *server)
 {
-	strbuf_addf(out->b, "# %s\n", server->name);
+	strbuf_addf(out->text, "# %s\n", server->name);
 	for (size_t i = 0; i < server->zones.n; i++)
-		strbuf_addf(out->b, "%s:%u ", server->zones.v[i], out->port);
-	strbuf_adds(out->b, "{\n");
+		strbuf_addf(out->text, "%s:%u ", server->zones.v[i], out->port);
+	strbuf_adds(out->text, "{\n");
 	add_bind(out);
 	add_templates(out);
 	add_prometheus(out);
 	add_upstreams(out, server);
-	strbuf_adds(out->b, "    errors\n");
+	strbuf_adds(out->text, "    errors\n");
 	add_log(out);
-	strbuf_adds(out->b, "    bufsize 1232\n");
+	strbuf_adds(out->text, "    bufsize 1232\n");
 	add_cache(out);
-	strbuf_adds(out->b, "}\n");
+	strbuf_adds(out->text, "}\n");
 }
 
 /* ---- the cluster's names, and all others ---- */
 
 static void add_kubernetes(struct out *out)
 {
-	const char *kubeconfig = out->w->facts->kubeconfig;
-	strbuf_addf(out->b, "    kubernetes %s in-addr.arpa ip6.arpa {\n", out->domain);
+	const char *kubeconfig = out->in->facts->kubeconfig;
+	strbuf_addf(out->text, "    kubernetes %s in-addr.arpa ip6.arpa {\n", out->domain);
 	if (kubeconfig != NULL && kubeconfig[0] != '\0') {
-		strbuf_adds(out->b, "        kubeconfig ");
-		strbuf_add_quoted(out->b, slice_of(kubeconfig));
-		strbuf_addc(out->b, '\n');
+		strbuf_adds(out->text, "        kubeconfig ");
+		strbuf_add_quoted(out->text, slice_of(kubeconfig));
+		strbuf_addc(out->text, '\n');
 	}
-	strbuf_adds(out->b, "        pods insecure\n"
-			    "        fallthrough in-addr.arpa ip6.arpa\n");
+	strbuf_adds(out->text, "        pods insecure\n"
+			       "        fallthrough in-addr.arpa ip6.arpa\n");
 	if (out->site->kubeadm)
-		strbuf_adds(out->b, "        ttl 30\n");
-	strbuf_adds(out->b, "    }\n");
+		strbuf_adds(out->text, "        ttl 30\n");
+	strbuf_adds(out->text, "    }\n");
 }
 
 /* Type, port and address alike, with what is left out filled in; letters alike. */
@@ -181,28 +183,28 @@ static bool same_upstream(const struct dnsoperator_upstream *left,
 
 static void add_resolver(struct out *out, const struct dnsoperator_upstream *upstream, bool tls)
 {
-	strbuf_addf(out->b, " %s", tls ? "tls://" : "");
+	strbuf_addf(out->text, " %s", tls ? "tls://" : "");
 	if (strcmp(upstream->type, "Network") != 0) {
-		strbuf_adds(out->b, "/etc/resolv.conf");
+		strbuf_adds(out->text, "/etc/resolv.conf");
 		return;
 	}
 	bool brackets = upstream->port > 0 && strchr(upstream->address, ':') != NULL;
-	strbuf_adds(out->b, brackets ? "[" : "");
+	strbuf_adds(out->text, brackets ? "[" : "");
 	for (const char *p = upstream->address; *p != '\0'; p++)
-		strbuf_addc(out->b, *p >= 'a' && *p <= 'z' ? (char)(*p - 'a' + 'A') : *p);
-	strbuf_adds(out->b, brackets ? "]" : "");
+		strbuf_addc(out->text, *p >= 'a' && *p <= 'z' ? (char)(*p - 'a' + 'A') : *p);
+	strbuf_adds(out->text, brackets ? "]" : "");
 	if (upstream->port > 0)
-		strbuf_addf(out->b, ":%u", (unsigned)upstream->port);
+		strbuf_addf(out->text, ":%u", (unsigned)upstream->port);
 }
 
 static void add_resolvers(struct out *out)
 {
-	const struct dnsoperator_resolvers *r = &out->w->routes->resolvers;
+	const struct dnsoperator_resolvers *r = &out->in->routes->resolvers;
 	const struct dnsoperator_upstream *v = r->upstreams.v;
 	static const struct dnsoperator_upstream system = { "SystemResolvConf", "", 0 };
-	if (r->upstreams.n == 0 && out->w->facts->no_resolvers)
+	if (r->upstreams.n == 0 && out->in->facts->no_resolvers)
 		return;
-	strbuf_adds(out->b, "    forward .");
+	strbuf_adds(out->text, "    forward .");
 	if (r->upstreams.n == 0)
 		add_resolver(out, &system, dnsoperator_is_tls(&r->how));
 	for (size_t i = 0; i < r->upstreams.n; i++) {
@@ -218,13 +220,13 @@ static void add_resolvers(struct out *out)
 /* Does a server list this zone? Twice in a file and CoreDNS refuses all of it. */
 static bool is_listed(struct out *out, const char *zone)
 {
-	const struct dnsoperator_server *s = out->w->routes->servers.v;
+	const struct dnsoperator_server *s = out->in->routes->servers.v;
 	size_t nz = strlen(zone);
-	for (size_t i = 0; i < out->w->routes->servers.n; i++) {
+	for (size_t i = 0; i < out->in->routes->servers.n; i++) {
 		for (size_t k = 0; k < s[i].zones.n; k++) {
 			const char *const *zones;
 			size_t n;
-			if (dnsoperator_server_zones(s[i].zones.v[k], &out->a, &zones, &n) < 0)
+			if (dnsoperator_server_zones(s[i].zones.v[k], &out->arena, &zones, &n) < 0)
 				continue;
 			for (size_t j = 0; j < n; j++) {
 				if (strncmp(zones[j], zone, nz) == 0 &&
@@ -239,36 +241,36 @@ static bool is_listed(struct out *out, const char *zone)
 /* The block that keeps templates and servers for zones above away from the cluster's names. */
 static void add_cluster(struct out *out)
 {
-	strbuf_addf(out->b, "# excluded from %s: %s and the cluster's addresses\n",
+	strbuf_addf(out->text, "# excluded from %s: %s and the cluster's addresses\n",
 		    out->covered ? "templates" : "spec.servers", out->domain);
-	strbuf_addf(out->b, "%s:%u ", out->domain, out->port);
+	strbuf_addf(out->text, "%s:%u ", out->domain, out->port);
 	for (size_t i = 0; i < ARRAY_LEN(reverse_zones); i++) {
 		if (!is_listed(out, reverse_zones[i]))
-			strbuf_addf(out->b, "%s:%u ", reverse_zones[i], out->port);
+			strbuf_addf(out->text, "%s:%u ", reverse_zones[i], out->port);
 	}
-	strbuf_adds(out->b, "{\n");
+	strbuf_adds(out->text, "{\n");
 	add_bind(out);
-	strbuf_adds(out->b, "    bufsize 1232\n    errors\n");
+	strbuf_adds(out->text, "    bufsize 1232\n    errors\n");
 	add_log(out);
 	if (out->site->lameduck[0] != '\0')
-		strbuf_adds(out->b, "    ready\n");
+		strbuf_adds(out->text, "    ready\n");
 	add_kubernetes(out);
 	add_prometheus(out);
 	add_resolvers(out);
 	add_cache(out);
 	if (out->site->kubeadm)
-		strbuf_adds(out->b, "    loadbalance\n");
-	strbuf_adds(out->b, "}\n");
+		strbuf_adds(out->text, "    loadbalance\n");
+	strbuf_adds(out->text, "}\n");
 }
 
 static void add_root(struct out *out)
 {
-	strbuf_addf(out->b, ".:%u {\n", out->port);
+	strbuf_addf(out->text, ".:%u {\n", out->port);
 	add_bind(out);
-	strbuf_adds(out->b, "    bufsize 1232\n    errors\n");
+	strbuf_adds(out->text, "    bufsize 1232\n    errors\n");
 	add_log(out);
 	if (out->site->lameduck[0] != '\0')
-		strbuf_addf(out->b, "    health {\n        lameduck %s\n    }\n    ready\n",
+		strbuf_addf(out->text, "    health {\n        lameduck %s\n    }\n    ready\n",
 			    out->site->lameduck);
 	add_templates(out);
 	if (!out->own_block)
@@ -277,11 +279,11 @@ static void add_root(struct out *out)
 	add_resolvers(out);
 	add_cache(out);
 	if (out->site->loop)
-		strbuf_adds(out->b, "    loop\n");
-	strbuf_adds(out->b, "    reload\n");
+		strbuf_adds(out->text, "    loop\n");
+	strbuf_adds(out->text, "    reload\n");
 	if (out->site->kubeadm)
-		strbuf_adds(out->b, "    loadbalance\n");
-	strbuf_adds(out->b, "}\n");
+		strbuf_adds(out->text, "    loadbalance\n");
+	strbuf_adds(out->text, "}\n");
 }
 
 /* ---- the whole ---- */
@@ -291,13 +293,13 @@ static void add_marker(struct out *out, char hash[DNSOPERATOR_MARKER_HASH_MAX])
 {
 	char name[DNSOPERATOR_MARKER_NAME_MAX];
 	dnsoperator_marker_name(out->domain, name);
-	dnsoperator_marker_hash(out->b->s, out->b->n, hash);
-	strbuf_addf(out->b, DNSOPERATOR_MARKER_NAME ":%u ", out->port);
+	dnsoperator_marker_hash(out->text->s, out->text->n, hash);
+	strbuf_addf(out->text, DNSOPERATOR_MARKER_NAME ":%u ", out->port);
 	if (strcmp(name, DNSOPERATOR_MARKER_NAME) != 0)
-		strbuf_addf(out->b, "%s:%u ", name, out->port);
-	strbuf_adds(out->b, "{\n");
+		strbuf_addf(out->text, "%s:%u ", name, out->port);
+	strbuf_adds(out->text, "{\n");
 	add_bind(out);
-	strbuf_addf(out->b,
+	strbuf_addf(out->text,
 		    "    template IN TXT {\n"
 		    "        answer \"{{ .Name }} 0 IN TXT %s\"\n"
 		    "    }\n"
@@ -308,16 +310,16 @@ static void add_marker(struct out *out, char hash[DNSOPERATOR_MARKER_HASH_MAX])
 void dnsoperator_render(const struct dnsoperator_render_in *wanted, struct strbuf *out,
 			char hash[DNSOPERATOR_MARKER_HASH_MAX])
 {
-	struct out o = { .b = out,
-			 .w = wanted,
+	struct out o = { .text = out,
+			 .in = wanted,
 			 .site = &dnsoperator_sites[wanted->facts->platform],
 			 .domain = dnsoperator_domain(wanted->facts) };
 	const struct dnsoperator_server *s = wanted->routes->servers.v;
 	o.port = o.site->port != 0 ? o.site->port : wanted->facts->port;
 	hash[0] = '\0';
 	strbuf_reset(out);
-	arena_init(&o.a);
-	dnsoperator_stanzas_order(wanted->templates, &o.a, &o.stanzas);
+	arena_init(&o.arena);
+	dnsoperator_stanzas_order(wanted->templates, &o.arena, &o.stanzas);
 	o.covered = any_covers(wanted->templates, o.domain);
 	o.own_block = o.covered || any_server_covers(wanted->routes, o.domain);
 	for (size_t i = 0; i < wanted->routes->servers.n; i++)
@@ -329,5 +331,5 @@ void dnsoperator_render(const struct dnsoperator_render_in *wanted, struct strbu
 		strbuf_addf(out, "hostname.bind:%u {\n    chaos\n}\n", o.port);
 	if (wanted->templates->n != 0)
 		add_marker(&o, hash);
-	arena_done(&o.a);
+	arena_done(&o.arena);
 }

@@ -20,7 +20,7 @@ enum { UPSTREAMS_MAX = 15 }; /* of the plugin forward */
 
 struct check {
 	struct dnsoperator_problems *problems;
-	struct arena a;
+	struct arena arena;
 	const char *domain; /* of the cluster; NULL: unknown */
 	struct map zones;   /* -> the field that has it */
 };
@@ -131,7 +131,7 @@ static void check_zone(struct check *check, const char *text, const char *field)
 	bool fits = text[0] != '\0' &&
 		    (has_only(text, "-._*") ||
 		     (strchr(text, '/') != NULL && net_cidr_parse(slice_of(text), &network) == 0));
-	if (!fits || dnsoperator_server_zones(text, &check->a, &zones, &n) < 0) {
+	if (!fits || dnsoperator_server_zones(text, &check->arena, &zones, &n) < 0) {
 		add_problem(check, field, text, "is not a DNS name", "write it as example.com");
 		return;
 	}
@@ -143,7 +143,8 @@ static void check_zone(struct check *check, const char *text, const char *field)
 		for (size_t k = 0; k < ARRAY_LEN(taken); k++)
 			have = strcmp(zones[i], taken[k]) == 0 ? "the operator's own blocks" : have;
 		if (have == NULL) {
-			map_set(&check->zones, slice_of(zones[i]), arena_strdup(&check->a, field));
+			map_set(&check->zones, slice_of(zones[i]),
+				arena_strdup(&check->arena, field));
 			continue;
 		}
 		snprintf(why, sizeof(why), "is in %s already", have);
@@ -230,13 +231,13 @@ int dnsoperator_routes_check(const struct dnsoperator_routes *routes, const stru
 	for (size_t i = 0; i < errs->n; i++)
 		add_problem(&c, errs->v[i].field, NULL, errs->v[i].body,
 			    "write it as the CRD has it");
-	arena_init(&c.a);
+	arena_init(&c.arena);
 	map_init(&c.zones);
 	for (size_t i = 0; i < routes->servers.n; i++)
 		check_server(&c, &((const struct dnsoperator_server *)routes->servers.v)[i], i);
 	check_resolvers(&c, &routes->resolvers);
 	map_done(&c.zones);
-	arena_done(&c.a);
+	arena_done(&c.arena);
 	return problems->n == before ? 0 : ERR_CONFIG;
 }
 

@@ -20,7 +20,7 @@
 
 struct check {
 	struct dnsoperator_problems *problems;
-	struct arena *a;
+	struct arena *arena;
 	const char *domain;
 	struct map names; /* -> the field that has it */
 	struct map zones; /* -> the field that has it */
@@ -123,7 +123,7 @@ static void check_name(struct check *check, const json_t *object)
 		add_problem(check, DNSOPERATOR_DUPLICATE_NAME, &s, why,
 			    "give each template a unique name");
 	} else {
-		map_set(&check->names, s, arena_strdup(check->a, check->field.s));
+		map_set(&check->names, s, arena_strdup(check->arena, check->field.s));
 		check->tmpl = s.p;
 	}
 	leave_field(check, at);
@@ -147,7 +147,7 @@ static const char *check_zone(struct check *check, const json_t *value)
 			    dnsoperator_zone_advice(s));
 		return NULL;
 	}
-	const char *z = dnsoperator_zone_normal(check->a, s);
+	const char *z = dnsoperator_zone_normal(check->arena, s);
 	if (check->domain != NULL && dnsoperator_zone_has(check->domain, z)) {
 		char why[400];
 		snprintf(why, sizeof(why), "is in the cluster's own domain %s", check->domain);
@@ -163,7 +163,7 @@ static const char *check_zone(struct check *check, const json_t *value)
 		add_problem(check, DNSOPERATOR_DUPLICATE_ZONE, &s, why, "keep one of the two");
 		return NULL;
 	}
-	map_set(&check->zones, slice_of(z), arena_strdup(check->a, check->field.s));
+	map_set(&check->zones, slice_of(z), arena_strdup(check->arena, check->field.s));
 	return z;
 }
 
@@ -186,7 +186,7 @@ static void check_zones(struct check *check, const json_t *object, struct dnsope
 			    "use at most 256 in a template");
 		n = 0;
 	}
-	ret->zones = arena_alloc(check->a, (n + 1) * sizeof(*ret->zones));
+	ret->zones = arena_alloc(check->arena, (n + 1) * sizeof(*ret->zones));
 	json_array_foreach (list, i, v) {
 		if (i == n)
 			break;
@@ -279,7 +279,7 @@ static void check_template(struct check *check, const json_t *object,
 	check_only(check, object, "queryType", "AAAA");
 	check_only(check, object, "queryClass", "IN");
 	check_action(check, object, ret);
-	ret->name = check->tmpl != NULL ? arena_strdup(check->a, check->tmpl) : "";
+	ret->name = check->tmpl != NULL ? arena_strdup(check->arena, check->tmpl) : "";
 }
 
 static void check_list(struct check *check, const json_t *list, struct dnsoperator_templates *ret)
@@ -296,7 +296,7 @@ static void check_list(struct check *check, const json_t *list, struct dnsoperat
 			    "use at most 20: a template may have 256 zones");
 		n = DNSOPERATOR_TEMPLATES_MAX;
 	}
-	ret->v = arena_calloc(check->a, (n + 1) * sizeof(*ret->v));
+	ret->v = arena_calloc(check->arena, (n + 1) * sizeof(*ret->v));
 	json_array_foreach (list, i, v) {
 		if (i == n)
 			break;
@@ -313,7 +313,7 @@ int dnsoperator_templates_check(const json_t *list, const char *domain, struct a
 				struct dnsoperator_templates *ret,
 				struct dnsoperator_problems *problems)
 {
-	struct check c = { .problems = problems, .a = arena, .domain = domain };
+	struct check c = { .problems = problems, .arena = arena, .domain = domain };
 	size_t before = problems->n;
 	*ret = (struct dnsoperator_templates){ 0 };
 	if (list == NULL)

@@ -27,7 +27,7 @@ struct pull;
 
 /* One server that is being queried. */
 struct asking {
-	struct resolve_exchange x;
+	struct resolve_exchange exchange;
 	struct pull *pull;
 	struct resolve_upstream *up;
 	struct dnsoperator_marker_answer *ret;
@@ -141,13 +141,14 @@ static void on_answer(struct resolve_exchange *exchange);
 static void try_once(struct asking *asking, bool tcp)
 {
 	struct pull *p = asking->pull;
-	asking->x = (struct resolve_exchange){ .up = asking->up,
-					       .msg = asking->msg,
-					       .msg_n = make_question(p->opts.name, asking->msg),
-					       .tcp = tcp,
-					       .deadline_ns = loop_now(p->loop) + p->opts.try_ns,
-					       .done = on_answer };
-	resolve_start(p->resolver, &asking->x);
+	asking->exchange =
+		(struct resolve_exchange){ .up = asking->up,
+					   .msg = asking->msg,
+					   .msg_n = make_question(p->opts.name, asking->msg),
+					   .tcp = tcp,
+					   .deadline_ns = loop_now(p->loop) + p->opts.try_ns,
+					   .done = on_answer };
+	resolve_start(p->resolver, &asking->exchange);
 }
 
 static void start_next(struct pull *pull)
@@ -162,7 +163,7 @@ static void start_next(struct pull *pull)
 
 static void set_unreachable(struct asking *asking)
 {
-	const struct resolve_exchange *x = &asking->x;
+	const struct resolve_exchange *x = &asking->exchange;
 	*asking->ret = (struct dnsoperator_marker_answer){ .kind = DNSOPERATOR_MARKER_UNREACHABLE };
 	snprintf(asking->ret->text, sizeof(asking->ret->text), "%s",
 		 x->result == RESOLVE_TIMEOUT	? "no answer in time"
@@ -172,7 +173,7 @@ static void set_unreachable(struct asking *asking)
 
 static void on_answer(struct resolve_exchange *exchange)
 {
-	struct asking *a = CONTAINER_OF(exchange, struct asking, x);
+	struct asking *a = CONTAINER_OF(exchange, struct asking, exchange);
 	struct pull *p = a->pull;
 	bool udp = exchange->proto == RESOLVE_UDP;
 	if (exchange->result == RESOLVE_OK && udp &&

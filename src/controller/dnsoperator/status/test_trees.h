@@ -79,7 +79,7 @@ static inline void trees_try_operands(const json_t *all, const struct dnsoperato
 		&o);
 	size_t i;
 	json_t *v;
-	json_array_foreach (o.v, i, v) {
+	json_array_foreach (o.objects, i, v) {
 		IGNORE(dnsoperator_object_contains(trees_get(all, "servers"), v));
 		assert(dnsoperator_object_contains(v, v));
 	}
