@@ -92,15 +92,15 @@ int resolve_query_blocking(const struct resolve_conf *conf, uint8_t *msg, uint16
 	struct loop *loop = loop_new();
 	if (loop == NULL)
 		return ERR_INTERNAL;
-	struct resolve_upstream *u = resolve_upstream_new(conf);
+	struct resolve_upstream *upstream = resolve_upstream_new(conf);
 	struct blocking_query query = { .loop = loop, .out = out, .cap = cap };
-	query.exchange = (struct resolve_exchange){ .up = u,
+	query.exchange = (struct resolve_exchange){ .up = upstream,
 						    .msg = msg,
 						    .msg_n = number,
 						    .deadline_ns = loop_now(loop) + timeout_ns,
 						    .done = on_done };
 	int r = run_exchange(&query);
-	resolve_upstream_unref(u);
+	resolve_upstream_unref(upstream);
 	loop_free(loop);
 	return r;
 }

@@ -18,9 +18,9 @@ enum { HTTP_OK = 200, TARGET_MAX = 2048 };
 static void on_message(void *ctx, uint32_t stream, void *user, const struct http_message *message)
 {
 	struct stream *s = ctx;
-	struct resolve_exchange *x = user;
+	struct resolve_exchange *exchange = user;
 	(void)stream;
-	x->http_stream = 0;
+	exchange->http_stream = 0;
 	bool fine = message->status == HTTP_OK && message->body.n >= DNS_HEADER_BYTES &&
 		    slice_eq_nocase(slice_trim(slice_cut(&(struct slice){ message->content_type.p,
 									  message->content_type.n },
@@ -29,23 +29,24 @@ static void on_message(void *ctx, uint32_t stream, void *user, const struct http
 	if (!fine) {
 		stream_heard(s);
 		s->answered++;
-		exchange_fail(s->link.pool->resolver, x, RESOLVE_NETWORK, ERR_PARSE);
-		x->error_text = message->status == HTTP_OK ? "no DNS message in the HTTP response"
-							   : "unexpected HTTP status";
+		exchange_fail(s->link.pool->resolver, exchange, RESOLVE_NETWORK, ERR_PARSE);
+		exchange->error_text = message->status == HTTP_OK
+					       ? "no DNS message in the HTTP response"
+					       : "unexpected HTTP status";
 		return;
 	}
 	/* The body is the framing's, and what becomes of a reply changes it in place. */
-	struct resolver *r = s->link.pool->resolver;
-	memcpy(r->doh_reply, message->body.p, message->body.n);
-	stream_answered(s, x, r->doh_reply, message->body.n);
+	struct resolver *resolver = s->link.pool->resolver;
+	memcpy(resolver->doh_reply, message->body.p, message->body.n);
+	stream_answered(s, exchange, resolver->doh_reply, message->body.n);
 }
 
 static void on_gone(void *ctx, uint32_t stream, void *user, int err)
 {
-	struct resolve_exchange *x = user;
+	struct resolve_exchange *exchange = user;
 	(void)stream;
-	x->http_stream = 0;
-	stream_retry(ctx, x, err);
+	exchange->http_stream = 0;
+	stream_retry(ctx, exchange, err);
 }
 
 static int doh_opened(struct stream *stream)
@@ -99,24 +100,24 @@ static int put_get(struct stream *stream, struct resolve_exchange *exchange,
 
 static int doh_put(struct stream *stream, struct resolve_exchange *exchange)
 {
-	const struct resolve_conf *c = &exchange->up->conf;
+	const struct resolve_conf *conf = &exchange->up->conf;
 	char host[NET_ADDR_TEXT_MAX];
-	struct http_message m = { .target = slice_of(c->http_path != NULL ? c->http_path
-									  : "/dns-query"),
-				  .accept = slice_of(media_type) };
-	net_addr_str(&c->addr, host);
-	m.authority = slice_of(c->http_host != NULL	? c->http_host
-			       : c->server_name != NULL ? c->server_name
-							: host);
+	struct http_message message = { .target = slice_of(conf->http_path != NULL ? conf->http_path
+										   : "/dns-query"),
+					.accept = slice_of(media_type) };
+	net_addr_str(&conf->addr, host);
+	message.authority = slice_of(conf->http_host != NULL	 ? conf->http_host
+				     : conf->server_name != NULL ? conf->server_name
+								 : host);
 	dns_put16(exchange->msg, 0);
 	int r = ERR_LIMIT;
-	if (c->http_get)
-		r = put_get(stream, exchange, &m);
+	if (conf->http_get)
+		r = put_get(stream, exchange, &message);
 	if (r == ERR_LIMIT) { /* POST has no limit of this kind */
-		m.method = SLICE("POST");
-		m.content_type = slice_of(media_type);
-		m.body = (struct slice){ (const char *)exchange->msg, exchange->msg_n };
-		r = http_framing_request(stream->http, &m, exchange, &exchange->http_stream);
+		message.method = SLICE("POST");
+		message.content_type = slice_of(media_type);
+		message.body = (struct slice){ (const char *)exchange->msg, exchange->msg_n };
+		r = http_framing_request(stream->http, &message, exchange, &exchange->http_stream);
 	}
 	return r;
 }

@@ -115,11 +115,11 @@ void exchange_reply(struct resolver *resolver, struct resolve_exchange *exchange
 		    size_t len, bool cut)
 {
 	assert(exchange->state == X_SENT && exchange->link != NULL);
-	struct resolve_pool *p = exchange->link->pool;
+	struct resolve_pool *pool = exchange->link->pool;
 	exchange->result = judge_reply(resolver, exchange, msg, &len, cut);
 	if (exchange->result == RESOLVE_OK) {
 		exchange->rtt_ns = loop_now(resolver->env.loop) - exchange->sent_ns;
-		upstream_measured(p, exchange->rtt_ns);
+		upstream_measured(pool, exchange->rtt_ns);
 		if (exchange->random_case)
 			resolve_flip_case(msg + DNS_HEADER_BYTES, exchange->question_n - 4U,
 					  exchange->case_bits);

@@ -26,9 +26,9 @@ struct resolve_probe {
 
 static void build_query(struct resolve_probe *probe)
 {
-	const struct resolve_conf *c = &probe->up->conf;
-	const uint8_t *name = c->probe_domain != NULL ? c->probe_domain : dns_name_root;
-	uint16_t flags = c->probe_no_rec ? 0 : DNS_FLAG_RD;
+	const struct resolve_conf *conf = &probe->up->conf;
+	const uint8_t *name = conf->probe_domain != NULL ? conf->probe_domain : dns_name_root;
+	uint16_t flags = conf->probe_no_rec ? 0 : DNS_FLAG_RD;
 	probe->exchange.msg_n =
 		(uint16_t)dns_message_query(probe->msg, 0, flags, name, DNS_TYPE_NS);
 }
@@ -75,16 +75,16 @@ static bool is_alive(const struct resolve_exchange *exchange)
 
 static void on_answer(struct resolve_exchange *exchange)
 {
-	struct resolve_probe *p = CONTAINER_OF(exchange, struct resolve_probe, exchange);
+	struct resolve_probe *probe = CONTAINER_OF(exchange, struct resolve_probe, exchange);
 	if (is_alive(exchange)) {
-		atomic_store_explicit(&p->up->fails, 0, memory_order_relaxed);
-		probe_end(p);
+		atomic_store_explicit(&probe->up->fails, 0, memory_order_relaxed);
+		probe_end(probe);
 		return;
 	}
-	atomic_fetch_add_explicit(&p->up->fails, 1, memory_order_relaxed);
-	atomic_fetch_add_explicit(&p->up->failed_probes, 1, memory_order_relaxed);
-	loop_timer_set(p->resolver->env.loop, &p->timer,
-		       loop_now(p->resolver->env.loop) + p->up->conf.probe_interval_ns);
+	atomic_fetch_add_explicit(&probe->up->fails, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&probe->up->failed_probes, 1, memory_order_relaxed);
+	loop_timer_set(probe->resolver->env.loop, &probe->timer,
+		       loop_now(probe->resolver->env.loop) + probe->up->conf.probe_interval_ns);
 }
 
 void resolve_health_kick(struct resolver *resolver, struct resolve_upstream *upstream)
@@ -94,26 +94,26 @@ void resolve_health_kick(struct resolver *resolver, struct resolve_upstream *ups
 	    !atomic_compare_exchange_strong_explicit(&upstream->probing, &idle, true,
 						     memory_order_acquire, memory_order_relaxed))
 		return;
-	struct resolve_probe *p = xcalloc(1, sizeof(*p));
-	p->resolver = resolver;
-	p->up = resolve_upstream_ref(upstream);
-	p->timer.cb = ask_again;
-	p->exchange = (struct resolve_exchange){ .up = upstream,
-						 .msg = p->msg,
-						 .tcp = upstream->conf.probe_tcp,
-						 .fresh = true,
-						 .done = on_answer };
-	build_query(p);
-	p->next = resolver->probes;
-	resolver->probes = p;
-	send_probe(p);
+	struct resolve_probe *probe = xcalloc(1, sizeof(*probe));
+	probe->resolver = resolver;
+	probe->up = resolve_upstream_ref(upstream);
+	probe->timer.cb = ask_again;
+	probe->exchange = (struct resolve_exchange){ .up = upstream,
+						     .msg = probe->msg,
+						     .tcp = upstream->conf.probe_tcp,
+						     .fresh = true,
+						     .done = on_answer };
+	build_query(probe);
+	probe->next = resolver->probes;
+	resolver->probes = probe;
+	send_probe(probe);
 }
 
 void resolve_health_stop(struct resolver *resolver, const struct resolve_upstream *upstream)
 {
-	for (struct resolve_probe *p = resolver->probes, *next; p != NULL; p = next) {
-		next = p->next;
-		if (upstream == NULL || p->up == upstream)
-			probe_end(p);
+	for (struct resolve_probe *probe = resolver->probes, *next; probe != NULL; probe = next) {
+		next = probe->next;
+		if (upstream == NULL || probe->up == upstream)
+			probe_end(probe);
 	}
 }

@@ -38,24 +38,24 @@ struct resolve_link *link_open(struct resolve_pool *pool, int fd, uint32_t event
 			       const struct link_ops *ops, size_t size)
 {
 	assert(fd >= 0 && size >= sizeof(struct resolve_link));
-	struct resolver *r = pool->resolver;
-	struct resolve_link *l = xcalloc(1, size);
-	l->io.fd = fd;
-	l->pool = pool;
-	l->ops = ops;
-	if (loop_fd_add(r->env.loop, &l->io, events) < 0) {
+	struct resolver *resolver = pool->resolver;
+	struct resolve_link *link = xcalloc(1, size);
+	link->io.fd = fd;
+	link->pool = pool;
+	link->ops = ops;
+	if (loop_fd_add(resolver->env.loop, &link->io, events) < 0) {
 		close(fd);
-		free(l);
+		free(link);
 		return NULL;
 	}
-	l->seq = ++r->link_seq;
-	l->opened_ns = l->idle_ns = loop_now(r->env.loop);
-	l->next = pool->links;
-	if (l->next != NULL)
-		l->next->prev = l;
-	pool->links = l;
-	r->stats.opened++;
-	return l;
+	link->seq = ++resolver->link_seq;
+	link->opened_ns = link->idle_ns = loop_now(resolver->env.loop);
+	link->next = pool->links;
+	if (link->next != NULL)
+		link->next->prev = link;
+	pool->links = link;
+	resolver->stats.opened++;
+	return link;
 }
 
 static void take_off_dirty(struct resolver *resolver, struct resolve_link *link)
@@ -69,21 +69,21 @@ static void take_off_dirty(struct resolver *resolver, struct resolve_link *link)
 
 void link_close(struct resolve_link *link)
 {
-	struct resolve_pool *p = link->pool;
+	struct resolve_pool *pool = link->pool;
 	if (link->io.fd < 0)
 		return;
 	assert(link->inflight == 0 && link->queued.first == NULL && link->sent.first == NULL);
 	link->ops->closed(link);
-	loop_fd_del(p->resolver->env.loop, &link->io);
+	loop_fd_del(pool->resolver->env.loop, &link->io);
 	close(link->io.fd);
 	link->io.fd = -1;
 	if (link->dirty)
-		take_off_dirty(p->resolver, link);
-	*(link->prev != NULL ? &link->prev->next : &p->links) = link->next;
+		take_off_dirty(pool->resolver, link);
+	*(link->prev != NULL ? &link->prev->next : &pool->links) = link->next;
 	if (link->next != NULL)
 		link->next->prev = link->prev;
-	link->next = p->resolver->grave;
-	p->resolver->grave = link;
+	link->next = pool->resolver->grave;
+	pool->resolver->grave = link;
 }
 
 void link_drain(struct resolve_link *link)
@@ -95,21 +95,21 @@ void link_drain(struct resolve_link *link)
 
 void link_dirty(struct resolve_link *link)
 {
-	struct resolver *r = link->pool->resolver;
+	struct resolver *resolver = link->pool->resolver;
 	if (!link->dirty) {
 		link->dirty = true;
-		link->dirty_next = r->dirty;
-		r->dirty = link;
+		link->dirty_next = resolver->dirty;
+		resolver->dirty = link;
 	}
-	resolver_arm(r);
+	resolver_arm(resolver);
 }
 
 struct resolve_exchange *link_find(const struct resolve_link *link, uint16_t id)
 {
-	struct resolve_exchange *x = link->by_id[id % ID_BUCKETS];
-	while (x != NULL && x->wire_id != id)
-		x = x->hash_next;
-	return x;
+	struct resolve_exchange *exchange = link->by_id[id % ID_BUCKETS];
+	while (exchange != NULL && exchange->wire_id != id)
+		exchange = exchange->hash_next;
+	return exchange;
 }
 
 static struct resolve_exchange **question_bucket(struct resolve_link *link, uint32_t hash)
@@ -119,10 +119,11 @@ static struct resolve_exchange **question_bucket(struct resolve_link *link, uint
 
 bool link_carries(const struct resolve_link *link, uint32_t question_hash)
 {
-	const struct resolve_exchange *x = link->by_question[question_hash % QUESTION_BUCKETS];
-	while (x != NULL && x->question_hash != question_hash)
-		x = x->question_next;
-	return x != NULL;
+	const struct resolve_exchange *exchange =
+		link->by_question[question_hash % QUESTION_BUCKETS];
+	while (exchange != NULL && exchange->question_hash != question_hash)
+		exchange = exchange->question_next;
+	return exchange != NULL;
 }
 
 static void add_question(struct resolve_link *link, struct resolve_exchange *exchange)
@@ -202,11 +203,11 @@ void link_sweep_at(struct resolver *resolver, uint64_t due_ns)
 /* Closes links that are idle for too long. */
 static void sweep_pool(struct resolve_pool *pool, uint64_t now)
 {
-	for (struct resolve_link *l = pool->links, *next; l != NULL; l = next) {
-		next = l->next;
-		uint64_t due = l->idle_ns + pool->up->conf.expire_ns;
-		if (l->inflight == 0 && due <= now)
-			link_close(l);
+	for (struct resolve_link *link = pool->links, *next; link != NULL; link = next) {
+		next = link->next;
+		uint64_t due = link->idle_ns + pool->up->conf.expire_ns;
+		if (link->inflight == 0 && due <= now)
+			link_close(link);
 		else
 			link_sweep_at(pool->resolver, MAX(due, now + NS_PER_S));
 	}
@@ -214,12 +215,13 @@ static void sweep_pool(struct resolve_pool *pool, uint64_t now)
 
 void link_sweep(struct loop_timer *timer)
 {
-	struct resolver *r = CONTAINER_OF(timer, struct resolver, sweep);
-	uint64_t now = loop_now(r->env.loop);
-	resolver_enter(r);
+	struct resolver *resolver = CONTAINER_OF(timer, struct resolver, sweep);
+	uint64_t now = loop_now(resolver->env.loop);
+	resolver_enter(resolver);
 	for (unsigned i = 0; i < POOL_BUCKETS; i++) {
-		for (struct resolve_pool *p = r->pools[i]; p != NULL; p = p->next)
-			sweep_pool(p, now);
+		for (struct resolve_pool *pool = resolver->pools[i]; pool != NULL;
+		     pool = pool->next)
+			sweep_pool(pool, now);
 	}
-	resolver_leave(r);
+	resolver_leave(resolver);
 }

@@ -34,27 +34,28 @@ static_assert(POOL_BUCKETS == 1 << (64 - 58), "the hash's top bits name a bucket
 struct resolve_pool *resolver_pool(struct resolver *resolver,
 				   const struct resolve_upstream *upstream)
 {
-	struct resolve_pool *p = *bucket_of(resolver, upstream);
-	while (p != NULL && p->up != upstream)
-		p = p->next;
-	return p;
+	struct resolve_pool *pool = *bucket_of(resolver, upstream);
+	while (pool != NULL && pool->up != upstream)
+		pool = pool->next;
+	return pool;
 }
 
 static struct resolve_pool *pool_get(struct resolver *resolver, struct resolve_upstream *upstream)
 {
-	struct resolve_pool *p = resolver_pool(resolver, upstream);
-	if (p != NULL)
-		return p;
+	struct resolve_pool *pool = resolver_pool(resolver, upstream);
+	if (pool != NULL)
+		return pool;
 	struct resolve_pool **bucket = bucket_of(resolver, upstream);
-	p = xcalloc(1, sizeof(*p));
-	p->resolver = resolver;
-	p->up = resolve_upstream_ref(upstream);
-	p->max_streams = STREAMS_ALONE;
-	p->depth = UINT32_MAX;
-	p->new_depth = upstream->conf.transport == RESOLVE_HTTPS ? STREAM_DEPTH_HTTP : STREAM_DEPTH;
-	p->next = *bucket;
-	*bucket = p;
-	return p;
+	pool = xcalloc(1, sizeof(*pool));
+	pool->resolver = resolver;
+	pool->up = resolve_upstream_ref(upstream);
+	pool->max_streams = STREAMS_ALONE;
+	pool->depth = UINT32_MAX;
+	pool->new_depth =
+		upstream->conf.transport == RESOLVE_HTTPS ? STREAM_DEPTH_HTTP : STREAM_DEPTH;
+	pool->next = *bucket;
+	*bucket = pool;
+	return pool;
 }
 
 static void pool_free(struct resolve_pool *pool)
@@ -75,12 +76,12 @@ void resolver_bury(struct resolver *resolver)
 	if (resolver->depth != 0)
 		return;
 	while (resolver->grave != NULL) {
-		struct resolve_link *l = resolver->grave;
-		assert(l->io.fd < 0 && l->inflight == 0 && !l->dirty);
-		resolver->grave = l->next;
-		if (l->ops->destroy != NULL)
-			l->ops->destroy(l);
-		free(l);
+		struct resolve_link *link = resolver->grave;
+		assert(link->io.fd < 0 && link->inflight == 0 && !link->dirty);
+		resolver->grave = link->next;
+		if (link->ops->destroy != NULL)
+			link->ops->destroy(link);
+		free(link);
 	}
 }
 
@@ -97,12 +98,12 @@ static void call_back(struct resolver *resolver)
 {
 	struct resolve_exchange *last = resolver->ready.last;
 	while (resolver->ready.first != NULL) {
-		struct resolve_exchange *x = resolver->ready.first;
-		assert(x->state == X_READY && x->link == NULL);
-		xlist_remove(&resolver->ready, x);
-		x->state = X_IDLE;
-		bool was_last = x == last;
-		x->done(x);
+		struct resolve_exchange *exchange = resolver->ready.first;
+		assert(exchange->state == X_READY && exchange->link == NULL);
+		xlist_remove(&resolver->ready, exchange);
+		exchange->state = X_IDLE;
+		bool was_last = exchange == last;
+		exchange->done(exchange);
 		if (was_last)
 			break;
 	}
@@ -137,8 +138,9 @@ static void pump_all(struct resolver *resolver)
 {
 	resolver->pump = false;
 	for (unsigned i = 0; i < POOL_BUCKETS; i++) {
-		for (struct resolve_pool *p = resolver->pools[i]; p != NULL; p = p->next)
-			stream_pool_pump(p);
+		for (struct resolve_pool *pool = resolver->pools[i]; pool != NULL;
+		     pool = pool->next)
+			stream_pool_pump(pool);
 	}
 }
 
@@ -150,11 +152,11 @@ void resolver_flush(struct resolver *resolver)
 	if (resolver->pump)
 		pump_all(resolver);
 	while (resolver->dirty != NULL) {
-		struct resolve_link *l = resolver->dirty;
-		assert(l->dirty && l->io.fd >= 0);
-		resolver->dirty = l->dirty_next;
-		l->dirty = false;
-		l->ops->flush(l);
+		struct resolve_link *link = resolver->dirty;
+		assert(link->dirty && link->io.fd >= 0);
+		resolver->dirty = link->dirty_next;
+		link->dirty = false;
+		link->ops->flush(link);
 	}
 	resolver_leave(resolver);
 }
@@ -184,7 +186,7 @@ static enum resolve_proto proto_of(const struct resolve_exchange *exchange)
 void resolve_start(struct resolver *resolver, struct resolve_exchange *exchange)
 {
 	int question_n = reply_check_question(exchange->msg, exchange->msg_n);
-	struct resolve_pool *p = pool_get(resolver, exchange->up);
+	struct resolve_pool *pool = pool_get(resolver, exchange->up);
 	assert(exchange->state == X_IDLE);
 	exchange->question_n = (uint16_t)MAX(question_n, 4);
 	exchange->asked_id = dns_get16(exchange->msg);
@@ -201,23 +203,23 @@ void resolve_start(struct resolver *resolver, struct resolve_exchange *exchange)
 	if (question_n < 0)
 		exchange_fail(resolver, exchange, RESOLVE_NETWORK, ERR_PARSE);
 	else if (exchange->proto == RESOLVE_UDP)
-		resolve_udp_enqueue(p, exchange);
+		resolve_udp_enqueue(pool, exchange);
 	else
-		stream_pool_enqueue(p, exchange);
+		stream_pool_enqueue(pool, exchange);
 }
 
 /* ---- the resolver itself ---- */
 
 struct resolver *resolver_new(const struct resolver_env *env)
 {
-	struct resolver *r = xcalloc(1, sizeof(*r));
-	r->env = *env;
-	rng_strong_init(&r->rng);
-	r->wheel.timer.cb = wheel_fire;
-	r->wheel.tick = 0;
-	r->sweep.cb = link_sweep;
-	resolve_udp_prepare(r);
-	return r;
+	struct resolver *resolver = xcalloc(1, sizeof(*resolver));
+	resolver->env = *env;
+	rng_strong_init(&resolver->rng);
+	resolver->wheel.timer.cb = wheel_fire;
+	resolver->wheel.tick = 0;
+	resolver->sweep.cb = link_sweep;
+	resolve_udp_prepare(resolver);
+	return resolver;
 }
 
 void resolver_free(struct resolver *resolver)
@@ -235,11 +237,11 @@ void resolver_free(struct resolver *resolver)
 		exchange_detach(resolver, resolver->ready.first);
 	for (unsigned i = 0; i < POOL_BUCKETS; i++) {
 		while (resolver->pools[i] != NULL) {
-			struct resolve_pool *p = resolver->pools[i];
-			while (p->links != NULL)
-				link_close(p->links);
+			struct resolve_pool *pool = resolver->pools[i];
+			while (pool->links != NULL)
+				link_close(pool->links);
 			resolver_bury(resolver);
-			pool_free(p);
+			pool_free(pool);
 		}
 	}
 	loop_timer_stop(resolver->env.loop, &resolver->wheel.timer);

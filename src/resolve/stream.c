@@ -78,19 +78,19 @@ static int put_queued(struct stream *stream)
 {
 	while (stream->link.queued.first != NULL &&
 	       stream->codec->out(stream).n < STREAM_OUT_HIGH) {
-		struct resolve_exchange *x = stream->link.queued.first;
-		assert(x->state == X_QUEUED && x->link == &stream->link);
-		int r = stream->codec->put(stream, x);
+		struct resolve_exchange *exchange = stream->link.queued.first;
+		assert(exchange->state == X_QUEUED && exchange->link == &stream->link);
+		int r = stream->codec->put(stream, exchange);
 		if (r == ERR_BUSY || r == ERR_CLOSED)
 			return r;
 		if (r < 0) {
-			exchange_fail(stream->link.pool->resolver, x, RESOLVE_NETWORK, r);
+			exchange_fail(stream->link.pool->resolver, exchange, RESOLVE_NETWORK, r);
 			continue;
 		}
-		xlist_remove(&stream->link.queued, x);
-		xlist_append(&stream->link.sent, x);
-		x->state = X_SENT;
-		x->sent_ns = now_of(stream);
+		xlist_remove(&stream->link.queued, exchange);
+		xlist_append(&stream->link.sent, exchange);
+		exchange->state = X_SENT;
+		exchange->sent_ns = now_of(stream);
 		watch_stall(stream);
 	}
 	return 0;
@@ -98,27 +98,27 @@ static int put_queued(struct stream *stream)
 
 static void stream_flush(struct resolve_link *link)
 {
-	struct stream *s = stream_of(link);
-	if (s->phase != STREAM_OPEN)
+	struct stream *stream = stream_of(link);
+	if (stream->phase != STREAM_OPEN)
 		return;
 	ssize_t n = 0;
 	do {
-		if (put_queued(s) == ERR_CLOSED)
-			stream_stop(s);
+		if (put_queued(stream) == ERR_CLOSED)
+			stream_stop(stream);
 		if (link->io.fd < 0)
 			return;
-		struct slice out = s->codec->out(s);
+		struct slice out = stream->codec->out(stream);
 		if (out.n == 0)
 			break;
-		n = io_send(s, out);
+		n = io_send(stream, out);
 		if (n > 0)
-			s->codec->sent(s, (size_t)n);
+			stream->codec->sent(stream, (size_t)n);
 	} while (n > 0);
 	if (n < 0 && n != -EAGAIN) {
-		stream_lost(s, (int)n);
+		stream_lost(stream, (int)n);
 		return;
 	}
-	watch_events(s, s->codec->out(s).n != 0 ? EPOLLIN | EPOLLOUT : EPOLLIN);
+	watch_events(stream, stream->codec->out(stream).n != 0 ? EPOLLIN | EPOLLOUT : EPOLLIN);
 }
 
 /* ---- receiving ---- */
@@ -134,29 +134,29 @@ void stream_answered(struct stream *stream, struct resolve_exchange *exchange, u
 		     size_t len)
 {
 	assert(exchange->link == &stream->link);
-	struct resolve_pool *p = stream->link.pool;
+	struct resolve_pool *pool = stream->link.pool;
 	stream_heard(stream);
 	if (exchange != stream->link.sent.first)
-		p->any_order = true;
+		pool->any_order = true;
 	if (exchange->alone)
-		p->held_up_ns = stream->heard_ns;
+		pool->held_up_ns = stream->heard_ns;
 	stream->answered++;
-	if (stream->answered > p->depth)
-		p->depth = MIN(stream->answered, STREAM_DEPTH);
-	exchange_reply(p->resolver, exchange, msg, len, false);
+	if (stream->answered > pool->depth)
+		pool->depth = MIN(stream->answered, STREAM_DEPTH);
+	exchange_reply(pool->resolver, exchange, msg, len, false);
 }
 
 /* TLS 1.3 sends tickets after the handshake, and a session that ended badly has none. */
 static void keep_ticket(struct stream *stream)
 {
 	struct net_tls_ticket t;
-	struct resolve_pool *p = stream->link.pool;
+	struct resolve_pool *pool = stream->link.pool;
 	stream->ticket_kept = true;
 	net_tls_ticket_take(stream->tls, &t);
 	if (t.p == NULL)
 		return;
-	free(p->ticket.p);
-	p->ticket = t;
+	free(pool->ticket.p);
+	pool->ticket = t;
 }
 
 static void stream_read(struct stream *stream)
@@ -208,25 +208,26 @@ static uint64_t dial_limit(const struct resolve_upstream *upstream)
 
 static void on_stall(struct loop_timer *timer)
 {
-	struct stream *s = CONTAINER_OF(timer, struct stream, timer);
-	struct resolver *r = s->link.pool->resolver;
-	resolver_enter(r);
-	if (!stream_is_stalled(s, now_of(s))) {
-		if (s->link.inflight > 1 && !s->link.pool->any_order)
-			loop_timer_set(r->env.loop, timer,
-				       s->silent_since_ns + stream_patience_ns(s));
-	} else if (stream_rescue(s)) {
-		loop_timer_set(r->env.loop, timer, now_of(s) + stream_patience_ns(s));
+	struct stream *stream = CONTAINER_OF(timer, struct stream, timer);
+	struct resolver *resolver = stream->link.pool->resolver;
+	resolver_enter(resolver);
+	if (!stream_is_stalled(stream, now_of(stream))) {
+		if (stream->link.inflight > 1 && !stream->link.pool->any_order)
+			loop_timer_set(resolver->env.loop, timer,
+				       stream->silent_since_ns + stream_patience_ns(stream));
+	} else if (stream_rescue(stream)) {
+		loop_timer_set(resolver->env.loop, timer,
+			       now_of(stream) + stream_patience_ns(stream));
 	}
-	resolver_leave(r);
+	resolver_leave(resolver);
 }
 
 static void finish_opening(struct stream *stream)
 {
 	assert(stream->phase != STREAM_OPEN);
-	struct resolve_pool *p = stream->link.pool;
-	loop_timer_stop(p->resolver->env.loop, &stream->timer);
-	dial_measured(p->up, now_of(stream) - stream->link.opened_ns);
+	struct resolve_pool *pool = stream->link.pool;
+	loop_timer_stop(pool->resolver->env.loop, &stream->timer);
+	dial_measured(pool->up, now_of(stream) - stream->link.opened_ns);
 	stream->phase = STREAM_OPEN;
 	stream->timer.cb = on_stall;
 	stream->heard_ns = now_of(stream);
@@ -254,16 +255,16 @@ static int start_tls(struct stream *stream)
 {
 	static const char *const dot[] = { "dot", NULL };
 	static const char *const doh[] = { "h2", "http/1.1", NULL };
-	const struct resolve_pool *p = stream->link.pool;
-	const struct resolve_conf *c = &p->up->conf;
+	const struct resolve_pool *pool = stream->link.pool;
+	const struct resolve_conf *conf = &pool->up->conf;
 	char ip[NET_ADDR_TEXT_MAX];
-	if (c->cred == NULL)
+	if (conf->cred == NULL)
 		return ERR_TLS;
-	net_addr_ip_str(&c->addr, ip);
+	net_addr_ip_str(&conf->addr, ip);
 	ip[strcspn(ip, "%")] = '\0';
-	return net_tls_connect(c->cred, stream->link.io.fd,
-			       c->server_name != NULL ? c->server_name : ip,
-			       c->transport == RESOLVE_HTTPS ? doh : dot, &p->ticket, &stream->tls);
+	return net_tls_connect(
+		conf->cred, stream->link.io.fd, conf->server_name != NULL ? conf->server_name : ip,
+		conf->transport == RESOLVE_HTTPS ? doh : dot, &pool->ticket, &stream->tls);
 }
 
 static void finish_connecting(struct stream *stream)
@@ -287,86 +288,86 @@ static void finish_connecting(struct stream *stream)
 
 static void on_io(struct loop_fd *loop_fd, uint32_t events)
 {
-	struct stream *s = stream_of(CONTAINER_OF(loop_fd, struct resolve_link, io));
-	struct resolver *r = s->link.pool->resolver;
-	resolver_enter(r);
-	switch (s->phase) {
+	struct stream *stream = stream_of(CONTAINER_OF(loop_fd, struct resolve_link, io));
+	struct resolver *resolver = stream->link.pool->resolver;
+	resolver_enter(resolver);
+	switch (stream->phase) {
 	case STREAM_CONNECTING:
-		finish_connecting(s);
+		finish_connecting(stream);
 		break;
 	case STREAM_HANDSHAKE:
-		continue_handshake(s);
+		continue_handshake(stream);
 		break;
 	case STREAM_OPEN:
 		if ((events & ~(uint32_t)EPOLLOUT) != 0)
-			stream_read(s);
+			stream_read(stream);
 		if ((events & EPOLLOUT) != 0 && loop_fd->fd >= 0)
-			stream_flush(&s->link);
+			stream_flush(&stream->link);
 		break;
 	}
-	resolver_leave(r);
+	resolver_leave(resolver);
 }
 
 static void on_dial_timeout(struct loop_timer *timer)
 {
-	struct stream *s = CONTAINER_OF(timer, struct stream, timer);
-	struct resolver *r = s->link.pool->resolver;
-	resolver_enter(r);
-	assert(s->phase != STREAM_OPEN);
-	dial_measured(s->link.pool->up, now_of(s) - s->link.opened_ns);
-	stream_lost(s, ERR_TIMEOUT);
-	resolver_leave(r);
+	struct stream *stream = CONTAINER_OF(timer, struct stream, timer);
+	struct resolver *resolver = stream->link.pool->resolver;
+	resolver_enter(resolver);
+	assert(stream->phase != STREAM_OPEN);
+	dial_measured(stream->link.pool->up, now_of(stream) - stream->link.opened_ns);
+	stream_lost(stream, ERR_TIMEOUT);
+	resolver_leave(resolver);
 }
 
 /* ---- the end ---- */
 
 static void stream_closed(struct resolve_link *link)
 {
-	struct stream *s = stream_of(link);
-	loop_timer_stop(link->pool->resolver->env.loop, &s->timer);
+	struct stream *stream = stream_of(link);
+	loop_timer_stop(link->pool->resolver->env.loop, &stream->timer);
 	assert(link->pool->n_streams > 0);
 	link->pool->n_streams--;
-	if (s->tls != NULL && s->phase == STREAM_OPEN)
-		net_tls_bye(s->tls);
+	if (stream->tls != NULL && stream->phase == STREAM_OPEN)
+		net_tls_bye(stream->tls);
 }
 
 static void stream_destroy(struct resolve_link *link)
 {
-	struct stream *s = stream_of(link);
-	s->codec->free(s);
-	net_tls_free(s->tls);
-	tcp_frame_done(&s->frame);
-	strbuf_done(&s->out);
+	struct stream *stream = stream_of(link);
+	stream->codec->free(stream);
+	net_tls_free(stream->tls);
+	tcp_frame_done(&stream->frame);
+	strbuf_done(&stream->out);
 }
 
 /* Nothing was heard since this exchange was sent: the peer may be gone without a word, so nobody
  * else shall wait for it. */
 static void stream_timed_out(struct resolve_link *link, struct resolve_exchange *exchange)
 {
-	struct stream *s = stream_of(link);
-	if (s->phase == STREAM_OPEN && exchange->state == X_SENT &&
-	    s->heard_ns <= exchange->sent_ns)
+	struct stream *stream = stream_of(link);
+	if (stream->phase == STREAM_OPEN && exchange->state == X_SENT &&
+	    stream->heard_ns <= exchange->sent_ns)
 		link->draining = true;
 }
 
 static void stream_dropped(struct resolve_link *link, struct resolve_exchange *exchange)
 {
-	struct stream *s = stream_of(link);
-	if (s->codec->drop != NULL && s->link.io.fd >= 0)
-		s->codec->drop(s, exchange);
+	struct stream *stream = stream_of(link);
+	if (stream->codec->drop != NULL && stream->link.io.fd >= 0)
+		stream->codec->drop(stream, exchange);
 }
 
 static void stream_idle(struct resolve_link *link)
 {
-	struct resolve_pool *p = link->pool;
+	struct resolve_pool *pool = link->pool;
 	unsigned idle = 0;
 	stream_of(link)->silent_since_ns = 0;
-	for (const struct resolve_link *k = p->links; k != NULL; k = k->next)
+	for (const struct resolve_link *k = pool->links; k != NULL; k = k->next)
 		idle += stream_is(k) && k->inflight == 0;
-	if (p->up->conf.max_idle != 0 && idle > p->up->conf.max_idle)
+	if (pool->up->conf.max_idle != 0 && idle > pool->up->conf.max_idle)
 		link_close(link);
 	else
-		link_sweep_at(p->resolver, link->idle_ns + p->up->conf.expire_ns);
+		link_sweep_at(pool->resolver, link->idle_ns + pool->up->conf.expire_ns);
 }
 
 static const struct link_ops stream_ops = {
@@ -385,27 +386,29 @@ bool stream_is(const struct resolve_link *link)
 
 int stream_dial(struct resolve_pool *pool, struct stream **ret)
 {
-	struct resolver *r = pool->resolver;
+	struct resolver *resolver = pool->resolver;
 	int fd = link_socket(&pool->up->conf, SOCK_STREAM);
 	if (fd < 0)
 		return fd;
 	int on = 1;
 	IGNORE(setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) != 0); /* a speed-up */
-	struct resolve_link *l = link_open(pool, fd, EPOLLOUT, &stream_ops, sizeof(struct stream));
-	if (l == NULL)
+	struct resolve_link *link =
+		link_open(pool, fd, EPOLLOUT, &stream_ops, sizeof(struct stream));
+	if (link == NULL)
 		return -ENOMEM;
-	struct stream *s = stream_of(l);
-	l->io.cb = on_io;
-	l->keeps_sent = true;
-	s->events = EPOLLOUT;
-	s->depth = pool->new_depth;
-	s->codec = pool->up->conf.transport == RESOLVE_HTTPS ? &doh_codec : &stream_dns_codec;
-	s->timer.cb = on_dial_timeout;
-	strbuf_init(&s->out);
-	loop_timer_set(r->env.loop, &s->timer, loop_now(r->env.loop) + dial_limit(pool->up));
-	if (r->stream_in == NULL)
-		r->stream_in = xmalloc(TCP_FRAME_MAX);
+	struct stream *stream = stream_of(link);
+	link->io.cb = on_io;
+	link->keeps_sent = true;
+	stream->events = EPOLLOUT;
+	stream->depth = pool->new_depth;
+	stream->codec = pool->up->conf.transport == RESOLVE_HTTPS ? &doh_codec : &stream_dns_codec;
+	stream->timer.cb = on_dial_timeout;
+	strbuf_init(&stream->out);
+	loop_timer_set(resolver->env.loop, &stream->timer,
+		       loop_now(resolver->env.loop) + dial_limit(pool->up));
+	if (resolver->stream_in == NULL)
+		resolver->stream_in = xmalloc(TCP_FRAME_MAX);
 	pool->n_streams++;
-	*ret = s;
+	*ret = stream;
 	return 0;
 }

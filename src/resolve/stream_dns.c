@@ -22,16 +22,16 @@ static int dns_put(struct stream *stream, struct resolve_exchange *exchange)
 
 static bool dns_message(void *ctx, uint8_t *msg, size_t len)
 {
-	struct stream *s = ctx;
-	struct resolve_exchange *x =
-		len >= DNS_HEADER_BYTES ? link_find(&s->link, dns_get16(msg)) : NULL;
-	if (x != NULL && x->state == X_SENT) {
-		stream_answered(s, x, msg, len);
+	struct stream *stream = ctx;
+	struct resolve_exchange *exchange =
+		len >= DNS_HEADER_BYTES ? link_find(&stream->link, dns_get16(msg)) : NULL;
+	if (exchange != NULL && exchange->state == X_SENT) {
+		stream_answered(stream, exchange, msg, len);
 	} else {
-		s->link.pool->resolver->stats.strays++;
-		stream_heard(s);
+		stream->link.pool->resolver->stats.strays++;
+		stream_heard(stream);
 	}
-	return s->link.io.fd >= 0;
+	return stream->link.io.fd >= 0;
 }
 
 static int dns_feed(struct stream *stream, uint8_t *buf, size_t len)

@@ -52,33 +52,33 @@ struct candidates {
 static struct candidates find_candidates(struct resolve_pool *pool,
 					 const struct resolve_exchange *exchange)
 {
-	struct candidates c = { 0 };
+	struct candidates candidates = { 0 };
 	uint64_t now = loop_now(pool->resolver->env.loop);
-	for (struct resolve_link *l = pool->links, *next; l != NULL; l = next) {
-		next = l->next;
-		if (!stream_is(l))
+	for (struct resolve_link *link = pool->links, *next; link != NULL; link = next) {
+		next = link->next;
+		if (!stream_is(link))
 			continue;
-		if (too_old(l, now)) {
-			link_drain(l);
+		if (too_old(link, now)) {
+			link_drain(link);
 			continue;
 		}
-		struct stream *s = stream_of(l);
-		struct stream **best = s->phase != STREAM_OPEN	   ? &c.new
-				       : stream_is_stalled(s, now) ? &c.stalled
-								   : &c.open;
-		if (suits_exchange(s, exchange) &&
-		    (*best == NULL || l->inflight < (*best)->link.inflight))
-			*best = s;
+		struct stream *stream = stream_of(link);
+		struct stream **best = stream->phase != STREAM_OPEN	? &candidates.new
+				       : stream_is_stalled(stream, now) ? &candidates.stalled
+									: &candidates.open;
+		if (suits_exchange(stream, exchange) &&
+		    (*best == NULL || link->inflight < (*best)->link.inflight))
+			*best = stream;
 	}
-	return c;
+	return candidates;
 }
 
 /* One that is idle makes room for one that is fresh. */
 static void close_idle(struct resolve_pool *pool)
 {
-	for (struct resolve_link *l = pool->links; l != NULL; l = l->next) {
-		if (stream_is(l) && l->inflight == 0) {
-			link_close(l);
+	for (struct resolve_link *link = pool->links; link != NULL; link = link->next) {
+		if (stream_is(link) && link->inflight == 0) {
+			link_close(link);
 			return;
 		}
 	}
@@ -87,12 +87,13 @@ static void close_idle(struct resolve_pool *pool)
 /* A connection without questions; NULL: none is available, so that it must share one. */
 static struct stream *choose_alone(struct resolve_pool *pool, const struct candidates *candidates)
 {
-	struct stream *s = NULL;
+	struct stream *stream = NULL;
 	if (candidates->open != NULL && candidates->open->link.inflight == 0)
 		return candidates->open;
 	if (candidates->new != NULL && candidates->new->link.inflight == 0)
 		return candidates->new;
-	return pool->n_streams < pool->max_streams && stream_dial(pool, &s) == 0 ? s : NULL;
+	return pool->n_streams < pool->max_streams && stream_dial(pool, &stream) == 0 ? stream
+										      : NULL;
 }
 
 /* Of a peer that answers in order: where a connection is stalled, the next question may stall
@@ -109,9 +110,9 @@ static bool goes_alone(const struct resolve_pool *pool, const struct candidates 
 
 static bool is_slow(const struct stream *stream)
 {
-	const struct resolve_pool *p = stream->link.pool;
-	return !p->any_order && stream->link.inflight != 0 && stream->silent_since_ns != 0 &&
-	       loop_now(p->resolver->env.loop) - stream->silent_since_ns >= STREAM_SLOW_NS;
+	const struct resolve_pool *pool = stream->link.pool;
+	return !pool->any_order && stream->link.inflight != 0 && stream->silent_since_ns != 0 &&
+	       loop_now(pool->resolver->env.loop) - stream->silent_since_ns >= STREAM_SLOW_NS;
 }
 
 /* Servers that answer one after the other are common, so questions spread over connections before
@@ -120,22 +121,23 @@ static bool is_slow(const struct stream *stream)
 static int choose_stream(struct resolve_pool *pool, const struct resolve_exchange *exchange,
 			 struct stream **ret)
 {
-	struct candidates c = find_candidates(pool, exchange);
-	*ret = goes_alone(pool, &c, exchange) ? choose_alone(pool, &c) : NULL;
+	struct candidates candidates = find_candidates(pool, exchange);
+	*ret = goes_alone(pool, &candidates, exchange) ? choose_alone(pool, &candidates) : NULL;
 	if (*ret != NULL)
 		return 0;
-	*ret = c.open != NULL ? c.open : c.new;
-	bool slow = c.open != NULL && is_slow(c.open);
-	if (c.new != NULL || (c.open != NULL && !slow && c.open->link.inflight < STREAM_SPREAD))
+	*ret = candidates.open != NULL ? candidates.open : candidates.new;
+	bool slow = candidates.open != NULL && is_slow(candidates.open);
+	if (candidates.new != NULL ||
+	    (candidates.open != NULL && !slow && candidates.open->link.inflight < STREAM_SPREAD))
 		return 0;
-	if (pool->n_streams >= STREAMS && c.open == NULL)
+	if (pool->n_streams >= STREAMS && candidates.open == NULL)
 		close_idle(pool);
 	struct stream *another = NULL;
-	unsigned most = c.open != NULL && !slow ? STREAMS_BUSY : STREAMS;
+	unsigned most = candidates.open != NULL && !slow ? STREAMS_BUSY : STREAMS;
 	int r = pool->n_streams < most ? stream_dial(pool, &another) : ERR_BUSY;
-	if (c.open != NULL)
+	if (candidates.open != NULL)
 		return 0;
-	*ret = another != NULL ? another : c.stalled;
+	*ret = another != NULL ? another : candidates.stalled;
 	return *ret != NULL ? 0 : r;
 }
 
@@ -157,10 +159,10 @@ static void wait_for_room(struct resolve_pool *pool, struct resolve_exchange *ex
 
 void stream_pool_enqueue(struct resolve_pool *pool, struct resolve_exchange *exchange)
 {
-	struct stream *s = NULL;
-	int r = pool->waiting.first == NULL ? choose_stream(pool, exchange, &s) : ERR_BUSY;
-	if (s != NULL)
-		queue_on(s, exchange);
+	struct stream *stream = NULL;
+	int r = pool->waiting.first == NULL ? choose_stream(pool, exchange, &stream) : ERR_BUSY;
+	if (stream != NULL)
+		queue_on(stream, exchange);
 	else if (r == ERR_BUSY && pool->n_waiting < STREAM_WAITING)
 		wait_for_room(pool, exchange);
 	else
@@ -170,17 +172,17 @@ void stream_pool_enqueue(struct resolve_pool *pool, struct resolve_exchange *exc
 void stream_pool_pump(struct resolve_pool *pool)
 {
 	while (pool->waiting.first != NULL) {
-		struct resolve_exchange *x = pool->waiting.first;
-		struct stream *s = NULL;
-		int r = choose_stream(pool, x, &s);
-		if (s == NULL && r == ERR_BUSY)
+		struct resolve_exchange *exchange = pool->waiting.first;
+		struct stream *stream = NULL;
+		int r = choose_stream(pool, exchange, &stream);
+		if (stream == NULL && r == ERR_BUSY)
 			return;
-		if (s == NULL) {
-			exchange_fail(pool->resolver, x, RESOLVE_NETWORK, r);
+		if (stream == NULL) {
+			exchange_fail(pool->resolver, exchange, RESOLVE_NETWORK, r);
 			continue;
 		}
-		stream_pool_unwait(pool, x);
-		queue_on(s, x);
+		stream_pool_unwait(pool, exchange);
+		queue_on(stream, exchange);
 	}
 }
 
@@ -195,30 +197,30 @@ void stream_pool_unwait(struct resolve_pool *pool, struct resolve_exchange *exch
 
 static void move_to_waiting(struct stream *stream, struct resolve_exchange *exchange)
 {
-	struct resolve_pool *p = stream->link.pool;
+	struct resolve_pool *pool = stream->link.pool;
 	assert(exchange->state == X_QUEUED || exchange->state == X_SENT);
 	xlist_remove(exchange->state == X_QUEUED ? &stream->link.queued : &stream->link.sent,
 		     exchange);
 	link_remove(&stream->link, exchange);
-	wait_for_room(p, exchange);
-	resolver_pump(p->resolver);
+	wait_for_room(pool, exchange);
+	resolver_pump(pool->resolver);
 }
 
 void stream_retry(struct stream *stream, struct resolve_exchange *exchange, int code)
 {
-	struct resolver *r = stream->link.pool->resolver;
+	struct resolver *resolver = stream->link.pool->resolver;
 	/* Peers close connections they find idle, and ours may be under way just then. One that
 	 * carried nothing before has no such excuse. */
 	bool excused = exchange->reused || exchange->state == X_QUEUED;
 	if (stream->phase != STREAM_OPEN || !excused || exchange->retried) {
-		exchange_fail(r, exchange, code == ERR_TIMEOUT ? RESOLVE_TIMEOUT : RESOLVE_NETWORK,
-			      code);
+		exchange_fail(resolver, exchange,
+			      code == ERR_TIMEOUT ? RESOLVE_TIMEOUT : RESOLVE_NETWORK, code);
 		if (code == ERR_TLS)
 			exchange->error_text = stream->link.pool->tls_error;
 		return;
 	}
 	exchange->retried = true;
-	exchange->link_after = r->link_seq;
+	exchange->link_after = resolver->link_seq;
 	move_to_waiting(stream, exchange);
 }
 
@@ -227,31 +229,31 @@ void stream_retry(struct stream *stream, struct resolve_exchange *exchange, int 
  * are names that it does not answer. */
 static void learn_depth(struct stream *stream)
 {
-	struct resolve_pool *p = stream->link.pool;
-	uint64_t silence = loop_now(p->resolver->env.loop) - stream->heard_ns;
+	struct resolve_pool *pool = stream->link.pool;
+	uint64_t silence = loop_now(pool->resolver->env.loop) - stream->heard_ns;
 	if (stream->phase == STREAM_OPEN && stream->link.inflight != 0 &&
-	    stream->answered < p->depth && silence < STREAM_STALL_NS)
-		p->depth = MAX(stream->answered, 1);
+	    stream->answered < pool->depth && silence < STREAM_STALL_NS)
+		pool->depth = MAX(stream->answered, 1);
 }
 
 void stream_lost(struct stream *stream, int code)
 {
-	struct resolve_link *l = &stream->link;
-	if (l->io.fd < 0)
+	struct resolve_link *link = &stream->link;
+	if (link->io.fd < 0)
 		return;
 	learn_depth(stream);
 	if (code == ERR_TLS)
-		snprintf(l->pool->tls_error, sizeof(l->pool->tls_error), "%s",
+		snprintf(link->pool->tls_error, sizeof(link->pool->tls_error), "%s",
 			 stream->tls != NULL ? net_tls_error(stream->tls)
 					     : "no trusted certificates");
-	l->draining = false; /* closed below, when all are off it */
-	for (unsigned i = 0; i < ID_BUCKETS && l->inflight != 0; i++) {
-		while (l->by_id[i] != NULL)
-			stream_retry(stream, l->by_id[i], code);
+	link->draining = false; /* closed below, when all are off it */
+	for (unsigned i = 0; i < ID_BUCKETS && link->inflight != 0; i++) {
+		while (link->by_id[i] != NULL)
+			stream_retry(stream, link->by_id[i], code);
 	}
-	link_close(l);
-	if (l->pool->waiting.first != NULL)
-		resolver_pump(l->pool->resolver);
+	link_close(link);
+	if (link->pool->waiting.first != NULL)
+		resolver_pump(link->pool->resolver);
 }
 
 void stream_shed(struct stream *stream)

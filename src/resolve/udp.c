@@ -43,15 +43,15 @@ static void set_option(int fd, int level, int name, int value)
 
 static void udp_closed(struct resolve_link *link)
 {
-	struct resolve_pool *p = link->pool;
+	struct resolve_pool *pool = link->pool;
 	for (unsigned i = 0; i < UDP_SOCKETS; i++) {
-		if (p->udp[i] == link)
-			p->udp[i] = NULL;
+		if (pool->udp[i] == link)
+			pool->udp[i] = NULL;
 	}
-	if (p->udp_now == link)
-		p->udp_now = NULL;
-	assert(p->n_udp > 0);
-	p->n_udp--;
+	if (pool->udp_now == link)
+		pool->udp_now = NULL;
+	assert(pool->n_udp > 0);
+	pool->n_udp--;
 }
 
 static int udp_open(struct resolve_pool *pool, struct resolve_link **ret)
@@ -67,13 +67,13 @@ static int udp_open(struct resolve_pool *pool, struct resolve_link **ret)
 		set_option(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_OMIT);
 	}
 	static const struct link_ops ops = { .flush = udp_flush, .closed = udp_closed };
-	struct resolve_link *l = link_open(pool, fd, EPOLLIN, &ops, sizeof(*l));
-	if (l == NULL)
+	struct resolve_link *link = link_open(pool, fd, EPOLLIN, &ops, sizeof(*link));
+	if (link == NULL)
 		return -ENOMEM;
-	l->io.cb = udp_on_io;
+	link->io.cb = udp_on_io;
 	pool->n_udp++;
-	link_sweep_at(pool->resolver, l->opened_ns + pool->up->conf.expire_ns);
-	*ret = l;
+	link_sweep_at(pool->resolver, link->opened_ns + pool->up->conf.expire_ns);
+	*ret = link;
 	return 0;
 }
 
@@ -86,9 +86,9 @@ static bool worn_out(const struct resolve_link *link, uint64_t now)
 static struct resolve_link *any_socket(const struct resolve_pool *pool, unsigned index)
 {
 	for (unsigned k = 0; k < UDP_SOCKETS; k++) {
-		struct resolve_link *l = pool->udp[(index + k) % UDP_SOCKETS];
-		if (l != NULL && l->inflight < UDP_INFLIGHT)
-			return l;
+		struct resolve_link *link = pool->udp[(index + k) % UDP_SOCKETS];
+		if (link != NULL && link->inflight < UDP_INFLIGHT)
+			return link;
 	}
 	return NULL;
 }
@@ -115,16 +115,16 @@ static int draw_socket(struct resolve_pool *pool, const struct resolve_exchange 
 		       struct resolve_link **ret)
 {
 	unsigned i = draw_place(pool, exchange);
-	struct resolve_link *l = pool->udp[i];
+	struct resolve_link *link = pool->udp[i];
 	int r = ERR_BUSY;
-	if (l != NULL && pool->n_udp < UDP_SOCKETS_ALL &&
-	    worn_out(l, loop_now(pool->resolver->env.loop))) {
+	if (link != NULL && pool->n_udp < UDP_SOCKETS_ALL &&
+	    worn_out(link, loop_now(pool->resolver->env.loop))) {
 		pool->udp[i] = NULL;
-		link_drain(l);
+		link_drain(link);
 	}
 	if (pool->udp[i] == NULL && pool->n_udp < UDP_SOCKETS_ALL) {
-		r = udp_open(pool, &l);
-		pool->udp[i] = r == 0 ? l : NULL;
+		r = udp_open(pool, &link);
+		pool->udp[i] = r == 0 ? link : NULL;
 	}
 	*ret = any_socket(pool, i);
 	return *ret != NULL ? 0 : r;
@@ -133,10 +133,10 @@ static int draw_socket(struct resolve_pool *pool, const struct resolve_exchange 
 static int socket_for(struct resolve_pool *pool, const struct resolve_exchange *exchange,
 		      struct resolve_link **ret)
 {
-	struct resolve_link *l = pool->udp_now;
-	if (l != NULL && pool->udp_batch == pool->resolver->batch && l->inflight < UDP_INFLIGHT &&
-	    !carries_question(l, exchange)) {
-		*ret = l;
+	struct resolve_link *link = pool->udp_now;
+	if (link != NULL && pool->udp_batch == pool->resolver->batch &&
+	    link->inflight < UDP_INFLIGHT && !carries_question(link, exchange)) {
+		*ret = link;
 		return 0;
 	}
 	int r = draw_socket(pool, exchange, ret);
@@ -147,16 +147,16 @@ static int socket_for(struct resolve_pool *pool, const struct resolve_exchange *
 
 void resolve_udp_enqueue(struct resolve_pool *pool, struct resolve_exchange *exchange)
 {
-	struct resolve_link *l = NULL;
-	int r = socket_for(pool, exchange, &l);
-	if (l == NULL) {
+	struct resolve_link *link = NULL;
+	int r = socket_for(pool, exchange, &link);
+	if (link == NULL) {
 		exchange_fail(pool->resolver, exchange, RESOLVE_NETWORK, r);
 		return;
 	}
-	link_add(l, exchange);
+	link_add(link, exchange);
 	exchange->state = X_QUEUED;
-	xlist_append(&l->queued, exchange);
-	link_dirty(l);
+	xlist_append(&link->queued, exchange);
+	link_dirty(link);
 }
 
 /* ---- errors ---- */
@@ -180,9 +180,11 @@ static void one_error(struct resolve_link *link, struct msghdr *msg, const uint8
 		memcpy(&e, CMSG_DATA(c), sizeof(e));
 		if (!is_final(&e))
 			continue;
-		struct resolve_exchange *x = len >= 2 ? link_find(link, dns_get16(quoted)) : NULL;
-		if (x != NULL && x->state == X_SENT)
-			exchange_fail(link->pool->resolver, x, RESOLVE_NETWORK, -(int)e.ee_errno);
+		struct resolve_exchange *exchange =
+			len >= 2 ? link_find(link, dns_get16(quoted)) : NULL;
+		if (exchange != NULL && exchange->state == X_SENT)
+			exchange_fail(link->pool->resolver, exchange, RESOLVE_NETWORK,
+				      -(int)e.ee_errno);
 		else if (len < 2)
 			link_fail_all(link, RESOLVE_NETWORK, -(int)e.ee_errno);
 	}
@@ -209,26 +211,27 @@ static void udp_errors(struct resolve_link *link)
 
 static unsigned gather_queued(struct resolve_link *link)
 {
-	struct resolver *r = link->pool->resolver;
+	struct resolver *resolver = link->pool->resolver;
 	unsigned n = 0;
-	for (struct resolve_exchange *x = link->queued.first; x != NULL && n < UDP_BATCH;
-	     x = x->q_next)
-		r->tx_iov[n++] = (struct iovec){ .iov_base = x->msg, .iov_len = x->msg_n };
+	for (struct resolve_exchange *exchange = link->queued.first;
+	     exchange != NULL && n < UDP_BATCH; exchange = exchange->q_next)
+		resolver->tx_iov[n++] =
+			(struct iovec){ .iov_base = exchange->msg, .iov_len = exchange->msg_n };
 	return n;
 }
 
 static void were_sent(struct resolve_link *link, int count)
 {
 	uint64_t now = loop_now(link->pool->resolver->env.loop);
-	struct resolve_exchange *x = link->queued.first;
-	for (; count > 0; count--, x = x->q_next) {
-		assert(x->state == X_QUEUED);
-		x->state = X_SENT;
-		x->sent_ns = now;
+	struct resolve_exchange *exchange = link->queued.first;
+	for (; count > 0; count--, exchange = exchange->q_next) {
+		assert(exchange->state == X_QUEUED);
+		exchange->state = X_SENT;
+		exchange->sent_ns = now;
 	}
-	link->queued.first = x;
-	if (x != NULL)
-		x->q_prev = NULL;
+	link->queued.first = exchange;
+	if (exchange != NULL)
+		exchange->q_prev = NULL;
 	else
 		link->queued.last = NULL;
 }
@@ -242,10 +245,10 @@ static void watch_writable(struct resolve_link *link, bool on)
 
 static void udp_flush(struct resolve_link *link)
 {
-	struct resolver *r = link->pool->resolver;
+	struct resolver *resolver = link->pool->resolver;
 	unsigned tries = 0;
 	while (link->queued.first != NULL) {
-		int n = r->env.ops->sendmmsg(link->io.fd, r->tx, gather_queued(link));
+		int n = resolver->env.ops->sendmmsg(link->io.fd, resolver->tx, gather_queued(link));
 		if (n > 0) {
 			were_sent(link, n);
 			tries = 0;
@@ -259,7 +262,7 @@ static void udp_flush(struct resolve_link *link)
 		/* The error may be that of an earlier datagram. */
 		udp_errors(link);
 		if (++tries == SEND_TRIES && link->queued.first != NULL) {
-			exchange_fail(r, link->queued.first, RESOLVE_NETWORK, -error);
+			exchange_fail(resolver, link->queued.first, RESOLVE_NETWORK, -error);
 			tries = 0;
 		}
 	}
@@ -278,26 +281,26 @@ static void make_buffers(struct resolver *resolver)
 
 static void take_reply(struct resolve_link *link, uint8_t *msg, size_t len, bool cut)
 {
-	struct resolver *r = link->pool->resolver;
-	struct resolve_exchange *x =
+	struct resolver *resolver = link->pool->resolver;
+	struct resolve_exchange *exchange =
 		len >= DNS_HEADER_BYTES ? link_find(link, dns_get16(msg)) : NULL;
-	if (x == NULL || x->state != X_SENT) {
-		r->stats.strays++;
+	if (exchange == NULL || exchange->state != X_SENT) {
+		resolver->stats.strays++;
 		return;
 	}
-	exchange_reply(r, x, msg, len, cut);
+	exchange_reply(resolver, exchange, msg, len, cut);
 }
 
 static void udp_read(struct resolve_link *link)
 {
-	struct resolver *r = link->pool->resolver;
-	if (r->rx_buf == NULL)
-		make_buffers(r);
+	struct resolver *resolver = link->pool->resolver;
+	if (resolver->rx_buf == NULL)
+		make_buffers(resolver);
 	for (int k = 0; k < RECV_BATCHES_PER_TURN && link->io.fd >= 0; k++) {
-		int n = r->env.ops->recvmmsg(link->io.fd, r->rx, UDP_RECV_BATCH);
+		int n = resolver->env.ops->recvmmsg(link->io.fd, resolver->rx, UDP_RECV_BATCH);
 		for (int i = 0; i < n && link->io.fd >= 0; i++)
-			take_reply(link, r->rx_iov[i].iov_base, r->rx[i].msg_len,
-				   (r->rx[i].msg_hdr.msg_flags & MSG_TRUNC) != 0);
+			take_reply(link, resolver->rx_iov[i].iov_base, resolver->rx[i].msg_len,
+				   (resolver->rx[i].msg_hdr.msg_flags & MSG_TRUNC) != 0);
 		if (n < UDP_RECV_BATCH)
 			return;
 	}
@@ -305,16 +308,16 @@ static void udp_read(struct resolve_link *link)
 
 static void udp_on_io(struct loop_fd *loop_fd, uint32_t events)
 {
-	struct resolve_link *l = CONTAINER_OF(loop_fd, struct resolve_link, io);
-	struct resolver *r = l->pool->resolver;
-	resolver_enter(r);
+	struct resolve_link *link = CONTAINER_OF(loop_fd, struct resolve_link, io);
+	struct resolver *resolver = link->pool->resolver;
+	resolver_enter(resolver);
 	if ((events & EPOLLERR) != 0)
-		udp_errors(l);
-	if ((events & EPOLLIN) != 0 && l->io.fd >= 0)
-		udp_read(l);
-	if ((events & EPOLLOUT) != 0 && l->io.fd >= 0) {
-		watch_writable(l, false);
-		udp_flush(l);
+		udp_errors(link);
+	if ((events & EPOLLIN) != 0 && link->io.fd >= 0)
+		udp_read(link);
+	if ((events & EPOLLOUT) != 0 && link->io.fd >= 0) {
+		watch_writable(link, false);
+		udp_flush(link);
 	}
-	resolver_leave(r);
+	resolver_leave(resolver);
 }

@@ -36,22 +36,22 @@ static struct net_tls_cred *cred_of(const struct resolve_conf *conf)
 
 struct resolve_upstream *resolve_upstream_new(const struct resolve_conf *conf)
 {
-	struct resolve_upstream *u = xcalloc(1, sizeof(*u));
-	u->conf = *conf;
-	u->conf.server_name = dup_text(conf->server_name);
-	u->conf.http_host = dup_text(conf->http_host);
-	u->conf.http_path = dup_text(conf->http_path);
+	struct resolve_upstream *upstream = xcalloc(1, sizeof(*upstream));
+	upstream->conf = *conf;
+	upstream->conf.server_name = dup_text(conf->server_name);
+	upstream->conf.http_host = dup_text(conf->http_host);
+	upstream->conf.http_path = dup_text(conf->http_path);
 	if (conf->probe_domain != NULL)
-		u->conf.probe_domain =
+		upstream->conf.probe_domain =
 			xmemdup(conf->probe_domain, dns_name_len(conf->probe_domain));
 	if (conf->expire_ns == 0)
-		u->conf.expire_ns = 10 * NS_PER_S;
+		upstream->conf.expire_ns = 10 * NS_PER_S;
 	if (conf->probe_interval_ns == 0)
-		u->conf.probe_interval_ns = NS_PER_S / 2;
-	u->conf.cred = cred_of(conf);
-	net_addr_str(&conf->addr, u->text);
-	atomic_init(&u->refs, 1);
-	return u;
+		upstream->conf.probe_interval_ns = NS_PER_S / 2;
+	upstream->conf.cred = cred_of(conf);
+	net_addr_str(&conf->addr, upstream->text);
+	atomic_init(&upstream->refs, 1);
+	return upstream;
 }
 
 struct resolve_upstream *resolve_upstream_ref(struct resolve_upstream *upstream)

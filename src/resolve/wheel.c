@@ -71,9 +71,9 @@ static uint64_t next_used(const struct wheel *wheel, uint64_t tick, uint64_t end
 static uint64_t earliest_in(const struct wheel *wheel, uint64_t tick)
 {
 	uint64_t best = UINT64_MAX;
-	for (const struct resolve_exchange *x = wheel->slot[tick & (WHEEL_SLOTS - 1)]; x != NULL;
-	     x = x->next)
-		best = MIN(best, x->deadline_ns);
+	for (const struct resolve_exchange *exchange = wheel->slot[tick & (WHEEL_SLOTS - 1)];
+	     exchange != NULL; exchange = exchange->next)
+		best = MIN(best, exchange->deadline_ns);
 	return best;
 }
 
@@ -95,25 +95,25 @@ static void set_timer(struct resolver *resolver, uint64_t now)
 void wheel_fire(struct loop_timer *timer)
 {
 	struct wheel *w = CONTAINER_OF(timer, struct wheel, timer);
-	struct resolver *r = CONTAINER_OF(w, struct resolver, wheel);
-	uint64_t now = loop_now(r->env.loop);
+	struct resolver *resolver = CONTAINER_OF(w, struct resolver, wheel);
+	uint64_t now = loop_now(resolver->env.loop);
 	uint64_t end = (now >> SLOT_SHIFT) + 1;
 	if (w->tick + WHEEL_SLOTS < end)
 		w->tick = end - WHEEL_SLOTS;
-	resolver_enter(r);
+	resolver_enter(resolver);
 	for (uint64_t t = next_used(w, w->tick, end); t < end; t = next_used(w, t + 1, end)) {
 		struct resolve_exchange *after;
-		for (struct resolve_exchange *x = w->slot[t & (WHEEL_SLOTS - 1)]; x != NULL;
-		     x = after) {
-			after = x->next;
-			if (x->deadline_ns > now)
+		for (struct resolve_exchange *exchange = w->slot[t & (WHEEL_SLOTS - 1)];
+		     exchange != NULL; exchange = after) {
+			after = exchange->next;
+			if (exchange->deadline_ns > now)
 				continue;
-			if (x->link != NULL && x->link->ops->timed_out != NULL)
-				x->link->ops->timed_out(x->link, x);
-			exchange_fail(r, x, RESOLVE_TIMEOUT, ERR_TIMEOUT);
+			if (exchange->link != NULL && exchange->link->ops->timed_out != NULL)
+				exchange->link->ops->timed_out(exchange->link, exchange);
+			exchange_fail(resolver, exchange, RESOLVE_TIMEOUT, ERR_TIMEOUT);
 		}
 	}
 	w->tick = now >> SLOT_SHIFT;
-	set_timer(r, now);
-	resolver_leave(r);
+	set_timer(resolver, now);
+	resolver_leave(resolver);
 }

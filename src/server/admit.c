@@ -23,8 +23,8 @@ static enum admit_result reply_only(struct query *q, uint16_t rcode)
 static void announce_query(struct query *q)
 {
 	for (unsigned i = 0; i < q->block->n_announce; i++) {
-		struct plugin_inst *p = q->block->announcer[i];
-		p->plugin->announce(p, q);
+		struct plugin_inst *inst = q->block->announcer[i];
+		inst->plugin->announce(inst, q);
 	}
 }
 
@@ -41,10 +41,10 @@ static uint16_t refuse_code(struct query *q, const struct route *route)
 
 enum admit_result admit_parse(struct query *q, unsigned char *msg, size_t len)
 {
-	struct route *r = q->sock->route;
-	if (r == NULL)
+	struct route *route = q->sock->route;
+	if (route == NULL)
 		return ADMIT_NONE;
-	switch (dns_request_parse(msg, len, r->opcodes, &q->req)) {
+	switch (dns_request_parse(msg, len, route->opcodes, &q->req)) {
 	case DNS_ADMIT_IGNORE:
 		return ADMIT_NONE;
 	case DNS_ADMIT_FORMERR:
@@ -55,7 +55,8 @@ enum admit_result admit_parse(struct query *q, unsigned char *msg, size_t len)
 		q->req.qtype = 0;
 		q->outcome = V_FAIL;
 		if (q->worker->gen->has_metrics)
-			request_metrics_count_refused(q, &r->refused_metrics, DNS_RCODE_SERVFAIL);
+			request_metrics_count_refused(q, &route->refused_metrics,
+						      DNS_RCODE_SERVFAIL);
 		return reply_only(q, DNS_RCODE_SERVFAIL);
 	case DNS_ADMIT_OK:
 		break;
@@ -64,11 +65,11 @@ enum admit_result admit_parse(struct query *q, unsigned char *msg, size_t len)
 	q->gen = q->worker->gen;
 	q->gen->worker[q->worker->index].inflight++;
 	q->listener = q->sock->listener;
-	q->route = r;
+	q->route = route;
 	q->question = q->req.qname;
 	q->question_len = q->req.question_len;
 	dns_qname_set(&q->qname, q->req.qname);
-	q->rcode = refuse_code(q, r);
+	q->rcode = refuse_code(q, route);
 	if (q->block != NULL && q->block->n_announce != 0)
 		announce_query(q);
 	return ADMIT_SERVE;

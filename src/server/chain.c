@@ -73,22 +73,22 @@ static void release_subs(struct query *q)
 static void free_query(struct query *q)
 {
 	struct worker *w = q->worker;
-	struct generation *g = q->gen;
+	struct generation *generation = q->gen;
 	release_subs(q);
 	slot_release(w, q);
-	if (g == NULL)
+	if (generation == NULL)
 		return;
-	assert(g->worker[w->index].inflight > 0);
-	if (--g->worker[w->index].inflight == 0 && g->worker[w->index].retiring)
-		worker_leave(w, g);
+	assert(generation->worker[w->index].inflight > 0);
+	if (--generation->worker[w->index].inflight == 0 && generation->worker[w->index].retiring)
+		worker_leave(w, generation);
 }
 
 static void run_done(struct query *q)
 {
 	for (unsigned i = q->entered; i-- > q->top;) {
-		struct plugin_inst *p = q->block->chain[i];
-		if (p->plugin->done != NULL)
-			p->plugin->done(p, q);
+		struct plugin_inst *inst = q->block->chain[i];
+		if (inst->plugin->done != NULL)
+			inst->plugin->done(inst, q);
 	}
 }
 
@@ -153,9 +153,9 @@ static bool begin_wait(struct query *q)
 	}
 	if (waiting_is_charged(q) || waiting_begin(q))
 		return true;
-	struct plugin_inst *p = q->block->chain[q->at];
-	if (p->plugin->cancel != NULL)
-		p->plugin->cancel(p, q);
+	struct plugin_inst *inst = q->block->chain[q->at];
+	if (inst->plugin->cancel != NULL)
+		inst->plugin->cancel(inst, q);
 	loop_timer_stop(q->worker->loop, &q->timer);
 	q->waiting = q->resumed = false;
 	q->outcome = query_fail_limit(q, NULL);
@@ -218,21 +218,21 @@ static enum verdict call_next(struct query *q, bool *ret_end)
 			*ret_end = true;
 			return V_NEXT;
 		}
-		struct plugin_inst *p = q->block->chain[--q->at];
-		return p->plugin->respond != NULL ? p->plugin->respond(p, q) : V_NEXT;
+		struct plugin_inst *inst = q->block->chain[--q->at];
+		return inst->plugin->respond != NULL ? inst->plugin->respond(inst, q) : V_NEXT;
 	}
 	if (q->at == q->block->n_chain)
 		return end_of_chain(q);
-	struct plugin_inst *p = q->block->chain[q->at];
+	struct plugin_inst *inst = q->block->chain[q->at];
 	q->entered = (uint16_t)(q->at + 1);
-	return p->plugin->serve != NULL ? p->plugin->serve(p, q) : V_NEXT;
+	return inst->plugin->serve != NULL ? inst->plugin->serve(inst, q) : V_NEXT;
 }
 
 static enum verdict call_resume(struct query *q)
 {
-	struct plugin_inst *p = q->block->chain[q->at];
-	assert(p->plugin->resume != NULL);
-	return p->plugin->resume(p, q);
+	struct plugin_inst *inst = q->block->chain[q->at];
+	assert(inst->plugin->resume != NULL);
+	return inst->plugin->resume(inst, q);
 }
 
 static void walk_chain(struct query *q, enum verdict verdict, bool have_verdict)

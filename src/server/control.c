@@ -131,14 +131,14 @@ static void set_version_info(const struct control *control)
  * is the one tried last, good or bad. */
 static struct corefile *load_corefile(struct control *control, bool only_changed)
 {
-	struct corefile *cf = NULL;
+	struct corefile *corefile = NULL;
 	struct srcerr err = { 0 };
 	struct config_hash h = { 0 };
-	bool bad = config_load(&control->src, &cf, &err) < 0;
+	bool bad = config_load(&control->src, &corefile, &err) < 0;
 	if (bad)
 		snprintf(h.s, sizeof(h.s), "%.120s", err.text);
 	else
-		h = config_hash_of(cf);
+		h = config_hash_of(corefile);
 	bool same = only_changed && strcmp(h.s, control->tried.s) == 0;
 	control->tried = h;
 	if (bad && !same && only_changed)
@@ -146,8 +146,8 @@ static struct corefile *load_corefile(struct control *control, bool only_changed
 	else if (bad && !same)
 		report_failed_reload("SIGUSR1", NULL, &err);
 	if (bad || !same)
-		return cf;
-	corefile_free(cf);
+		return corefile;
+	corefile_free(corefile);
 	return NULL;
 }
 
@@ -161,11 +161,11 @@ static void confirm_corefile(const struct control *control)
 static void reload_corefile(struct control *control, bool by_signal)
 {
 	struct srcerr err = { 0 };
-	struct corefile *cf = load_corefile(control, !by_signal);
-	if (cf == NULL)
+	struct corefile *corefile = load_corefile(control, !by_signal);
+	if (corefile == NULL)
 		return;
 	log_info(NULL, "Reloading");
-	if (server_reload(control->srv, cf, &err) < 0) {
+	if (server_reload(control->srv, corefile, &err) < 0) {
 		if (by_signal)
 			report_failed_reload("SIGUSR1", NULL, &err);
 		else
@@ -212,16 +212,16 @@ static int last_good(const struct control *control, struct corefile **ret, struc
 /* `why` is what was wrong with the one that should have been. */
 static int start_last_good(struct control *control, const struct srcerr *why)
 {
-	struct corefile *cf = NULL;
+	struct corefile *corefile = NULL;
 	struct srcerr err = { 0 };
 	char text[1024];
-	int r = last_good(control, &cf, &err);
+	int r = last_good(control, &corefile, &err);
 	if (r < 0)
 		return r;
 	log_error(NULL, "starting with the last good configuration: %s",
 		  srcerr_str(why, text, sizeof(text)));
-	control->live = config_hash_of(cf);
-	r = server_start(&control->opts->server, cf, &control->srv, &err);
+	control->live = config_hash_of(corefile);
+	r = server_start(&control->opts->server, corefile, &control->srv, &err);
 	if (r < 0)
 		log_error(NULL, "the last good configuration: %s",
 			  srcerr_str(&err, text, sizeof(text)));
@@ -233,11 +233,11 @@ static int start_last_good(struct control *control, const struct srcerr *why)
 /* Serves the source's Corefile or, when that cannot be loaded or served, the last good one. */
 static int start_serving(struct control *control, struct srcerr *err)
 {
-	struct corefile *cf = NULL;
-	int r = config_load_for_start(&control->src, &cf, err);
+	struct corefile *corefile = NULL;
+	int r = config_load_for_start(&control->src, &corefile, err);
 	if (r == 0) {
-		control->live = control->tried = config_hash_of(cf);
-		r = server_start(&control->opts->server, cf, &control->srv, err);
+		control->live = control->tried = config_hash_of(corefile);
+		r = server_start(&control->opts->server, corefile, &control->srv, err);
 	}
 	if (r == 0)
 		confirm_corefile(control);

@@ -182,20 +182,20 @@ static struct plugin_inst *new_inst(struct builder *builder, struct block *blk,
 				    const struct plugin *plugin,
 				    const struct corefile_dir *const *dirs, size_t count)
 {
-	struct arena *a = &builder->generation->arena;
-	struct plugin_inst *in = arena_calloc(a, sizeof(*in));
+	struct arena *arena = &builder->generation->arena;
+	struct plugin_inst *inst = arena_calloc(arena, sizeof(*inst));
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 	for (size_t i = 0; i < count; i++)
 		add_stanza_text(&text, dirs[i]);
-	in->plugin = plugin;
-	in->block = blk;
-	in->conf = arena_calloc(a, plugin->conf_size);
-	in->id = (unsigned)builder->inst.n;
-	in->pos = dirs[0]->name.pos;
-	in->stanza = arena_strndup(a, text.s, text.n);
-	in->chain_at = UINT32_MAX;
-	in->worker_data = arena_calloc(a, (builder->srv->n_all + 1) * sizeof(void *));
-	return in;
+	inst->plugin = plugin;
+	inst->block = blk;
+	inst->conf = arena_calloc(arena, plugin->conf_size);
+	inst->id = (unsigned)builder->inst.n;
+	inst->pos = dirs[0]->name.pos;
+	inst->stanza = arena_strndup(arena, text.s, text.n);
+	inst->chain_at = UINT32_MAX;
+	inst->worker_data = arena_calloc(arena, (builder->srv->n_all + 1) * sizeof(void *));
+	return inst;
 }
 
 static size_t count_stanzas(const struct corefile_block *src, const struct plugin *plugin)
@@ -210,34 +210,34 @@ static size_t count_stanzas(const struct corefile_block *src, const struct plugi
 static int setup_one(struct builder *builder, struct block *blk, const struct plugin *plugin)
 {
 	const struct corefile_block *src = blk->src;
-	struct arena *a = &builder->generation->arena;
+	struct arena *arena = &builder->generation->arena;
 	size_t n = count_stanzas(src, plugin);
 	if (n == 0)
 		return 0;
-	const struct corefile_dir **dirs = arena_alloc(a, n * sizeof(*dirs));
+	const struct corefile_dir **dirs = arena_alloc(arena, n * sizeof(*dirs));
 	for (size_t i = 0, k = 0; k < n; i++) {
 		if (strcmp(src->dir[i].name.s, plugin->name) == 0)
 			dirs[k++] = &src->dir[i];
 	}
-	struct plugin_inst *in = new_inst(builder, blk, plugin, dirs, n);
-	struct setup s = { .arena = a,
+	struct plugin_inst *inst = new_inst(builder, blk, plugin, dirs, n);
+	struct setup s = { .arena = arena,
 			   .block = blk,
 			   .conf = &blk->conf,
 			   .dir = dirs,
 			   .n_dir = n,
 			   .err = builder->err };
-	int r = plugin->parse != NULL ? plugin->parse(in, &s) : 0;
+	int r = plugin->parse != NULL ? plugin->parse(inst, &s) : 0;
 	if (r < 0)
 		return r;
-	vec_push(&builder->inst, in);
-	blk->inst[blk->n_inst++] = in;
-	in->state_at = blk->n_states++; /* filters and metadata may want one, too */
+	vec_push(&builder->inst, inst);
+	blk->inst[blk->n_inst++] = inst;
+	inst->state_at = blk->n_states++; /* filters and metadata may want one, too */
 	if (plugin->serve == NULL && plugin->respond == NULL && plugin->done == NULL)
 		return 0;
-	in->chain_at = blk->n_chain;
-	blk->chain[blk->n_chain++] = in;
+	inst->chain_at = blk->n_chain;
+	blk->chain[blk->n_chain++] = inst;
 	if (plugin->announce != NULL)
-		blk->announcer[blk->n_announce++] = in;
+		blk->announcer[blk->n_announce++] = inst;
 	return 0;
 }
 
@@ -268,22 +268,22 @@ static const char *listener_label(struct builder *builder, const char *ip, const
 
 static struct route *route_get(struct builder *builder, const char *label, enum transport transport)
 {
-	struct route *r = map_get(&builder->by_label, slice_of(label));
-	if (r != NULL)
-		return r;
-	r = arena_calloc(&builder->generation->arena, sizeof(*r));
-	r->label = label;
-	r->transport = transport;
+	struct route *route = map_get(&builder->by_label, slice_of(label));
+	if (route != NULL)
+		return route;
+	route = arena_calloc(&builder->generation->arena, sizeof(*route));
+	route->label = label;
+	route->transport = transport;
 	size_t prefix = strlen(schemes[transport]) + strlen("://");
-	if (net_addr_parse(slice_from(slice_of(label), prefix), &r->addr) < 0) {
+	if (net_addr_parse(slice_from(slice_of(label), prefix), &route->addr) < 0) {
 		srcerr_set(builder->err, (struct srcpos){ 0 }, "cannot listen on '%s'", label);
 		return NULL;
 	}
-	r->zones = dns_zoneset_new();
-	request_metrics_init(&r->refused_metrics, label, "dropped", "");
-	vec_push(&builder->routes, r);
-	map_set(&builder->by_label, slice_of(label), r);
-	return r;
+	route->zones = dns_zoneset_new();
+	request_metrics_init(&route->refused_metrics, label, "dropped", "");
+	vec_push(&builder->routes, route);
+	map_set(&builder->by_label, slice_of(label), route);
+	return route;
 }
 
 /* Refuses a zone served twice on one listener, and a zone that is bound to an address in one block
@@ -352,25 +352,25 @@ static int add_route_zone(struct builder *builder, struct block *blk, const stru
 	int r = check_duplicate(builder, blk, sv, ip, label);
 	if (r < 0)
 		return r;
-	struct route *rt = route_get(builder, label, sv->transport);
-	if (rt == NULL)
+	struct route *route = route_get(builder, label, sv->transport);
+	if (route == NULL)
 		return ERR_CONFIG;
-	struct block_zone *z = arena_calloc(&builder->generation->arena, sizeof(*z));
-	z->block = blk;
-	z->wire = sv->wire;
-	z->text = sv->zone;
-	z->route = rt;
-	request_metrics_init(&z->metrics, label, sv->zone, blk->conf.view);
+	struct block_zone *zone = arena_calloc(&builder->generation->arena, sizeof(*zone));
+	zone->block = blk;
+	zone->wire = sv->wire;
+	zone->text = sv->zone;
+	zone->route = route;
+	request_metrics_init(&zone->metrics, label, sv->zone, blk->conf.view);
 	if (blk->label == NULL)
 		blk->label = label;
-	blk->served[blk->n_served++] = z;
-	dns_zoneset_add(rt->zones, sv->wire, (uint32_t)blk->index, z);
-	merge_conf(rt, &blk->conf);
-	r = merge_https(builder, rt, blk, sv);
+	blk->served[blk->n_served++] = zone;
+	dns_zoneset_add(route->zones, sv->wire, (uint32_t)blk->index, zone);
+	merge_conf(route, &blk->conf);
+	r = merge_https(builder, route, blk, sv);
 	if (r < 0)
 		return r;
-	if (rt->first == NULL)
-		rt->first = z;
+	if (route->first == NULL)
+		route->first = zone;
 	bool plain = sv->transport == TRANSPORT_DNS;
 	vec_push(&builder->shown,
 		 arena_printf(&builder->generation->arena, "%s%s%s:%u%s%s",
@@ -442,31 +442,31 @@ static void collect_conf(struct generation *generation)
 static void init_block(struct builder *builder, size_t index)
 {
 	struct block *blk = &builder->generation->block[index];
-	struct arena *a = &builder->generation->arena;
+	struct arena *arena = &builder->generation->arena;
 	blk->gen = builder->generation;
 	blk->index = index;
 	blk->src = &builder->generation->corefile->block[index];
 	blk->conf.root = blk->conf.view = "";
 	size_t n = blk->src->n_dir + 1;
-	blk->inst = arena_calloc(a, n * sizeof(*blk->inst));
-	blk->chain = arena_calloc(a, n * sizeof(*blk->chain));
-	blk->announcer = arena_calloc(a, n * sizeof(*blk->announcer));
+	blk->inst = arena_calloc(arena, n * sizeof(*blk->inst));
+	blk->chain = arena_calloc(arena, n * sizeof(*blk->chain));
+	blk->announcer = arena_calloc(arena, n * sizeof(*blk->announcer));
 }
 
 static int build_all(struct builder *builder, struct block_work *work)
 {
-	struct generation *g = builder->generation;
-	for (size_t i = 0; i < g->n_block; i++) {
+	struct generation *generation = builder->generation;
+	for (size_t i = 0; i < generation->n_block; i++) {
 		init_block(builder, i);
-		int r = check_names(builder, g->block[i].src);
+		int r = check_names(builder, generation->block[i].src);
 		if (r == 0)
-			r = read_keys(builder, &g->block[i], &work[i]);
+			r = read_keys(builder, &generation->block[i], &work[i]);
 		if (r < 0)
 			return r;
 	}
 	int r = setup_plugins(builder);
-	for (size_t i = 0; i < g->n_block && r == 0; i++)
-		r = add_routes(builder, &g->block[i], &work[i]);
+	for (size_t i = 0; i < generation->n_block && r == 0; i++)
+		r = add_routes(builder, &generation->block[i], &work[i]);
 	return r;
 }
 
@@ -476,18 +476,18 @@ static int join_certs(struct generation *generation, struct srcerr *err)
 	for (size_t i = 0; i < generation->n_block; i++) {
 		const struct block *blk = &generation->block[i];
 		for (size_t k = 0; k < blk->n_served; k++) {
-			struct route *r = blk->served[k]->route;
-			if (r->transport == TRANSPORT_DNS)
+			struct route *route = blk->served[k]->route;
+			if (route->transport == TRANSPORT_DNS)
 				continue;
-			const struct block_zone *first = r->first;
+			const struct block_zone *first = route->first;
 			const char *why = certs_conflict(first->block->conf.certs, blk->conf.certs);
 			if (why != NULL)
 				return srcerr_set(
 					err, blk->src->key[0].pos,
 					"conflicting TLS configuration for shared listener "
 					"%s between zones \"%s\" and \"%s\": %s",
-					r->label, first->text, blk->served[k]->text, why);
-			r->certs = blk->conf.certs;
+					route->label, first->text, blk->served[k]->text, why);
+			route->certs = blk->conf.certs;
 		}
 	}
 	return 0;
@@ -496,47 +496,51 @@ static int join_certs(struct generation *generation, struct srcerr *err)
 static int prepare_all(struct generation *generation, bool dry, struct srcerr *err)
 {
 	for (; generation->n_prepared < generation->n_inst; generation->n_prepared++) {
-		struct plugin_inst *in = generation->inst[generation->n_prepared];
+		struct plugin_inst *inst = generation->inst[generation->n_prepared];
 		struct prepare p = { .dry = dry,
 				     .no_metrics_page = generation->srv->opts.no_metrics_page,
 				     .err = err };
-		int r = in->plugin->prepare != NULL ? in->plugin->prepare(in, &p) : 0;
+		int r = inst->plugin->prepare != NULL ? inst->plugin->prepare(inst, &p) : 0;
 		if (r >= 0)
 			continue;
 		if (err->text[0] == '\0')
-			srcerr_set(err, in->pos, "%s: %s", in->plugin->name, err_str(r));
+			srcerr_set(err, inst->pos, "%s: %s", inst->plugin->name, err_str(r));
 		return r;
 	}
 	return 0;
 }
 
-int generation_build(struct server *srv, struct corefile *cf, bool dry, struct generation **ret,
-		     struct srcerr *err)
+int generation_build(struct server *srv, struct corefile *corefile, bool dry,
+		     struct generation **ret, struct srcerr *err)
 {
-	struct generation *g =
-		xcalloc(1, sizeof(*g) + srv->n_all * sizeof(struct generation_worker));
-	struct builder b = { .srv = srv, .generation = g, .err = err };
-	struct block_work *work = xcalloc(cf->n_block + 1, sizeof(*work));
-	arena_init(&g->arena);
-	g->srv = srv;
-	g->corefile = cf;
-	g->n_block = cf->n_block;
-	g->block = arena_calloc(&g->arena, (cf->n_block + 1) * sizeof(*g->block));
+	struct generation *generation =
+		xcalloc(1, sizeof(*generation) + srv->n_all * sizeof(struct generation_worker));
+	struct builder b = { .srv = srv, .generation = generation, .err = err };
+	struct block_work *work = xcalloc(corefile->n_block + 1, sizeof(*work));
+	arena_init(&generation->arena);
+	generation->srv = srv;
+	generation->corefile = corefile;
+	generation->n_block = corefile->n_block;
+	generation->block = arena_calloc(&generation->arena,
+					 (corefile->n_block + 1) * sizeof(*generation->block));
 	err->text[0] = '\0';
 
 	int r = build_all(&b, work);
-	g->route = arena_memdup(&g->arena, b.routes.v, b.routes.n * sizeof(*g->route));
-	g->n_route = b.routes.n;
-	g->inst = arena_memdup(&g->arena, b.inst.v, b.inst.n * sizeof(*g->inst));
-	g->n_inst = b.inst.n;
-	g->shown = arena_memdup(&g->arena, b.shown.v, b.shown.n * sizeof(*g->shown));
-	g->n_shown = b.shown.n;
-	collect_conf(g);
+	generation->route = arena_memdup(&generation->arena, b.routes.v,
+					 b.routes.n * sizeof(*generation->route));
+	generation->n_route = b.routes.n;
+	generation->inst =
+		arena_memdup(&generation->arena, b.inst.v, b.inst.n * sizeof(*generation->inst));
+	generation->n_inst = b.inst.n;
+	generation->shown =
+		arena_memdup(&generation->arena, b.shown.v, b.shown.n * sizeof(*generation->shown));
+	generation->n_shown = b.shown.n;
+	collect_conf(generation);
 	if (r >= 0)
-		r = prepare_all(g, dry, err);
+		r = prepare_all(generation, dry, err);
 	if (r >= 0)
-		r = join_certs(g, err);
-	for (size_t i = 0; i < cf->n_block; i++) {
+		r = join_certs(generation, err);
+	for (size_t i = 0; i < corefile->n_block; i++) {
 		vec_done(&work[i].served);
 		map_done(&work[i].zones);
 	}
@@ -548,10 +552,10 @@ int generation_build(struct server *srv, struct corefile *cf, bool dry, struct g
 	vec_done(&b.inst);
 	vec_done(&b.shown);
 	if (r < 0 || dry) {
-		generation_free(g, true);
+		generation_free(generation, true);
 		return r;
 	}
-	*ret = g;
+	*ret = generation;
 	return 0;
 }
 
@@ -563,11 +567,11 @@ void generation_free(struct generation *generation, bool aborted)
 	for (unsigned i = 0; i < generation->srv->n_all; i++)
 		assert(generation->worker[i].inflight == 0);
 	for (size_t i = generation->n_prepared; i-- > 0;) {
-		struct plugin_inst *in = generation->inst[i];
-		if (aborted && in->plugin->abort != NULL)
-			in->plugin->abort(in);
-		if (in->plugin->teardown != NULL)
-			in->plugin->teardown(in);
+		struct plugin_inst *inst = generation->inst[i];
+		if (aborted && inst->plugin->abort != NULL)
+			inst->plugin->abort(inst);
+		if (inst->plugin->teardown != NULL)
+			inst->plugin->teardown(inst);
 	}
 	for (size_t i = 0; i < generation->n_route; i++)
 		dns_zoneset_free(generation->route[i]->zones);

@@ -41,19 +41,19 @@ static void echo_options(struct query *q)
 static void complete_edns(struct query *q)
 {
 	const struct dns_opt *o = &q->req.opt;
-	struct dns_resp *r = &q->resp;
-	bool own = r->has_opt;
+	struct dns_resp *resp = &q->resp;
+	bool own = resp->has_opt;
 	q->own_opt = own;
 	if (!o->present)
 		return;
-	if (o->version != 0 && r->rcode == DNS_RCODE_BADVERS) {
-		r->has_opt = true; /* a bare one */
+	if (o->version != 0 && resp->rcode == DNS_RCODE_BADVERS) {
+		resp->has_opt = true; /* a bare one */
 		return;
 	}
-	r->has_opt = true;
-	r->opt_udp_size = o->udp_size;
-	r->opt_do = own ? r->opt_do || o->dnssec_ok : o->dnssec_ok;
-	r->opt_z = own ? 0 : o->z & 0x7f00;
+	resp->has_opt = true;
+	resp->opt_udp_size = o->udp_size;
+	resp->opt_do = own ? resp->opt_do || o->dnssec_ok : o->dnssec_ok;
+	resp->opt_z = own ? 0 : o->z & 0x7f00;
 	if (!own && q->gen->n_edns_echo != 0)
 		echo_options(q);
 }
@@ -104,15 +104,15 @@ static struct dns_encode encode_args(const struct query *q, size_t limit)
 /* Encodes; what cannot be encoded becomes SERVFAIL, which always fits. */
 static size_t encode_reply(struct query *q, size_t limit, uint8_t *out, size_t cap)
 {
-	struct dns_encode e = encode_args(q, limit);
-	int n = dns_resp_encode(&q->resp, &e, out, cap);
+	struct dns_encode encode = encode_args(q, limit);
+	int n = dns_resp_encode(&q->resp, &encode, out, cap);
 	if (n < 0 && q->resp.msg != NULL && dns_resp_thaw(&q->resp, &q->arena) == 0)
-		n = dns_resp_encode(&q->resp, &e, out, cap);
+		n = dns_resp_encode(&q->resp, &encode, out, cap);
 	if (n < 0) {
 		q->rcode = DNS_RCODE_SERVFAIL;
 		dns_resp_reply(&q->resp, &q->req);
 		q->resp.rcode = DNS_RCODE_SERVFAIL;
-		n = dns_resp_encode(&q->resp, &e, out, cap);
+		n = dns_resp_encode(&q->resp, &encode, out, cap);
 	}
 	return n > 0 ? (size_t)n : 0;
 }
@@ -149,9 +149,9 @@ static void tx_commit(struct worker *worker, struct tx_entry *entry, const struc
  * are sent first. */
 static struct mem_block *tx_block(struct worker *worker)
 {
-	struct mem_block *b = slab_take_large(worker);
-	if (b != NULL)
-		return b;
+	struct mem_block *block = slab_take_large(worker);
+	if (block != NULL)
+		return block;
 	reply_flush(worker);
 	return slab_take_large(worker);
 }

@@ -99,9 +99,9 @@ static NOINLINE struct metrics_series *make_series(_Atomic(struct metrics_series
 {
 	const char *values[] = { metrics->server, metrics->zone, metrics->view,
 				 label_a,	  label_b,	 label_c };
-	struct metrics_series *s = metrics_get(family, values);
-	atomic_store_explicit(at, s, memory_order_release);
-	return s;
+	struct metrics_series *series = metrics_get(family, values);
+	atomic_store_explicit(at, series, memory_order_release);
+	return series;
 }
 
 #define SERIES(at, ...)                                                                     \
@@ -144,12 +144,13 @@ static void count_request(struct query *q, struct request_metrics *metrics, unsi
 	unsigned p = q->proto == QUERY_TCP;
 	unsigned f = q->client.family == AF_INET6;
 	unsigned t = type_row(q->req.qtype);
-	struct metrics_series *s = SERIES(&metrics->requests[p][f][t], &requests_family, metrics,
-					  protos[p], families[f], type_label(t, buf));
-	metrics_add(s, slot, 1);
-	s = SERIES(&metrics->request_size[p], &request_size_family, metrics, protos[p], NULL, NULL);
+	struct metrics_series *series = SERIES(&metrics->requests[p][f][t], &requests_family,
+					       metrics, protos[p], families[f], type_label(t, buf));
+	metrics_add(series, slot, 1);
+	series = SERIES(&metrics->request_size[p], &request_size_family, metrics, protos[p], NULL,
+			NULL);
 	uint32_t n = (uint32_t)q->req.len;
-	observe_at(s, slot, size_bucket(n), ARRAY_LEN(size_bounds), n);
+	observe_at(series, slot, size_bucket(n), ARRAY_LEN(size_bounds), n);
 	if (q->req.opt.dnssec_ok)
 		metrics_add(SERIES(&metrics->dnssec_ok, &dnssec_family, metrics, NULL, NULL, NULL),
 			    slot, 1);
@@ -162,13 +163,13 @@ static void count_response(struct query *q, struct request_metrics *metrics, uin
 	static const char *const protos[] = { "udp", "tcp" };
 	char buf[DNS_MNEMONIC_MAX];
 	unsigned p = q->proto == QUERY_TCP;
-	struct metrics_series *s = SERIES(&metrics->response_size[p], &response_size_family,
-					  metrics, protos[p], NULL, NULL);
-	observe_at(s, slot, size_bucket(size), ARRAY_LEN(size_bounds), size);
+	struct metrics_series *series = SERIES(&metrics->response_size[p], &response_size_family,
+					       metrics, protos[p], NULL, NULL);
+	observe_at(series, slot, size_bucket(size), ARRAY_LEN(size_bounds), size);
 
-	s = SERIES(&metrics->duration, &duration_family, metrics, NULL, NULL, NULL);
+	series = SERIES(&metrics->duration, &duration_family, metrics, NULL, NULL, NULL);
 	uint64_t ns = query_now(q) - q->start_ns;
-	observe_at(s, slot, duration_bucket(ns), ARRAY_LEN(duration_bounds), ns);
+	observe_at(series, slot, duration_bucket(ns), ARRAY_LEN(duration_bounds), ns);
 
 	unsigned row = MIN((unsigned)rcode, (unsigned)REQUEST_METRICS_RCODES - 1);
 	/* What the server wrote itself (failures, silence) has an empty plugin label. */
@@ -177,9 +178,9 @@ static void count_response(struct query *q, struct request_metrics *metrics, uin
 	_Atomic(struct metrics_series *) rare = NULL;
 	_Atomic(struct metrics_series *) *at =
 		row == REQUEST_METRICS_RCODES - 1 ? &rare : &metrics->responses[by_plugin][row];
-	s = SERIES(at, &responses_family, metrics, dns_rcode_str(rcode, buf),
-		   by_plugin ? plugin : "", NULL);
-	metrics_add(s, slot, 1);
+	series = SERIES(at, &responses_family, metrics, dns_rcode_str(rcode, buf),
+			by_plugin ? plugin : "", NULL);
+	metrics_add(series, slot, 1);
 }
 
 void request_metrics_count_query(struct query *q, const char *plugin)

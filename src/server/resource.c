@@ -17,24 +17,24 @@ int resource_get(const char *key, resource_make_fn make, void *arg, void (*free_
 {
 	int err = 0;
 	pthread_mutex_lock(&lock);
-	struct resource *r = map_get(&all, slice_of(key));
-	if (r == NULL) {
+	struct resource *resource = map_get(&all, slice_of(key));
+	if (resource == NULL) {
 		void *value = NULL;
 		err = make(arg, &value);
 		if (err >= 0) {
-			r = xcalloc(1, sizeof(*r));
-			r->key = xstrdup(key);
-			r->value = value;
-			r->free = free_fn;
-			map_set(&all, slice_of(key), r);
+			resource = xcalloc(1, sizeof(*resource));
+			resource->key = xstrdup(key);
+			resource->value = value;
+			resource->free = free_fn;
+			map_set(&all, slice_of(key), resource);
 		}
 	}
-	if (r != NULL) {
-		r->refs++;
-		*ret = r;
+	if (resource != NULL) {
+		resource->refs++;
+		*ret = resource;
 	}
 	pthread_mutex_unlock(&lock);
-	return r != NULL ? 0 : err;
+	return resource != NULL ? 0 : err;
 }
 
 void resource_put(struct resource *resource)

@@ -24,18 +24,18 @@ static int try_zone(struct query *q, const struct route *route, const struct dns
 {
 	int found = 0;
 	for (; entry != NULL; entry = dns_zoneset_same(route->zones, entry)) {
-		struct block_zone *z = entry->value;
-		q->block = z->block;
-		q->zone = z;
+		struct block_zone *zone = entry->value;
+		q->block = zone->block;
+		q->zone = zone;
 		q->state = NULL;
-		int taken = z->block->n_chain != 0 ? filter_query(q, z->block) : 1;
+		int taken = zone->block->n_chain != 0 ? filter_query(q, zone->block) : 1;
 		if (taken < 0)
 			return taken;
 		if (taken == 0)
 			continue;
-		*ret = z;
+		*ret = zone;
 		found = 1;
-		if (pick == PICK_FIRST || z->block->n_chain == 0)
+		if (pick == PICK_FIRST || zone->block->n_chain == 0)
 			break;
 	}
 	return found;
@@ -46,13 +46,13 @@ static int try_root(struct query *q, const struct route *route, const struct dns
 		    const struct block_zone **ret)
 {
 	for (; entry != NULL; entry = dns_zoneset_same(route->zones, entry)) {
-		struct block_zone *z = entry->value;
-		q->block = z->block;
-		q->zone = z;
+		struct block_zone *zone = entry->value;
+		q->block = zone->block;
+		q->zone = zone;
 		q->state = NULL;
-		int taken = z->block->n_chain != 0 ? filter_query(q, z->block) : 0;
+		int taken = zone->block->n_chain != 0 ? filter_query(q, zone->block) : 0;
 		if (taken != 0) {
-			*ret = z;
+			*ret = zone;
 			return taken;
 		}
 	}
@@ -65,20 +65,20 @@ static int find_zone(struct query *q, const struct route *route, const struct bl
 	/* DS is asked of the parent side, at the shortest zone; QUERY only. */
 	bool parent_side = q->req.qtype == DNS_TYPE_DS && q->req.opcode == DNS_OPCODE_QUERY;
 	enum pick pick = parent_side ? PICK_LAST : PICK_FIRST;
-	const struct block_zone *z = NULL, *best = NULL;
+	const struct block_zone *zone = NULL, *best = NULL;
 	unsigned label = 0;
 	const struct dns_zone_entry *e;
 	while (label <= q->qname.n_labels &&
 	       (e = dns_zoneset_longest(route->zones, &q->qname, label, &label)) != NULL) {
 		bool at_root = label == q->qname.n_labels && label != 0;
-		int found = !at_root	   ? try_zone(q, route, e, pick, &z)
-			    : best == NULL ? try_root(q, route, e, &z)
+		int found = !at_root	   ? try_zone(q, route, e, pick, &zone)
+			    : best == NULL ? try_root(q, route, e, &zone)
 					   : 0;
 		if (found < 0)
 			return found;
 		if (found > 0) {
-			best = z;
-			if (!parent_side || z->block->n_chain == 0)
+			best = zone;
+			if (!parent_side || zone->block->n_chain == 0)
 				break;
 		}
 		label++;
@@ -91,19 +91,19 @@ static int find_zone(struct query *q, const struct route *route, const struct bl
 
 bool route_query(struct query *q, const struct route *route, uint16_t *ret_rcode)
 {
-	const struct block_zone *z = NULL;
-	int failed = find_zone(q, route, &z);
+	const struct block_zone *zone = NULL;
+	int failed = find_zone(q, route, &zone);
 	q->block = NULL;
-	q->zone = z;
+	q->zone = zone;
 	*ret_rcode = failed < 0 ? DNS_RCODE_SERVFAIL : DNS_RCODE_REFUSED;
-	if (z == NULL || z->block->n_chain == 0)
+	if (zone == NULL || zone->block->n_chain == 0)
 		return false;
 	uint8_t op = q->req.opcode;
 	if (op != DNS_OPCODE_QUERY && op != DNS_OPCODE_NOTIFY &&
-	    (z->block->conf.opcodes >> op & 1) == 0) {
+	    (zone->block->conf.opcodes >> op & 1) == 0) {
 		*ret_rcode = DNS_RCODE_NOTIMP;
 		return false;
 	}
-	q->block = z->block;
+	q->block = zone->block;
 	return true;
 }

@@ -91,13 +91,13 @@ static int order_all(struct server *server, void (*fn)(struct order *order),
 
 static void order_init(struct order *order)
 {
-	struct generation *g = order->gen;
-	struct generation_worker *gw = &g->worker[order->worker->index];
+	struct generation *generation = order->gen;
+	struct generation_worker *gw = &generation->worker[order->worker->index];
 	int r = 0;
-	for (; gw->n_inited < g->n_inst && r >= 0; gw->n_inited++) {
-		struct plugin_inst *in = g->inst[gw->n_inited];
-		if (in->plugin->worker_init != NULL)
-			r = in->plugin->worker_init(in, order->worker);
+	for (; gw->n_inited < generation->n_inst && r >= 0; gw->n_inited++) {
+		struct plugin_inst *inst = generation->inst[gw->n_inited];
+		if (inst->plugin->worker_init != NULL)
+			r = inst->plugin->worker_init(inst, order->worker);
 		if (r < 0)
 			break;
 	}
@@ -186,27 +186,27 @@ static void pool_done(struct conn_pool *pool)
 
 static struct server *server_new(const struct server_opts *opts)
 {
-	struct server *s = xcalloc(1, sizeof(*s));
+	struct server *server = xcalloc(1, sizeof(*server));
 	pthread_condattr_t ca;
-	s->opts = *opts;
+	server->opts = *opts;
 	unsigned long files = net_raise_file_limit();
-	if (s->opts.max_tcp == 0)
-		s->opts.max_tcp = default_max_tcp(files);
-	if (s->opts.max_tls == 0)
-		s->opts.max_tls =
+	if (server->opts.max_tcp == 0)
+		server->opts.max_tcp = default_max_tcp(files);
+	if (server->opts.max_tls == 0)
+		server->opts.max_tls =
 			(uint32_t)MIN(MAX(files / 4, 1UL), (unsigned long)DEFAULT_MAX_TLS);
-	if (s->opts.max_waiting == 0)
-		s->opts.max_waiting = DEFAULT_MAX_WAITING;
-	if (s->opts.default_port == 0)
-		s->opts.default_port = 53;
-	pthread_mutex_init(&s->lock, NULL);
+	if (server->opts.max_waiting == 0)
+		server->opts.max_waiting = DEFAULT_MAX_WAITING;
+	if (server->opts.default_port == 0)
+		server->opts.default_port = 53;
+	pthread_mutex_init(&server->lock, NULL);
 	pthread_condattr_init(&ca);
 	pthread_condattr_setclock(&ca, CLOCK_MONOTONIC);
-	pthread_cond_init(&s->cond, &ca);
+	pthread_cond_init(&server->cond, &ca);
 	pthread_condattr_destroy(&ca);
-	pool_init(&s->plain, s->opts.max_tcp);
-	pool_init(&s->stream, s->opts.max_tls);
-	return s;
+	pool_init(&server->plain, server->opts.max_tcp);
+	pool_init(&server->stream, server->opts.max_tls);
+	return server;
 }
 
 static void server_free(struct server *server)
@@ -247,14 +247,14 @@ static bool all_left(struct server *server, const struct generation *generation)
 
 bool server_reap(struct server *server)
 {
-	struct generation **at = &server->retired;
-	while (*at != NULL) {
-		struct generation *g = *at;
+	struct generation **generation = &server->retired;
+	while (*generation != NULL) {
+		struct generation *g = *generation;
 		if (!all_left(server, g)) {
-			at = &g->next;
+			generation = &g->next;
 			continue;
 		}
-		*at = g->next;
+		*generation = g->next;
 		generation_free(g, false);
 	}
 	listeners_close_unused(server);
@@ -276,9 +276,10 @@ static void await_retired(struct server *server, uint64_t deadline_ns)
 	struct timespec at = { .tv_sec = (time_t)(deadline_ns / NS_PER_S),
 			       .tv_nsec = (long)(deadline_ns % NS_PER_S) };
 	int r = server->opts.no_threads ? ETIMEDOUT : 0; /* nobody could leave while we wait */
-	for (struct generation *g = server->retired; g != NULL && r == 0; g = g->next) {
+	for (struct generation *generation = server->retired; generation != NULL && r == 0;
+	     generation = generation->next) {
 		pthread_mutex_lock(&server->lock);
-		while (g->n_left < g->n_members && r == 0)
+		while (generation->n_left < generation->n_members && r == 0)
 			r = pthread_cond_timedwait(&server->cond, &server->lock, &at);
 		pthread_mutex_unlock(&server->lock);
 	}
@@ -390,61 +391,65 @@ static struct worker *alloc_workers(size_t count)
 	return workers;
 }
 
-int server_start(const struct server_opts *opts, struct corefile *cf, struct server **ret,
+int server_start(const struct server_opts *opts, struct corefile *corefile, struct server **ret,
 		 struct srcerr *err)
 {
-	struct server *s = server_new(opts);
-	unsigned sockets = peek_sockets(cf);
-	s->n_workers = opts->workers != 0 ? opts->workers
-		       : sockets != 0	  ? sockets
-					  : server_default_workers();
-	s->n_stream = stream_workers(opts->workers != 0 ? opts->workers : server_default_workers());
-	s->n_all = s->n_workers + s->n_stream;
-	metrics_init(s->n_all);
-	struct generation *g = NULL;
-	int r = generation_build(s, cf, false, &g, err);
+	struct server *server = server_new(opts);
+	unsigned sockets = peek_sockets(corefile);
+	server->n_workers = opts->workers != 0 ? opts->workers
+			    : sockets != 0     ? sockets
+					       : server_default_workers();
+	server->n_stream =
+		stream_workers(opts->workers != 0 ? opts->workers : server_default_workers());
+	server->n_all = server->n_workers + server->n_stream;
+	metrics_init(server->n_all);
+	struct generation *generation = NULL;
+	int r = generation_build(server, corefile, false, &generation, err);
 	if (r < 0) {
-		server_free(s);
+		server_free(server);
 		return r;
 	}
-	s->worker = alloc_workers(s->n_all);
-	s->log_queue = log_queue_new(s->n_all, s->opts.log_fd != 0 ? s->opts.log_fd : 1);
-	r = go_live(s, g, err);
+	server->worker = alloc_workers(server->n_all);
+	server->log_queue =
+		log_queue_new(server->n_all, server->opts.log_fd != 0 ? server->opts.log_fd : 1);
+	r = go_live(server, generation, err);
 	if (r < 0) {
-		server_stop(s, 0);
+		server_stop(server, 0);
 		return r;
 	}
-	*ret = s;
+	*ret = server;
 	return 0;
 }
 
-int server_reload(struct server *server, struct corefile *cf, struct srcerr *err)
+int server_reload(struct server *server, struct corefile *corefile, struct srcerr *err)
 {
-	struct generation *g = NULL;
-	if (cf->n_block == 0) {
+	struct generation *generation = NULL;
+	if (corefile->n_block == 0) {
 		/* A file cut short while it is written must not turn the service off. */
-		int r = srcerr_set(err, (struct srcpos){ .file = cf->file[0], .line = 1, .col = 1 },
-				   "no server block, expected at least one at a reload");
-		corefile_free(cf);
+		int r = srcerr_set(
+			err, (struct srcpos){ .file = corefile->file[0], .line = 1, .col = 1 },
+			"no server block, expected at least one at a reload");
+		corefile_free(corefile);
 		return r;
 	}
-	int r = generation_build(server, cf, false, &g, err);
+	int r = generation_build(server, corefile, false, &generation, err);
 	if (r < 0)
 		return r;
-	if (g->sockets != 0 && g->sockets != server->n_workers && server->opts.workers == 0)
+	if (generation->sockets != 0 && generation->sockets != server->n_workers &&
+	    server->opts.workers == 0)
 		log_warn("server", "multisocket %u takes effect at the next start, %u workers now",
-			 g->sockets, server->n_workers);
-	return go_live(server, g, err);
+			 generation->sockets, server->n_workers);
+	return go_live(server, generation, err);
 }
 
-int server_check(const struct server_opts *opts, struct corefile *cf, struct srcerr *err)
+int server_check(const struct server_opts *opts, struct corefile *corefile, struct srcerr *err)
 {
-	struct server *s = server_new(opts);
-	s->n_workers = s->n_stream = 1;
-	s->n_all = 2;
-	metrics_init(s->n_all);
-	int r = generation_build(s, cf, true, NULL, err);
-	server_free(s);
+	struct server *server = server_new(opts);
+	server->n_workers = server->n_stream = 1;
+	server->n_all = 2;
+	metrics_init(server->n_all);
+	int r = generation_build(server, corefile, true, NULL, err);
+	server_free(server);
 	return r;
 }
 
@@ -452,10 +457,10 @@ void server_stop(struct server *server, uint64_t grace_ns)
 {
 	uint64_t deadline = clock_mono_ns() + grace_ns;
 	if (server->gen != NULL) {
-		struct generation *g = server->gen;
+		struct generation *generation = server->gen;
 		IGNORE(order_all(server, order_switch, NULL)); /* always acknowledged */
 		server->gen = NULL;
-		retire_generation(server, g);
+		retire_generation(server, generation);
 		await_retired(server, deadline);
 		IGNORE(order_all(server, order_close, NULL)); /* always acknowledged */
 		server_reap(server);
@@ -465,10 +470,10 @@ void server_stop(struct server *server, uint64_t grace_ns)
 	 * stays reachable, so that a search for leaks finds only others. */
 	static struct generation *left;
 	while (server->retired != NULL) {
-		struct generation *g = server->retired;
-		server->retired = g->next;
-		g->next = left;
-		left = g;
+		struct generation *generation = server->retired;
+		server->retired = generation->next;
+		generation->next = left;
+		left = generation;
 	}
 	server_free(server);
 }

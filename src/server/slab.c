@@ -48,18 +48,18 @@ bool slab_allows_sub(const struct worker *worker, bool detached)
 
 static struct mem_block *block_take(struct block_pool *pool, uint32_t max, size_t bytes)
 {
-	struct mem_block *b = pool->free;
-	if (b == NULL) {
+	struct mem_block *block = pool->free;
+	if (block == NULL) {
 		if (pool->n_allocated >= max)
 			return NULL;
 		pool->n_allocated++;
-		b = xmalloc(sizeof(*b) + bytes);
+		block = xmalloc(sizeof(*block) + bytes);
 	} else {
-		pool->free = b->next;
+		pool->free = block->next;
 	}
 	pool->used++;
 	assert(pool->used <= pool->n_allocated);
-	return b;
+	return block;
 }
 
 static void block_release(struct block_pool *pool, struct mem_block *block, uint32_t kept)
@@ -88,25 +88,26 @@ void slab_release_large(struct worker *worker, struct mem_block *block)
 static uint8_t *query_small(struct query *q)
 {
 	struct worker *w = q->worker;
-	struct mem_block *b =
+	struct mem_block *block =
 		block_take(&w->small, w->waiting.limit + SLOTS_RUNNING, SLAB_SMALL_BYTES);
-	if (b == NULL)
+	if (block == NULL)
 		return NULL;
-	b->next = q->small;
-	q->small = b;
+	block->next = q->small;
+	q->small = block;
 	q->n_small++;
-	return b->data;
+	return block->data;
 }
 
 static uint8_t *query_large(struct query *q)
 {
-	struct mem_block *b = q->n_large < SLAB_LARGE_PER_QUERY ? slab_take_large(q->worker) : NULL;
-	if (b == NULL)
+	struct mem_block *block =
+		q->n_large < SLAB_LARGE_PER_QUERY ? slab_take_large(q->worker) : NULL;
+	if (block == NULL)
 		return NULL;
-	b->next = q->large;
-	q->large = b;
+	block->next = q->large;
+	q->large = block;
 	q->n_large++;
-	return b->data;
+	return block->data;
 }
 
 static void release_blocks(struct query *q, const struct mem_block *small,
@@ -114,18 +115,18 @@ static void release_blocks(struct query *q, const struct mem_block *small,
 {
 	struct worker *w = q->worker;
 	while (q->small != small) {
-		struct mem_block *b = q->small;
-		assert(b != NULL && q->n_small > 0);
-		q->small = b->next;
+		struct mem_block *block = q->small;
+		assert(block != NULL && q->n_small > 0);
+		q->small = block->next;
 		q->n_small--;
-		block_release(&w->small, b, SMALL_KEPT);
+		block_release(&w->small, block, SMALL_KEPT);
 	}
 	while (q->large != large) {
-		struct mem_block *b = q->large;
-		assert(b != NULL && q->n_large > 0);
-		q->large = b->next;
+		struct mem_block *block = q->large;
+		assert(block != NULL && q->n_large > 0);
+		q->large = block->next;
 		q->n_large--;
-		slab_release_large(w, b);
+		slab_release_large(w, block);
 	}
 }
 
@@ -244,9 +245,9 @@ void slot_rewind(struct query *q, struct slot_mark mark)
 static void pool_done(struct block_pool *pool)
 {
 	while (pool->free != NULL) {
-		struct mem_block *b = pool->free;
-		pool->free = b->next;
-		free(b);
+		struct mem_block *block = pool->free;
+		pool->free = block->next;
+		free(block);
 	}
 }
 

@@ -62,31 +62,31 @@ static void start_thread(void)
 
 static void on_timer(struct loop_timer *timer)
 {
-	struct task *k = CONTAINER_OF(timer, struct task, timer);
-	if (!k->once)
-		loop_timer_set(loop, &k->timer, loop_now(loop) + k->interval_ns);
-	k->fn(k->ctx); /* may stop, and so free, its own task */
+	struct task *task = CONTAINER_OF(timer, struct task, timer);
+	if (!task->once)
+		loop_timer_set(loop, &task->timer, loop_now(loop) + task->interval_ns);
+	task->fn(task->ctx); /* may stop, and so free, its own task */
 }
 
 static void on_add(struct loop_msg *msg)
 {
-	struct task *k = CONTAINER_OF(msg, struct task, msg);
-	if (k->abandoned) {
-		free(k);
+	struct task *task = CONTAINER_OF(msg, struct task, msg);
+	if (task->abandoned) {
+		free(task);
 		return;
 	}
-	assert(!k->added);
-	k->added = true;
-	loop_timer_set(loop, &k->timer, k->first_ns);
+	assert(!task->added);
+	task->added = true;
+	loop_timer_set(loop, &task->timer, task->first_ns);
 }
 
 static void on_stop(struct loop_msg *msg)
 {
-	struct task *k = CONTAINER_OF(msg, struct task, stop);
-	loop_timer_stop(loop, &k->timer);
+	struct task *task = CONTAINER_OF(msg, struct task, stop);
+	loop_timer_stop(loop, &task->timer);
 	pthread_mutex_lock(&stop_lock);
-	assert(!k->stopped);
-	k->stopped = true;
+	assert(!task->stopped);
+	task->stopped = true;
 	pthread_cond_broadcast(&stop_cond);
 	pthread_mutex_unlock(&stop_lock);
 }
@@ -94,16 +94,16 @@ static void on_stop(struct loop_msg *msg)
 static struct task *add_task(uint64_t interval_ns, bool once, task_fn fn, void *ctx)
 {
 	pthread_once(&start_once, start_thread);
-	struct task *k = xcalloc(1, sizeof(*k));
-	k->timer.cb = on_timer;
-	k->interval_ns = interval_ns;
-	k->first_ns = clock_mono_ns() + interval_ns;
-	k->once = once;
-	k->fn = fn;
-	k->ctx = ctx;
-	k->msg.cb = on_add;
-	loop_post(loop, &k->msg);
-	return k;
+	struct task *task = xcalloc(1, sizeof(*task));
+	task->timer.cb = on_timer;
+	task->interval_ns = interval_ns;
+	task->first_ns = clock_mono_ns() + interval_ns;
+	task->once = once;
+	task->fn = fn;
+	task->ctx = ctx;
+	task->msg.cb = on_add;
+	loop_post(loop, &task->msg);
+	return task;
 }
 
 struct task *task_every(uint64_t interval_ns, task_fn fn, void *ctx)

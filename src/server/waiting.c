@@ -56,9 +56,9 @@ static void grow_table(struct waiting *waiting)
 	waiting->bits = old == NULL ? FIRST_BITS : waiting->bits + 1;
 	waiting->bucket = xcalloc((size_t)1 << waiting->bits, sizeof(struct waiting_client *));
 	for (size_t i = 0; i < n_old; i++) {
-		for (struct waiting_client *c = old[i], *next; c != NULL; c = next) {
-			next = c->next;
-			link_client(waiting, c);
+		for (struct waiting_client *client = old[i], *next; client != NULL; client = next) {
+			next = client->next;
+			link_client(waiting, client);
 		}
 	}
 	free(old);
@@ -67,10 +67,10 @@ static void grow_table(struct waiting *waiting)
 /* Its entry; NULL when it has none. */
 static ALWAYS_INLINE struct waiting_client *find_client(const struct waiting *waiting, uint64_t key)
 {
-	struct waiting_client *c = waiting->bucket != NULL ? *bucket_of(waiting, key) : NULL;
-	while (c != NULL && c->key != key)
-		c = c->next;
-	return c;
+	struct waiting_client *client = waiting->bucket != NULL ? *bucket_of(waiting, key) : NULL;
+	while (client != NULL && client->key != key)
+		client = client->next;
+	return client;
 }
 
 static NOINLINE struct waiting_client *add_client(struct waiting *waiting, uint64_t key)
@@ -147,9 +147,9 @@ static NOINLINE bool refuse_wait(struct query *q, enum waiting_refusal why)
 void waiting_init(struct worker *worker)
 {
 	/* Encrypted transports have a quarter of what may wait, on top. */
-	const struct server *s = worker->srv;
-	uint32_t n = worker->is_stream ? s->opts.max_waiting / 4 / s->n_stream
-				       : s->opts.max_waiting / s->n_workers;
+	const struct server *server = worker->srv;
+	uint32_t n = worker->is_stream ? server->opts.max_waiting / 4 / server->n_stream
+				       : server->opts.max_waiting / server->n_workers;
 	/* Others of the batch are in use, too, and do not wait yet. */
 	worker->waiting.limit = MAX(n, (uint32_t)WORKER_BATCH) + WORKER_BATCH;
 }

@@ -123,23 +123,23 @@ void worker_uninit(struct worker *worker, struct generation *generation)
 	struct generation_worker *gw = &generation->worker[worker->index];
 	assert(gw->n_inited <= generation->n_inst);
 	while (gw->n_inited > 0) {
-		struct plugin_inst *in = generation->inst[--gw->n_inited];
-		if (in->plugin->worker_done != NULL)
-			in->plugin->worker_done(in, worker);
+		struct plugin_inst *inst = generation->inst[--gw->n_inited];
+		if (inst->plugin->worker_done != NULL)
+			inst->plugin->worker_done(inst, worker);
 	}
 }
 
 void worker_leave(struct worker *worker, struct generation *generation)
 {
-	struct server *s = worker->srv;
+	struct server *server = worker->srv;
 	assert(generation->worker[worker->index].inflight == 0);
 	generation->worker[worker->index].retiring = false;
 	worker_uninit(worker, generation);
 	reply_flush(worker); /* the sockets may close from now on */
-	pthread_mutex_lock(&s->lock);
+	pthread_mutex_lock(&server->lock);
 	generation->n_left++;
-	pthread_cond_broadcast(&s->cond);
-	pthread_mutex_unlock(&s->lock);
+	pthread_cond_broadcast(&server->cond);
+	pthread_mutex_unlock(&server->lock);
 }
 
 static void sock_register(struct worker *worker, struct listener_sock *sock)
@@ -185,16 +185,17 @@ void worker_switch(struct worker *worker, struct generation *generation)
 	struct generation *old = worker->gen;
 	assert(generation == NULL || generation != old);
 	for (size_t i = 0; generation != NULL && i < generation->n_route; i++) {
-		struct listener_sock *s = listener_sock_of(generation->route[i]->listener, worker);
-		if (s == NULL)
+		struct listener_sock *sock =
+			listener_sock_of(generation->route[i]->listener, worker);
+		if (sock == NULL)
 			continue;
-		s->route = generation->route[i];
-		sock_register(worker, s);
+		sock->route = generation->route[i];
+		sock_register(worker, sock);
 	}
 	for (size_t i = 0; old != NULL && i < old->n_route; i++) {
-		struct listener_sock *s = listener_sock_of(old->route[i]->listener, worker);
-		if (s != NULL && !has_route(generation, s->listener))
-			sock_unregister(worker, s);
+		struct listener_sock *sock = listener_sock_of(old->route[i]->listener, worker);
+		if (sock != NULL && !has_route(generation, sock->listener))
+			sock_unregister(worker, sock);
 	}
 	worker->gen = generation;
 }

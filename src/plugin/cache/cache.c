@@ -51,15 +51,15 @@ void cache_key(const struct cache_conf *conf, const struct query *q, struct stor
 struct store_key cache_name_key(const struct cache_conf *conf, const struct query *q,
 				unsigned label)
 {
-	struct store_key k = {
+	struct store_key key = {
 		.name = q->qname.wire + q->qname.label[label],
 		.name_len = (uint8_t)(q->qname.len - q->qname.label[label]),
 		.bits = key_bits(q),
 		.qtype = 0, /* no question has this type */
 		.qclass = q->req.qclass,
 	};
-	k.hash = store_hash(conf->store, &k);
-	return k;
+	key.hash = store_hash(conf->store, &key);
+	return key;
 }
 
 /* ---- choosing an entry ---- */
@@ -123,8 +123,8 @@ static struct store_entry *find_nxdomain_above(const struct cache_conf *conf, co
 {
 	for (unsigned i = first_cut(&q->qname); i < q->qname.n_labels; i++) {
 		struct store_entry *e[STORE_KINDS];
-		struct store_key k = cache_name_key(conf, q, i);
-		store_get(conf->store, &k, e);
+		struct store_key key = cache_name_key(conf, q, i);
+		store_get(conf->store, &key, e);
 		if (e[STORE_DENIAL] != NULL && store_ttl(e[STORE_DENIAL], now) > 0)
 			return e[STORE_DENIAL];
 	}
@@ -242,35 +242,35 @@ static enum verdict reply_stale(struct plugin_inst *self, struct query *q,
 static enum verdict verify_stale(struct plugin_inst *self, struct query *q,
 				 struct store_entry *entry, const struct store_key *key)
 {
-	const struct cache_conf *c = self->conf;
-	struct cache_worker *w = cache_worker(self, q);
+	const struct cache_conf *conf = self->conf;
+	struct cache_worker *worker = cache_worker(self, q);
 	uint64_t now = query_now(q);
-	bool tracked = c->verify_ns > 0 || c->recheck_ns > 0;
-	if (tracked && !begin_refresh(entry, now, c->recheck_ns))
+	bool tracked = conf->verify_ns > 0 || conf->recheck_ns > 0;
+	if (tracked && !begin_refresh(entry, now, conf->recheck_ns))
 		return reply_stale(self, q, entry);
-	struct pass *p = query_state(q, self);
-	bool joined = !tracked && flight_waits(w, key->hash);
-	if (p == NULL || !query_may_wait(q) ||
-	    !make_reply(q, entry, stale_ttl(c, entry), &p->instead) ||
+	struct pass *pass = query_state(q, self);
+	bool joined = !tracked && flight_waits(worker, key->hash);
+	if (pass == NULL || !query_may_wait(q) ||
+	    !make_reply(q, entry, stale_ttl(conf, entry), &pass->instead) ||
 	    (!joined && !start_refresh(self, q, entry))) {
 		if (tracked)
 			atomic_store(&entry->refreshing, 0);
 		return reply_stale(self, q, entry);
 	}
-	p->mode = PASS_VERIFY;
-	p->flags = q->req.flags;
-	flight_wait_ahead(w, &p->flight, q, key->hash);
-	query_resume_at(q, now + (c->verify_ns > 0 ? (uint64_t)c->verify_ns : 2 * FOLLOW_NS));
+	pass->mode = PASS_VERIFY;
+	pass->flags = q->req.flags;
+	flight_wait_ahead(worker, &pass->flight, q, key->hash);
+	query_resume_at(q, now + (conf->verify_ns > 0 ? (uint64_t)conf->verify_ns : 2 * FOLLOW_NS));
 	return V_WAIT;
 }
 
 static enum verdict serve_stale(struct plugin_inst *self, struct query *q,
 				struct store_entry *entry, const struct store_key *key)
 {
-	const struct cache_conf *c = self->conf;
-	if (c->verify)
+	const struct cache_conf *conf = self->conf;
+	if (conf->verify)
 		return verify_stale(self, q, entry, key);
-	refresh_in_background(self, q, entry, c->recheck_ns);
+	refresh_in_background(self, q, entry, conf->recheck_ns);
 	return reply_stale(self, q, entry);
 }
 
@@ -309,20 +309,20 @@ static bool asks_at_once(const struct query *q, unsigned n_asking)
 static enum verdict serve_miss(struct plugin_inst *self, struct query *q,
 			       const struct store_key *key)
 {
-	struct cache_worker *w = cache_worker(self, q);
+	struct cache_worker *worker = cache_worker(self, q);
 	cache_count(self, q, CACHE_MISSES);
-	struct pass *p = query_state(q, self);
-	if (p == NULL)
+	struct pass *pass = query_state(q, self);
+	if (pass == NULL)
 		return V_NEXT;
 	if (!may_share_reply(q))
-		return pass_downstream(q, p, PASS_MISS);
-	if (asks_at_once(q, flight_asking(w, key->hash))) {
-		flight_ask(w, &p->flight, q, key->hash);
-		return pass_downstream(q, p, PASS_MISS);
+		return pass_downstream(q, pass, PASS_MISS);
+	if (asks_at_once(q, flight_asking(worker, key->hash))) {
+		flight_ask(worker, &pass->flight, q, key->hash);
+		return pass_downstream(q, pass, PASS_MISS);
 	}
 	uint64_t due = query_now(q) + FOLLOW_NS;
-	p->mode = PASS_FOLLOW;
-	flight_wait(w, &p->flight, q, key->hash);
+	pass->mode = PASS_FOLLOW;
+	flight_wait(worker, &pass->flight, q, key->hash);
 	query_resume_at(q, q->deadline_ns != 0 ? MIN(due, q->deadline_ns) : due);
 	return V_WAIT;
 }
@@ -330,25 +330,25 @@ static enum verdict serve_miss(struct plugin_inst *self, struct query *q,
 static enum verdict serve_refresh(struct plugin_inst *self, struct query *q,
 				  const struct store_key *key)
 {
-	const struct cache_conf *c = self->conf;
-	struct pass *p = query_state(q, self);
-	if (p == NULL)
+	const struct cache_conf *conf = self->conf;
+	struct pass *pass = query_state(q, self);
+	if (pass == NULL)
 		return V_DROP;
-	const struct store_entry *e = find_entry(c, q, key, query_now(q));
-	if (e != NULL) {
-		p->has_old = true;
-		p->was_stale = store_ttl(e, query_now(q)) <= 0;
-		p->old_kind = e->kind;
-		p->old_serial = e->serial;
-		p->old_hits = atomic_load_explicit(&e->hits, memory_order_relaxed);
+	const struct store_entry *entry = find_entry(conf, q, key, query_now(q));
+	if (entry != NULL) {
+		pass->has_old = true;
+		pass->was_stale = store_ttl(entry, query_now(q)) <= 0;
+		pass->old_kind = entry->kind;
+		pass->old_serial = entry->serial;
+		pass->old_hits = atomic_load_explicit(&entry->hits, memory_order_relaxed);
 	}
-	return pass_downstream(q, p, PASS_REFRESH);
+	return pass_downstream(q, pass, PASS_REFRESH);
 }
 
 static enum verdict serve_hit(struct plugin_inst *self, struct query *q, struct store_entry *entry,
 			      const struct store_key *key, uint64_t now)
 {
-	const struct cache_conf *c = self->conf;
+	const struct cache_conf *conf = self->conf;
 	int64_t ttl = store_ttl(entry, now);
 	cache_count(self, q, entry->kind == STORE_DENIAL ? CACHE_HITS_DENIAL : CACHE_HITS_SUCCESS);
 	mark_visited(entry);
@@ -356,9 +356,9 @@ static enum verdict serve_hit(struct plugin_inst *self, struct query *q, struct 
 		count_for_maker(self, q, entry);
 	if (UNLIKELY(ttl <= 0))
 		return serve_stale(self, q, entry, key);
-	if (c->prefetch > 0 && wants_prefetch(c, entry, now))
+	if (conf->prefetch > 0 && wants_prefetch(conf, entry, now))
 		refresh_in_background(self, q, entry, 0);
-	return reply_from_entry(q, entry, c->keepttl ? entry->ttl_s : (uint32_t)ttl);
+	return reply_from_entry(q, entry, conf->keepttl ? entry->ttl_s : (uint32_t)ttl);
 }
 
 /* The last entries of the batch are loaded while the first is served. */
@@ -397,39 +397,40 @@ static bool is_cacheable_query(const struct cache_conf *conf, const struct query
 
 static enum verdict cache_serve(struct plugin_inst *self, struct query *q)
 {
-	const struct cache_conf *c = self->conf;
-	struct cache_worker *w = cache_worker(self, q);
-	if (!is_cacheable_query(c, q))
+	const struct cache_conf *conf = self->conf;
+	struct cache_worker *worker = cache_worker(self, q);
+	if (!is_cacheable_query(conf, q))
 		return V_NEXT;
-	struct store_key k;
-	announced_key(c, w, q, &k);
+	struct store_key key;
+	announced_key(conf, worker, q, &key);
 	if (UNLIKELY(query_is_refresh(q, self)))
-		return serve_refresh(self, q, &k);
+		return serve_refresh(self, q, &key);
 	uint64_t now = query_now(q);
 	cache_count(self, q, CACHE_REQUESTS);
-	struct store_entry *e = find_entry(c, q, &k, now);
-	if (e == NULL && UNLIKELY(c->nxdomain_cut))
-		e = find_nxdomain_above(c, q, now);
-	return e != NULL ? serve_hit(self, q, e, &k, now) : serve_miss(self, q, &k);
+	struct store_entry *entry = find_entry(conf, q, &key, now);
+	if (entry == NULL && UNLIKELY(conf->nxdomain_cut))
+		entry = find_nxdomain_above(conf, q, now);
+	return entry != NULL ? serve_hit(self, q, entry, &key, now) : serve_miss(self, q, &key);
 }
 
 static void cache_announce(struct plugin_inst *self, struct query *q)
 {
 	enum { AHEAD = 6 }; /* a bucket needs about the time of so many queries to come */
-	const struct cache_conf *c = self->conf;
-	struct cache_worker *w = cache_worker(self, q);
-	if (w->n_announced == ANNOUNCED_MAX || w->n_served != 0) /* a new batch */
-		w->n_announced = w->n_loaded = w->n_served = 0;
-	struct store_key k;
-	cache_key(c, q, &k);
-	store_cpu_prefetch_bucket(c->store, k.hash);
-	if (w->n_announced - w->n_loaded > AHEAD)
-		store_cpu_prefetch_entry(c->store, w->announced[w->n_loaded++].hash);
-	w->announced[w->n_announced++] = (struct announced_query){ .q = q,
-								   .hash = k.hash,
-								   .name_hash = q->qname.hash[0],
-								   .qtype = k.qtype,
-								   .bits = k.bits };
+	const struct cache_conf *conf = self->conf;
+	struct cache_worker *worker = cache_worker(self, q);
+	if (worker->n_announced == ANNOUNCED_MAX || worker->n_served != 0) /* a new batch */
+		worker->n_announced = worker->n_loaded = worker->n_served = 0;
+	struct store_key key;
+	cache_key(conf, q, &key);
+	store_cpu_prefetch_bucket(conf->store, key.hash);
+	if (worker->n_announced - worker->n_loaded > AHEAD)
+		store_cpu_prefetch_entry(conf->store, worker->announced[worker->n_loaded++].hash);
+	worker->announced[worker->n_announced++] =
+		(struct announced_query){ .q = q,
+					  .hash = key.hash,
+					  .name_hash = q->qname.hash[0],
+					  .qtype = key.qtype,
+					  .bits = key.bits };
 }
 
 /* ---- after a wait ---- */
@@ -437,66 +438,67 @@ static void cache_announce(struct plugin_inst *self, struct query *q)
 static struct store_entry *find_fresh(const struct cache_conf *conf, struct query *q)
 {
 	uint64_t now = query_now(q);
-	struct store_key k;
-	cache_key(conf, q, &k);
-	struct store_entry *e = find_entry(conf, q, &k, now);
-	return e != NULL && store_ttl(e, now) > 0 ? e : NULL;
+	struct store_key key;
+	cache_key(conf, q, &key);
+	struct store_entry *entry = find_entry(conf, q, &key, now);
+	return entry != NULL && store_ttl(entry, now) > 0 ? entry : NULL;
 }
 
 /* A leader's query is finished: followers are answered from what it stored, or some of them ask in
  * its place. */
 static void wake_followers(struct plugin_inst *self, struct query *q, struct pass *pass)
 {
-	struct cache_worker *w = cache_worker(self, q);
+	struct cache_worker *worker = cache_worker(self, q);
 	if (pass->flight.group == NULL || !pass->flight.asks)
 		return;
 	uint64_t hash = pass->flight.group->hash;
 	flight_remove(&pass->flight);
-	if (!flight_waits(w, hash))
+	if (!flight_waits(worker, hash))
 		return;
 	if (find_fresh(self->conf, q) != NULL)
-		flight_wake(self, w, hash, false);
+		flight_wake(self, worker, hash, false);
 	else
-		flight_release(self, w, hash);
+		flight_release(self, worker, hash);
 }
 
 /* It waited and found nothing: asks by itself, unless too many do. */
 static enum verdict ask_after_wait(struct plugin_inst *self, struct query *q, struct pass *pass)
 {
-	struct cache_worker *w = cache_worker(self, q);
-	struct store_key k;
+	struct cache_worker *worker = cache_worker(self, q);
+	struct store_key key;
 	if (pass->flight.asks && pass->flight.group != NULL)
 		return pass_downstream(q, pass, PASS_MISS);
 	flight_remove(&pass->flight);
-	cache_key(self->conf, q, &k);
-	if (flight_asking(w, k.hash) >= FLIGHT_ASKING_MAX)
+	cache_key(self->conf, q, &key);
+	if (flight_asking(worker, key.hash) >= FLIGHT_ASKING_MAX)
 		return query_fail_limit(q, "too many equal queries without a reply");
-	flight_ask(w, &pass->flight, q, k.hash);
+	flight_ask(worker, &pass->flight, q, key.hash);
 	return pass_downstream(q, pass, PASS_MISS);
 }
 
 static enum verdict cache_resume(struct plugin_inst *self, struct query *q)
 {
-	const struct cache_conf *c = self->conf;
-	struct pass *p = query_state_get(q, self);
-	if (p == NULL) /* it waited, so it has one */
+	const struct cache_conf *conf = self->conf;
+	struct pass *pass = query_state_get(q, self);
+	if (pass == NULL) /* it waited, so it has one */
 		return V_NEXT;
-	if (p->coalesced || (p->mode == PASS_VERIFY && !p->refreshed)) {
-		flight_remove(&p->flight);
-		if (!p->coalesced)
+	if (pass->coalesced || (pass->mode == PASS_VERIFY && !pass->refreshed)) {
+		flight_remove(&pass->flight);
+		if (!pass->coalesced)
 			cache_count(self, q, CACHE_STALE);
-		q->resp = p->instead;
+		q->resp = pass->instead;
 		return V_ANSWERED;
 	}
-	struct store_entry *e = find_fresh(c, q);
-	if (e == NULL)
-		return ask_after_wait(self, q, p);
-	wake_followers(self, q, p);
-	flight_remove(&p->flight);
-	mark_visited(e);
-	if (p->mode == PASS_FOLLOW && e->tally != 0)
-		count_for_maker(self, q, e);
-	return reply_from_entry(q, e, c->keepttl ? e->ttl_s : (uint32_t)store_ttl(e, query_now(q)));
+	struct store_entry *entry = find_fresh(conf, q);
+	if (entry == NULL)
+		return ask_after_wait(self, q, pass);
+	wake_followers(self, q, pass);
+	flight_remove(&pass->flight);
+	mark_visited(entry);
+	if (pass->mode == PASS_FOLLOW && entry->tally != 0)
+		count_for_maker(self, q, entry);
+	return reply_from_entry(
+		q, entry, conf->keepttl ? entry->ttl_s : (uint32_t)store_ttl(entry, query_now(q)));
 }
 
 /* ---- up the chain ---- */
@@ -508,11 +510,11 @@ static bool client_gave_up(const struct query *q)
 
 static void respond_refresh(struct plugin_inst *self, struct query *q, struct pass *pass)
 {
-	const struct cache_conf *c = self->conf;
+	const struct cache_conf *conf = self->conf;
 	if (q->outcome != V_ANSWERED || q->hit_limit)
 		return;
-	pass->refreshed = !pass->was_stale || cache_refreshes(c, q);
-	if (pass->refreshed || (c->prefer_positive && cache_matches(q, &q->resp)))
+	pass->refreshed = !pass->was_stale || cache_refreshes(conf, q);
+	if (pass->refreshed || (conf->prefer_positive && cache_matches(q, &q->resp)))
 		cache_store_reply(self, q, pass);
 }
 
@@ -524,61 +526,61 @@ static void respond_miss(struct plugin_inst *self, struct query *q, struct pass 
 
 static enum verdict cache_respond(struct plugin_inst *self, struct query *q)
 {
-	struct pass *p = query_state_get(q, self);
-	if (p == NULL || !p->down)
+	struct pass *pass = query_state_get(q, self);
+	if (pass == NULL || !pass->down)
 		return V_NEXT;
-	restore_request(q, p);
-	if (p->mode == PASS_REFRESH)
-		respond_refresh(self, q, p);
+	restore_request(q, pass);
+	if (pass->mode == PASS_REFRESH)
+		respond_refresh(self, q, pass);
 	else if (q->outcome == V_ANSWERED)
-		respond_miss(self, q, p);
+		respond_miss(self, q, pass);
 	else if (q->outcome == V_FAIL && q->rcode == DNS_RCODE_SERVFAIL && q->err != NULL &&
 		 !q->hit_limit && !client_gave_up(q))
 		cache_store_failure(self, q);
-	wake_followers(self, q, p);
+	wake_followers(self, q, pass);
 	return V_NEXT;
 }
 
 /* The entry may be gone, or another may have its place. */
 static void end_refresh(struct plugin_inst *self, struct query *q, struct pass *pass)
 {
-	const struct cache_conf *c = self->conf;
+	const struct cache_conf *conf = self->conf;
 	struct store_entry *e[STORE_KINDS];
-	struct store_key k;
-	cache_key(c, q, &k);
-	store_get(c->store, &k, e);
+	struct store_key key;
+	cache_key(conf, q, &key);
+	store_get(conf->store, &key, e);
 	struct store_entry *old = pass->has_old ? e[pass->old_kind] : NULL;
-	if (old == NULL && pass->has_old && c->nxdomain_cut) {
-		struct store_key cut = cache_name_key(c, q, 0);
-		store_get(c->store, &cut, e);
+	if (old == NULL && pass->has_old && conf->nxdomain_cut) {
+		struct store_key cut = cache_name_key(conf, q, 0);
+		store_get(conf->store, &cut, e);
 		old = e[pass->old_kind];
 	}
 	if (old != NULL && old->serial == pass->old_serial) {
-		bool retry_later = pass->was_stale && c->recheck_ns > 0 && !pass->refreshed;
+		bool retry_later = pass->was_stale && conf->recheck_ns > 0 && !pass->refreshed;
 		atomic_store(&old->retry_ns,
-			     retry_later ? query_now(q) + (uint64_t)c->recheck_ns : 0);
+			     retry_later ? query_now(q) + (uint64_t)conf->recheck_ns : 0);
 		atomic_store(&old->refreshing, 0);
 	}
-	flight_wake(self, cache_worker(self, q), k.hash, pass->refreshed);
+	flight_wake(self, cache_worker(self, q), key.hash, pass->refreshed);
 }
 
 /* However it ended: nobody may be left waiting for it. */
 static void cache_done(struct plugin_inst *self, struct query *q)
 {
-	struct pass *p = query_state_get(q, self);
-	if (p == NULL)
+	struct pass *pass = query_state_get(q, self);
+	if (pass == NULL)
 		return;
-	restore_request(q, p);
-	if (p->mode == PASS_REFRESH)
-		end_refresh(self, q, p);
-	wake_followers(self, q, p);
+	restore_request(q, pass);
+	if (pass->mode == PASS_REFRESH)
+		end_refresh(self, q, pass);
+	wake_followers(self, q, pass);
 }
 
 static void cache_cancel(struct plugin_inst *self, struct query *q)
 {
-	struct pass *p = query_state_get(q, self);
-	if (p != NULL)
-		flight_remove(&p->flight);
+	struct pass *pass = query_state_get(q, self);
+	if (pass != NULL)
+		flight_remove(&pass->flight);
 }
 
 /* ---- life ---- */
@@ -593,8 +595,8 @@ static int cache_prepare(struct plugin_inst *self, struct prepare *prepare)
 
 static void cache_teardown(struct plugin_inst *self)
 {
-	struct cache_conf *c = self->conf;
-	if (c->store == NULL)
+	struct cache_conf *conf = self->conf;
+	if (conf->store == NULL)
 		return;
 	cache_count_close(self);
 	cache_kept_close(self);
@@ -602,9 +604,9 @@ static void cache_teardown(struct plugin_inst *self)
 
 static int cache_worker_init(struct plugin_inst *self, struct worker *worker)
 {
-	const struct cache_conf *c = self->conf;
+	const struct cache_conf *conf = self->conf;
 	struct cache_worker *w = xcalloc(1, sizeof(*w));
-	w->cell = xcalloc(c->n_servers * CACHE_COUNTERS, sizeof(*w->cell));
+	w->cell = xcalloc(conf->n_servers * CACHE_COUNTERS, sizeof(*w->cell));
 	w->scratch = xmalloc(STORE_BUFFER);
 	w->slot = worker_slot(worker);
 	assert(self->worker_data[w->slot] == NULL);

@@ -92,8 +92,8 @@ static bool copy_reply(const struct query *leader, const uint8_t *msg, size_t le
 
 void cache_coalesce(struct plugin_inst *self, struct query *q, const struct pass *pass)
 {
-	struct cache_worker *w = cache_worker(self, q);
-	struct flight *next, *f = flight_waiting(w, pass->flight.group->hash);
+	struct cache_worker *worker = cache_worker(self, q);
+	struct flight *next, *f = flight_waiting(worker, pass->flight.group->hash);
 	unsigned others = 0;
 	assert(pass->flight.asks);
 	if (f == NULL || q->hit_limit || q->tally != 0 || q->resp.rcode > 15 ||
@@ -107,7 +107,7 @@ void cache_coalesce(struct plugin_inst *self, struct query *q, const struct pass
 		struct pass *waiting = query_state_get(f->q, self);
 		if (waiting == NULL || waiting->mode != PASS_FOLLOW ||
 		    !asks_the_same(q, pass, f->q) ||
-		    !copy_reply(q, w->scratch, (size_t)n, f->q, &waiting->instead)) {
+		    !copy_reply(q, worker->scratch, (size_t)n, f->q, &waiting->instead)) {
 			others++;
 			continue;
 		}

@@ -112,15 +112,15 @@ static int get_percent(struct opt_ctx *ctx, const struct word *word, unsigned *r
 /* prefetch AMOUNT [GAP [PERCENTAGE%]] */
 static int opt_prefetch(struct opt_ctx *ctx, const struct opt_line *line)
 {
-	struct cache_conf *c = ctx->conf;
-	int r = get_number(ctx, &line->arg[0], &c->prefetch);
-	if (r == 0 && c->prefetch < 0)
+	struct cache_conf *conf = ctx->conf;
+	int r = get_number(ctx, &line->arg[0], &conf->prefetch);
+	if (r == 0 && conf->prefetch < 0)
 		return reject_word(ctx, &line->arg[0], "must not be negative");
 	if (r == 0 && line->n_arg > 1 &&
-	    duration_parse(slice_of(line->arg[1].s), &c->prefetch_gap_ns) < 0)
+	    duration_parse(slice_of(line->arg[1].s), &conf->prefetch_gap_ns) < 0)
 		return reject_word(ctx, &line->arg[1], "is not a duration");
 	if (r == 0 && line->n_arg > 2)
-		r = get_percent(ctx, &line->arg[2], &c->prefetch_percent);
+		r = get_percent(ctx, &line->arg[2], &conf->prefetch_percent);
 	return r;
 }
 
@@ -141,17 +141,17 @@ static int get_stale_ttl(struct opt_ctx *ctx, const struct word *word, uint32_t 
 /* The words after the mode: verify has its time-out first. */
 static int get_stale_times(struct opt_ctx *ctx, const struct word *word, size_t count)
 {
-	struct cache_conf *c = ctx->conf;
+	struct cache_conf *conf = ctx->conf;
 	int r = 0;
-	if (c->verify && count > 0) {
-		r = get_duration(ctx, word, 0, &c->verify_ns);
+	if (conf->verify && count > 0) {
+		r = get_duration(ctx, word, 0, &conf->verify_ns);
 		word++;
 		count--;
 	}
 	if (r == 0 && count > 0)
-		r = get_stale_ttl(ctx, &word[0], &c->stale_ttl_s);
+		r = get_stale_ttl(ctx, &word[0], &conf->stale_ttl_s);
 	if (r == 0 && count > 1)
-		r = get_duration(ctx, &word[1], RECHECK_MAX_NS, &c->recheck_ns);
+		r = get_duration(ctx, &word[1], RECHECK_MAX_NS, &conf->recheck_ns);
 	if (r == 0 && count > 2)
 		return reject_word(ctx, &word[2], "is one word too many");
 	return r;
@@ -160,45 +160,45 @@ static int get_stale_times(struct opt_ctx *ctx, const struct word *word, size_t 
 /* serve_stale [DURATION [immediate [TTL [RECHECK]] | verify [TIMEOUT [TTL [RECHECK]]]]] */
 static int opt_serve_stale(struct opt_ctx *ctx, const struct opt_line *line)
 {
-	struct cache_conf *c = ctx->conf;
+	struct cache_conf *conf = ctx->conf;
 	int64_t up_to = STALE_S * (int64_t)NS_PER_S;
-	c->stale_given = true;
-	c->verify = false;
-	c->verify_ns = c->recheck_ns = 0;
-	c->stale_ttl_s = 0;
+	conf->stale_given = true;
+	conf->verify = false;
+	conf->verify_ns = conf->recheck_ns = 0;
+	conf->stale_ttl_s = 0;
 	int r = line->n_arg > 0 ? get_duration(ctx, &line->arg[0], 0, &up_to) : 0;
 	if (r < 0)
 		return r;
-	c->stale_s = (uint32_t)MIN(up_to / (int64_t)NS_PER_S, (int64_t)INT32_MAX);
+	conf->stale_s = (uint32_t)MIN(up_to / (int64_t)NS_PER_S, (int64_t)INT32_MAX);
 	if (line->n_arg < 2)
 		return 0;
-	c->verify = strcasecmp(line->arg[1].s, "verify") == 0;
-	if (!c->verify && strcasecmp(line->arg[1].s, "immediate") != 0)
+	conf->verify = strcasecmp(line->arg[1].s, "verify") == 0;
+	if (!conf->verify && strcasecmp(line->arg[1].s, "immediate") != 0)
 		return reject_word(ctx, &line->arg[1], "is neither 'immediate' nor 'verify'");
 	return get_stale_times(ctx, line->arg + 2, line->n_arg - 2);
 }
 
 static int opt_policy(struct opt_ctx *ctx, const struct opt_line *line)
 {
-	struct cache_conf *c = ctx->conf;
+	struct cache_conf *conf = ctx->conf;
 	if (strcasecmp(line->arg[0].s, "prefer_positive") != 0)
 		return reject_word(ctx, &line->arg[0], "is not 'prefer_positive'");
-	c->prefer_positive = c->policy_given = true;
+	conf->prefer_positive = conf->policy_given = true;
 	return 0;
 }
 
 /* RFC 2308 §7: no failure is kept longer than five minutes. */
 static int opt_servfail(struct opt_ctx *ctx, const struct opt_line *line)
 {
-	struct cache_conf *c = ctx->conf;
-	return get_duration(ctx, &line->arg[0], SERVFAIL_MAX_NS, &c->servfail_ns);
+	struct cache_conf *conf = ctx->conf;
+	return get_duration(ctx, &line->arg[0], SERVFAIL_MAX_NS, &conf->servfail_ns);
 }
 
 /* disable success|denial [ZONE...] */
 static int opt_disable(struct opt_ctx *ctx, const struct opt_line *line)
 {
 	static const struct word root = { .s = "." };
-	struct cache_conf *c = ctx->conf;
+	struct cache_conf *conf = ctx->conf;
 	enum store_half half;
 	if (strcmp(line->arg[0].s, "success") == 0)
 		half = STORE_HALF_SUCCESS;
@@ -208,31 +208,31 @@ static int opt_disable(struct opt_ctx *ctx, const struct opt_line *line)
 		return reject_word(ctx, &line->arg[0], "is neither 'success' nor 'denial'");
 	bool all = line->n_arg == 1;
 	return setup_zones(ctx->user, all ? &root : line->arg + 1, all ? 1 : line->n_arg - 1,
-			   &c->except[half]);
+			   &conf->except[half]);
 }
 
 /* A number with K, M or G behind it. */
 static int opt_memory(struct opt_ctx *ctx, const struct opt_line *line)
 {
 	static const char units[] = "KMG";
-	struct cache_conf *c = ctx->conf;
-	const struct word *w = &line->arg[0];
-	size_t n = strlen(w->s);
+	struct cache_conf *conf = ctx->conf;
+	const struct word *word = &line->arg[0];
+	size_t n = strlen(word->s);
 	char digits[32];
-	const char *unit = n > 0 ? strchr(units, w->s[n - 1]) : NULL;
+	const char *unit = n > 0 ? strchr(units, word->s[n - 1]) : NULL;
 	int64_t v;
 	if (n == 0 || n >= sizeof(digits))
-		return reject_word(ctx, w, "is not a size");
-	memcpy(digits, w->s, n + 1);
+		return reject_word(ctx, word, "is not a size");
+	memcpy(digits, word->s, n + 1);
 	if (unit != NULL)
 		digits[n - 1] = '\0';
 	if (!parse_number(digits, &v) || v < 0 || v > MEMORY_MAX)
-		return reject_word(ctx, w, "is not a size");
+		return reject_word(ctx, word, "is not a size");
 	if (unit != NULL)
 		v <<= 10 * (unit - units + 1);
 	if (v < MEMORY_MIN || v > MEMORY_MAX)
-		return reject_word(ctx, w, "is not between 1M and 1024G");
-	c->memory = v;
+		return reject_word(ctx, word, "is not between 1M and 1024G");
+	conf->memory = v;
 	return 0;
 }
 
@@ -303,19 +303,19 @@ static void label_zones(struct cache_conf *conf, struct arena *arena)
 
 int cache_parse(struct plugin_inst *self, struct setup *setup)
 {
-	struct cache_conf *c = self->conf;
+	struct cache_conf *conf = self->conf;
 	int r = setup_once(setup);
 	if (r < 0)
 		return r;
-	set_defaults(c);
-	r = parse_args(c, setup, setup->dir[0]);
+	set_defaults(conf);
+	r = parse_args(conf, setup, setup->dir[0]);
 	if (r == 0)
-		r = setup_body(setup, setup->dir[0], cache_opts, CACHE_OPTS, c, setup);
+		r = setup_body(setup, setup->dir[0], cache_opts, CACHE_OPTS, conf, setup);
 	if (r < 0)
 		return r;
-	if (c->policy_given && !c->stale_given)
+	if (conf->policy_given && !conf->stale_given)
 		return setup_error(setup, setup->dir[0]->name.pos,
 				   "serve_stale_policy needs 'serve_stale' beside it");
-	label_zones(c, setup->arena);
+	label_zones(conf, setup->arena);
 	return 0;
 }

@@ -60,12 +60,12 @@ static struct metrics_series *series_of(const struct plugin_inst *self,
 					const struct metrics_family *family, const char *server,
 					const char *type)
 {
-	const struct cache_conf *c = self->conf;
+	const struct cache_conf *conf = self->conf;
 	const char *view = block_conf(self->block)->view;
 	if (type != NULL)
 		return metrics_get(family,
-				   (const char *const[]){ server, type, c->zones_label, view });
-	return metrics_get(family, (const char *const[]){ server, c->zones_label, view });
+				   (const char *const[]){ server, type, conf->zones_label, view });
+	return metrics_get(family, (const char *const[]){ server, conf->zones_label, view });
 }
 
 /* The query's listener among the block's; labels are compared as pointers. */
@@ -83,9 +83,9 @@ static size_t server_of(const struct cache_conf *conf, const struct query *q)
 static NOINLINE _Atomic uint64_t *make_cell(struct plugin_inst *self, struct cache_worker *worker,
 					    size_t server, enum cache_counter what)
 {
-	const struct cache_conf *c = self->conf;
+	const struct cache_conf *conf = self->conf;
 	_Atomic uint64_t *cell =
-		metrics_row(series_of(self, counters[what].family, c->server[server].label,
+		metrics_row(series_of(self, counters[what].family, conf->server[server].label,
 				      counters[what].type),
 			    worker->slot);
 	worker->cell[server * CACHE_COUNTERS + what] = cell;
@@ -94,18 +94,18 @@ static NOINLINE _Atomic uint64_t *make_cell(struct plugin_inst *self, struct cac
 
 void cache_count(struct plugin_inst *self, const struct query *q, enum cache_counter what)
 {
-	struct cache_worker *w = cache_worker(self, q);
+	struct cache_worker *worker = cache_worker(self, q);
 	size_t i = server_of(self->conf, q);
-	_Atomic uint64_t *cell = w->cell[i * CACHE_COUNTERS + what];
+	_Atomic uint64_t *cell = worker->cell[i * CACHE_COUNTERS + what];
 	if (UNLIKELY(cell == NULL))
-		cell = make_cell(self, w, i, what);
-	metrics_cell_add(cell, w->slot, 1);
+		cell = make_cell(self, worker, i, what);
+	metrics_cell_add(cell, worker->slot, 1);
 }
 
 void cache_count_stored(struct plugin_inst *self, struct query *q)
 {
-	struct cache_conf *c = self->conf;
-	_Atomic bool *has = &c->server[server_of(c, q)].has_stored;
+	struct cache_conf *conf = self->conf;
+	_Atomic bool *has = &conf->server[server_of(conf, q)].has_stored;
 	if (!atomic_load_explicit(has, memory_order_relaxed))
 		atomic_store_explicit(has, true, memory_order_relaxed);
 }
@@ -113,40 +113,41 @@ void cache_count_stored(struct plugin_inst *self, struct query *q)
 static void collect_gauges(void *ctx)
 {
 	struct plugin_inst *self = ctx;
-	const struct cache_conf *c = self->conf;
+	const struct cache_conf *conf = self->conf;
 	static const char *const types[] = {
 		[STORE_HALF_SUCCESS] = "success", [STORE_HALF_DENIAL] = "denial"
 	};
-	for (size_t i = 0; i < c->n_servers; i++) {
-		if (!atomic_load_explicit(&c->server[i].has_stored, memory_order_relaxed))
+	for (size_t i = 0; i < conf->n_servers; i++) {
+		if (!atomic_load_explicit(&conf->server[i].has_stored, memory_order_relaxed))
 			continue;
 		for (int h = 0; h < STORE_HALVES; h++)
-			metrics_set(series_of(self, &entries_family, c->server[i].label, types[h]),
-				    (double)store_count(c->store, (enum store_half)h));
+			metrics_set(
+				series_of(self, &entries_family, conf->server[i].label, types[h]),
+				(double)store_count(conf->store, (enum store_half)h));
 	}
 }
 
 void cache_count_open(struct plugin_inst *self)
 {
-	struct cache_conf *c = self->conf;
+	struct cache_conf *conf = self->conf;
 	const char *server, *zone;
 	size_t n = 0;
 	while (block_served(self->block, n, &server, &zone))
 		n++;
-	c->server = xcalloc(n + 1, sizeof(*c->server));
+	conf->server = xcalloc(n + 1, sizeof(*conf->server));
 	for (size_t i = 0; block_served(self->block, i, &server, &zone); i++) {
 		size_t k = 0;
-		while (k < c->n_servers && c->server[k].label != server)
+		while (k < conf->n_servers && conf->server[k].label != server)
 			k++;
-		if (k == c->n_servers)
-			c->server[c->n_servers++].label = server;
+		if (k == conf->n_servers)
+			conf->server[conf->n_servers++].label = server;
 	}
 	metrics_on_collect(collect_gauges, self);
 }
 
 void cache_count_close(struct plugin_inst *self)
 {
-	struct cache_conf *c = self->conf;
+	struct cache_conf *conf = self->conf;
 	metrics_off_collect(collect_gauges, self);
-	free(c->server);
+	free(conf->server);
 }

@@ -59,12 +59,12 @@ static char *text_below(struct plugin_inst *self)
 {
 	CLEANUP(strbuf_done) struct strbuf t = STRBUF_INIT;
 	bool behind = false;
-	struct plugin_inst *in;
-	for (size_t i = 0; (in = block_inst(self->block, i)) != NULL; i++) {
-		if (in == self)
+	struct plugin_inst *inst;
+	for (size_t i = 0; (inst = block_inst(self->block, i)) != NULL; i++) {
+		if (inst == self)
 			behind = true;
-		else if (shapes_replies(in->plugin->name, behind))
-			strbuf_adds(&t, in->stanza);
+		else if (shapes_replies(inst->plugin->name, behind))
+			strbuf_adds(&t, inst->stanza);
 	}
 	return xstrndup(t.s, t.n);
 }
@@ -265,23 +265,23 @@ static struct kept_store *same_store(struct cache_kept *kept, const char *stanza
 
 int cache_kept_open(struct plugin_inst *self)
 {
-	struct cache_conf *c = self->conf;
+	struct cache_conf *conf = self->conf;
 	CLEANUP(freep) char *place = place_of(self);
-	struct cache_kept *k = xcalloc(1, sizeof(*k));
-	int r = resource_get(place, make_holder, NULL, free_holder, &k->resource);
+	struct cache_kept *kept = xcalloc(1, sizeof(*kept));
+	int r = resource_get(place, make_holder, NULL, free_holder, &kept->resource);
 	if (r < 0) {
-		free(k);
+		free(kept);
 		return r;
 	}
-	k->below = text_below(self);
-	k->store = same_store(k, self->stanza);
-	if (k->store != NULL)
-		k->store->refs++;
+	kept->below = text_below(self);
+	kept->store = same_store(kept, self->stanza);
+	if (kept->store != NULL)
+		kept->store->refs++;
 	else
-		k->store = new_store(c);
-	c->kept = k;
-	c->store = k->store->store;
-	c->epoch = store_epoch(c->store);
+		kept->store = new_store(conf);
+	conf->kept = kept;
+	conf->store = kept->store->store;
+	conf->epoch = store_epoch(conf->store);
 	return 0;
 }
 
@@ -294,28 +294,28 @@ static bool in_flushed_zone(const void *ctx, const uint8_t *name)
 
 void cache_kept_commit(struct plugin_inst *self)
 {
-	struct cache_conf *c = self->conf;
-	struct cache_kept *k = c->kept;
-	struct holder *h = k->resource->value;
-	k->store->refs++;
+	struct cache_conf *conf = self->conf;
+	struct cache_kept *kept = conf->kept;
+	struct holder *h = kept->resource->value;
+	kept->store->refs++;
 	put_store(h->store);
-	h->store = k->store;
+	h->store = kept->store;
 	free(h->stanza);
 	h->stanza = xstrdup(self->stanza);
 	free(h->below);
-	h->below = TAKE_PTR(k->below);
-	store_flush(c->store, k->flush != NULL ? in_flushed_zone : NULL, k->flush);
-	dns_zoneset_free(TAKE_PTR(k->flush));
-	c->epoch = store_epoch(c->store);
+	h->below = TAKE_PTR(kept->below);
+	store_flush(conf->store, kept->flush != NULL ? in_flushed_zone : NULL, kept->flush);
+	dns_zoneset_free(TAKE_PTR(kept->flush));
+	conf->epoch = store_epoch(conf->store);
 }
 
 void cache_kept_close(struct plugin_inst *self)
 {
-	struct cache_conf *c = self->conf;
-	struct cache_kept *k = c->kept;
-	put_store(k->store);
-	resource_put(k->resource);
-	dns_zoneset_free(k->flush);
-	free(k->below);
-	free(k);
+	struct cache_conf *conf = self->conf;
+	struct cache_kept *kept = conf->kept;
+	put_store(kept->store);
+	resource_put(kept->resource);
+	dns_zoneset_free(kept->flush);
+	free(kept->below);
+	free(kept);
 }

@@ -42,11 +42,11 @@ static void walk_start(struct rr_walk *walk, const struct dns_resp *resp)
 
 static bool walk_wire(struct rr_walk *walk)
 {
-	const struct dns_resp *r = walk->resp;
-	int end = dns_name_unpack(r->msg, r->msg_len, walk->at, walk->owner_buf);
-	if (end < 0 || (size_t)end + 10 > r->msg_len)
+	const struct dns_resp *resp = walk->resp;
+	int end = dns_name_unpack(resp->msg, resp->msg_len, walk->at, walk->owner_buf);
+	if (end < 0 || (size_t)end + 10 > resp->msg_len)
 		return false;
-	const uint8_t *p = r->msg + end;
+	const uint8_t *p = resp->msg + end;
 	walk->owner = walk->owner_buf;
 	walk->type = dns_get16(p);
 	walk->cls = dns_get16(p + 2);
@@ -54,7 +54,7 @@ static bool walk_wire(struct rr_walk *walk)
 	if (walk->type != DNS_TYPE_CNAME)
 		return true;
 	walk->target = walk->target_buf;
-	return dns_name_unpack(r->msg, r->msg_len, (size_t)end + 10U, walk->target_buf) >= 0;
+	return dns_name_unpack(resp->msg, resp->msg_len, (size_t)end + 10U, walk->target_buf) >= 0;
 }
 
 static bool walk_next(struct rr_walk *walk)
@@ -84,15 +84,16 @@ static bool of_class(const struct rr_walk *walk, uint16_t qclass)
 static int alias_of(const struct dns_resp *resp, const uint8_t *name, uint16_t qclass,
 		    uint8_t ret[DNS_NAME_MAX])
 {
-	struct rr_walk w;
+	struct rr_walk walk;
 	bool found = false;
-	walk_start(&w, resp);
-	while (walk_next(&w)) {
-		if (w.target == NULL || !of_class(&w, qclass) || !dns_name_eq(w.owner, name))
+	walk_start(&walk, resp);
+	while (walk_next(&walk)) {
+		if (walk.target == NULL || !of_class(&walk, qclass) ||
+		    !dns_name_eq(walk.owner, name))
 			continue;
-		if (found && !dns_name_eq(w.target, ret))
+		if (found && !dns_name_eq(walk.target, ret))
 			return ERR_PARSE;
-		dns_name_lower(w.target, ret);
+		dns_name_lower(walk.target, ret);
 		found = true;
 	}
 	return found;
@@ -101,11 +102,11 @@ static int alias_of(const struct dns_resp *resp, const uint8_t *name, uint16_t q
 static bool has_record(const struct dns_resp *resp, const uint8_t *name, uint16_t type,
 		       uint16_t qclass)
 {
-	struct rr_walk w;
-	walk_start(&w, resp);
-	while (walk_next(&w)) {
-		if ((type == DNS_TYPE_ANY || w.type == type) && of_class(&w, qclass) &&
-		    dns_name_eq(w.owner, name))
+	struct rr_walk walk;
+	walk_start(&walk, resp);
+	while (walk_next(&walk)) {
+		if ((type == DNS_TYPE_ANY || walk.type == type) && of_class(&walk, qclass) &&
+		    dns_name_eq(walk.owner, name))
 			return true;
 	}
 	return false;
@@ -129,14 +130,14 @@ static bool answers_by_chain(const struct query *q, const struct dns_resp *resp)
 /* The record asked for, under the name asked for, and no alias anywhere: nearly every answer. */
 static bool plainly_answers(const struct query *q, const struct dns_resp *resp)
 {
-	struct rr_walk w;
+	struct rr_walk walk;
 	bool yes = false;
-	walk_start(&w, resp);
-	while (walk_next(&w)) {
-		if (w.target != NULL)
+	walk_start(&walk, resp);
+	while (walk_next(&walk)) {
+		if (walk.target != NULL)
 			return false;
-		yes |= w.type == q->req.qtype && w.cls == q->req.qclass &&
-		       dns_name_eq(w.owner, q->qname.wire);
+		yes |= walk.type == q->req.qtype && walk.cls == q->req.qclass &&
+		       dns_name_eq(walk.owner, q->qname.wire);
 	}
 	return yes;
 }
@@ -167,11 +168,11 @@ static bool has_soa(const struct dns_resp *resp)
 {
 	if (resp->msg == NULL)
 		return open_has_soa(resp);
-	struct rr_walk w;
-	walk_start(&w, resp);
-	w.left = (unsigned)resp->count[DNS_ANSWER] + resp->count[DNS_AUTHORITY];
-	for (unsigned i = 0; walk_next(&w); i++) {
-		if (i >= resp->count[DNS_ANSWER] && w.type == DNS_TYPE_SOA)
+	struct rr_walk walk;
+	walk_start(&walk, resp);
+	walk.left = (unsigned)resp->count[DNS_ANSWER] + resp->count[DNS_AUTHORITY];
+	for (unsigned i = 0; walk_next(&walk); i++) {
+		if (i >= resp->count[DNS_ANSWER] && walk.type == DNS_TYPE_SOA)
 			return true;
 	}
 	return false;

@@ -21,25 +21,25 @@ static struct flight_group **list_of(struct cache_worker *worker, uint64_t hash)
 
 static struct flight_group *find_group(struct cache_worker *worker, uint64_t hash)
 {
-	struct flight_group *g = *list_of(worker, hash);
-	while (g != NULL && g->hash != hash)
-		g = g->next;
-	return g;
+	struct flight_group *group = *list_of(worker, hash);
+	while (group != NULL && group->hash != hash)
+		group = group->next;
+	return group;
 }
 
 /* Groups are reused: there are never more than queries in flight. */
 static struct flight_group *make_group(struct cache_worker *worker, uint64_t hash)
 {
-	struct flight_group **at = list_of(worker, hash), *g = worker->free_groups;
+	struct flight_group **group = list_of(worker, hash), *g = worker->free_groups;
 	if (g != NULL)
 		worker->free_groups = g->next;
 	else
 		g = xmalloc(sizeof(*g));
-	*g = (struct flight_group){ .next = *at, .at = at, .worker = worker, .hash = hash };
+	*g = (struct flight_group){ .next = *group, .at = group, .worker = worker, .hash = hash };
 	g->last = &g->first;
 	if (g->next != NULL)
 		g->next->at = &g->next;
-	*at = g;
+	*group = g;
 	return g;
 }
 
@@ -57,20 +57,20 @@ static void drop_if_empty(struct flight_group *group)
 
 static struct flight_group *get_group(struct cache_worker *worker, uint64_t hash)
 {
-	struct flight_group *g = find_group(worker, hash);
-	return g != NULL ? g : make_group(worker, hash);
+	struct flight_group *group = find_group(worker, hash);
+	return group != NULL ? group : make_group(worker, hash);
 }
 
 unsigned flight_asking(struct cache_worker *worker, uint64_t hash)
 {
-	const struct flight_group *g = find_group(worker, hash);
-	return g != NULL ? g->n_asking : 0;
+	const struct flight_group *group = find_group(worker, hash);
+	return group != NULL ? group->n_asking : 0;
 }
 
 struct flight *flight_waiting(struct cache_worker *worker, uint64_t hash)
 {
-	const struct flight_group *g = find_group(worker, hash);
-	return g != NULL ? g->first : NULL;
+	const struct flight_group *group = find_group(worker, hash);
+	return group != NULL ? group->first : NULL;
 }
 
 bool flight_waits(struct cache_worker *worker, uint64_t hash)
@@ -80,32 +80,34 @@ bool flight_waits(struct cache_worker *worker, uint64_t hash)
 
 void flight_ask(struct cache_worker *worker, struct flight *flight, struct query *q, uint64_t hash)
 {
-	struct flight_group *g = get_group(worker, hash);
+	struct flight_group *group = get_group(worker, hash);
 	assert(flight->group == NULL);
-	*flight = (struct flight){ .group = g, .q = q, .asks = true };
-	g->n_asking++;
+	*flight = (struct flight){ .group = group, .q = q, .asks = true };
+	group->n_asking++;
 }
 
 void flight_wait(struct cache_worker *worker, struct flight *flight, struct query *q, uint64_t hash)
 {
-	struct flight_group *g = get_group(worker, hash);
+	struct flight_group *group = get_group(worker, hash);
 	assert(flight->group == NULL);
-	*flight = (struct flight){ .group = g, .q = q, .at = g->last };
-	*g->last = flight;
-	g->last = &flight->next;
+	*flight = (struct flight){ .group = group, .q = q, .at = group->last };
+	*group->last = flight;
+	group->last = &flight->next;
 }
 
 void flight_wait_ahead(struct cache_worker *worker, struct flight *flight, struct query *q,
 		       uint64_t hash)
 {
-	struct flight_group *g = get_group(worker, hash);
+	struct flight_group *group = get_group(worker, hash);
 	assert(flight->group == NULL);
-	*flight = (struct flight){ .group = g, .q = q, .next = g->first, .at = &g->first };
+	*flight = (struct flight){
+		.group = group, .q = q, .next = group->first, .at = &group->first
+	};
 	if (flight->next != NULL)
 		flight->next->at = &flight->next;
 	else
-		g->last = &flight->next;
-	g->first = flight;
+		group->last = &flight->next;
+	group->first = flight;
 }
 
 static void unlink_waiting(struct flight *flight)
@@ -120,50 +122,50 @@ static void unlink_waiting(struct flight *flight)
 
 void flight_remove(struct flight *flight)
 {
-	struct flight_group *g = flight->group;
-	if (g == NULL)
+	struct flight_group *group = flight->group;
+	if (group == NULL)
 		return;
-	assert(!flight->asks || g->n_asking > 0);
+	assert(!flight->asks || group->n_asking > 0);
 	if (flight->asks)
-		g->n_asking--;
+		group->n_asking--;
 	else
 		unlink_waiting(flight);
 	flight->group = NULL;
-	drop_if_empty(g);
+	drop_if_empty(group);
 }
 
 void flight_wake(struct plugin_inst *self, struct cache_worker *worker, uint64_t hash,
 		 bool refreshed)
 {
 	struct flight *next;
-	for (struct flight *f = flight_waiting(worker, hash); f != NULL; f = next) {
-		next = f->next;
-		struct pass *p = query_state_get(f->q, self);
-		if (p != NULL)
-			p->refreshed = refreshed;
-		flight_remove(f);
-		query_resume(f->q);
+	for (struct flight *flight = flight_waiting(worker, hash); flight != NULL; flight = next) {
+		next = flight->next;
+		struct pass *pass = query_state_get(flight->q, self);
+		if (pass != NULL)
+			pass->refreshed = refreshed;
+		flight_remove(flight);
+		query_resume(flight->q);
 	}
 }
 
 void flight_release(struct plugin_inst *self, struct cache_worker *worker, uint64_t hash)
 {
 	struct flight *next;
-	for (struct flight *f = flight_waiting(worker, hash); f != NULL; f = next) {
-		next = f->next;
-		const struct pass *p = query_state_get(f->q, self);
-		struct flight_group *g = f->group;
-		bool asks = p != NULL && p->mode == PASS_FOLLOW;
-		if (asks && g->n_asking >= FLIGHT_ASKING_MAX)
+	for (struct flight *flight = flight_waiting(worker, hash); flight != NULL; flight = next) {
+		next = flight->next;
+		const struct pass *pass = query_state_get(flight->q, self);
+		struct flight_group *group = flight->group;
+		bool asks = pass != NULL && pass->mode == PASS_FOLLOW;
+		if (asks && group->n_asking >= FLIGHT_ASKING_MAX)
 			return; /* those behind it would ask, too */
 		if (asks) {
-			unlink_waiting(f);
-			f->asks = true;
-			g->n_asking++;
+			unlink_waiting(flight);
+			flight->asks = true;
+			group->n_asking++;
 		} else { /* it has something else to answer */
-			flight_remove(f);
+			flight_remove(flight);
 		}
-		query_resume(f->q);
+		query_resume(flight->q);
 	}
 }
 
@@ -172,8 +174,8 @@ void flight_done(struct cache_worker *worker)
 	for (size_t i = 0; i < FLIGHT_LISTS; i++)
 		assert(worker->flight[i] == NULL);
 	while (worker->free_groups != NULL) {
-		struct flight_group *g = worker->free_groups;
-		worker->free_groups = g->next;
-		free(g);
+		struct flight_group *group = worker->free_groups;
+		worker->free_groups = group->next;
+		free(group);
 	}
 }

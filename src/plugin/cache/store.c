@@ -59,9 +59,9 @@ static ALWAYS_INLINE struct shard *shard_of(const struct store *store, uint64_t 
 	return &store->shard[hash >> 48 & (store->n_shards - 1)];
 }
 
-struct bucket *store_bucket_of(const struct shard *sh, uint64_t hash)
+struct bucket *store_bucket_of(const struct shard *shard, uint64_t hash)
 {
-	return &sh->bucket[(hash & UINT32_MAX) * sh->n_buckets >> 32];
+	return &shard->bucket[(hash & UINT32_MAX) * shard->n_buckets >> 32];
 }
 
 static ALWAYS_INLINE uint8_t tag_of(uint64_t hash)
@@ -90,12 +90,13 @@ void store_copy_more(const struct store_entry *entry, uint32_t ttl_s, uint8_t *o
 	size_t at = STORE_FIRST;
 	if (list < at) /* then the whole message is in the first cell */
 		store_set_ttls(entry->data + list, entry->data + MIN(at, end), ttl_s, out);
-	for (const struct store_more *m = entry->more; m != NULL; m = m->next, at += STORE_MORE) {
+	for (const struct store_more *more = entry->more; more != NULL;
+	     more = more->next, at += STORE_MORE) {
 		if (at < entry->wire_len)
-			memcpy(out + at, m->data, MIN(entry->wire_len - at, (size_t)STORE_MORE));
+			memcpy(out + at, more->data, MIN(entry->wire_len - at, (size_t)STORE_MORE));
 		if (list < at + STORE_MORE)
-			store_set_ttls(m->data + (list > at ? list - at : 0),
-				       m->data + MIN(end - at, (size_t)STORE_MORE), ttl_s, out);
+			store_set_ttls(more->data + (list > at ? list - at : 0),
+				       more->data + MIN(end - at, (size_t)STORE_MORE), ttl_s, out);
 	}
 }
 
@@ -105,10 +106,10 @@ static NOINLINE bool same_long_name(const struct store_entry *entry, const struc
 	size_t at = STORE_FIRST - DNS_HEADER_BYTES;
 	if (memcmp(entry->data + DNS_HEADER_BYTES, key->name, at) != 0)
 		return false;
-	for (const struct store_more *m = entry->more; m != NULL && at < key->name_len;
-	     m = m->next) {
+	for (const struct store_more *more = entry->more; more != NULL && at < key->name_len;
+	     more = more->next) {
 		size_t n = MIN((size_t)key->name_len - at, (size_t)STORE_MORE);
-		if (memcmp(m->data, key->name + at, n) != 0)
+		if (memcmp(more->data, key->name + at, n) != 0)
 			return false;
 		at += n;
 	}
@@ -132,9 +133,9 @@ static ALWAYS_INLINE struct store_entry *next_match(struct bucket *bucket, unsig
 	while (*matches != 0) {
 		unsigned i = word * 8 + (unsigned)__builtin_ctzll(*matches) / 8;
 		*matches &= *matches - 1;
-		struct store_entry *e = i < BUCKET_PLACES ? rcu_get(&bucket->at[i]) : NULL;
-		if (e != NULL)
-			return e;
+		struct store_entry *entry = i < BUCKET_PLACES ? rcu_get(&bucket->at[i]) : NULL;
+		if (entry != NULL)
+			return entry;
 	}
 	return NULL;
 }
@@ -142,17 +143,17 @@ static ALWAYS_INLINE struct store_entry *next_match(struct bucket *bucket, unsig
 bool store_get(const struct store *store, const struct store_key *key,
 	       struct store_entry *ret[STORE_KINDS])
 {
-	struct bucket *b = store_bucket_of(shard_of(store, key->hash), key->hash);
+	struct bucket *bucket = store_bucket_of(shard_of(store, key->hash), key->hash);
 	uint8_t tag = tag_of(key->hash);
 	bool found = false;
 	ret[STORE_SUCCESS] = ret[STORE_DENIAL] = ret[STORE_WEAK] = NULL;
 	for (unsigned word = 0; word < 2; word++) {
-		uint64_t m =
-			match_tags(atomic_load_explicit(&b->tags[word], memory_order_relaxed), tag);
-		for (struct store_entry *e; (e = next_match(b, word, &m)) != NULL;) {
-			if (!has_key(e, key))
+		uint64_t m = match_tags(
+			atomic_load_explicit(&bucket->tags[word], memory_order_relaxed), tag);
+		for (struct store_entry *entry; (entry = next_match(bucket, word, &m)) != NULL;) {
+			if (!has_key(entry, key))
 				continue;
-			ret[e->kind] = e;
+			ret[entry->kind] = entry;
 			found = true;
 		}
 	}
@@ -169,11 +170,12 @@ void store_cpu_prefetch_bucket(const struct store *store, uint64_t hash)
 void store_cpu_prefetch_entry(const struct store *store, uint64_t hash)
 {
 	enum { LINES = STORE_CELL / 64 };
-	struct bucket *b = store_bucket_of(shard_of(store, hash), hash);
+	struct bucket *bucket = store_bucket_of(shard_of(store, hash), hash);
 	for (unsigned word = 0; word < 2; word++) {
-		uint64_t m = match_tags(atomic_load_explicit(&b->tags[word], memory_order_relaxed),
-					tag_of(hash));
-		const char *e = (const char *)next_match(b, word, &m);
+		uint64_t m =
+			match_tags(atomic_load_explicit(&bucket->tags[word], memory_order_relaxed),
+				   tag_of(hash));
+		const char *e = (const char *)next_match(bucket, word, &m);
 		for (int i = 0; e != NULL && i < LINES; i++)
 			__builtin_prefetch(e + (size_t)i * 64);
 	}
@@ -185,10 +187,11 @@ static struct store_entry *find_kind(struct bucket *bucket, const struct store_k
 				     enum store_kind kind, unsigned *ret_place)
 {
 	for (unsigned i = 0; i < BUCKET_PLACES; i++) {
-		struct store_entry *e = atomic_load_explicit(&bucket->at[i], memory_order_relaxed);
-		if (e != NULL && e->kind == kind && has_key(e, key)) {
+		struct store_entry *entry =
+			atomic_load_explicit(&bucket->at[i], memory_order_relaxed);
+		if (entry != NULL && entry->kind == kind && has_key(entry, key)) {
 			*ret_place = i;
-			return e;
+			return entry;
 		}
 	}
 	return NULL;
@@ -200,13 +203,15 @@ static struct store_entry *find_weakest(struct bucket *bucket, uint64_t now_ns, 
 	struct store_entry *best = NULL;
 	int best_rank = 0;
 	for (unsigned i = 0; i < BUCKET_PLACES; i++) {
-		struct store_entry *e = atomic_load_explicit(&bucket->at[i], memory_order_relaxed);
-		bool expired = store_ttl(e, now_ns) + (int64_t)stale_s <= 0;
-		int rank = expired ? 2 : !atomic_load_explicit(&e->visited, memory_order_relaxed);
-		atomic_store_explicit(&e->visited, 0, memory_order_relaxed);
+		struct store_entry *entry =
+			atomic_load_explicit(&bucket->at[i], memory_order_relaxed);
+		bool expired = store_ttl(entry, now_ns) + (int64_t)stale_s <= 0;
+		int rank =
+			expired ? 2 : !atomic_load_explicit(&entry->visited, memory_order_relaxed);
+		atomic_store_explicit(&entry->visited, 0, memory_order_relaxed);
 		if (best == NULL || rank > best_rank ||
-		    (rank == best_rank && e->stored_ns < best->stored_ns)) {
-			best = e;
+		    (rank == best_rank && entry->stored_ns < best->stored_ns)) {
+			best = entry;
 			best_rank = rank;
 		}
 	}
@@ -288,92 +293,93 @@ static void fill_entry(struct store_entry *entry, const struct store_key *key,
 }
 
 /* Makes room within the limits, replaced entry aside; the number of entries that had to go. */
-static unsigned make_room(struct shard *sh, const struct store_value *value, size_t cells,
+static unsigned make_room(struct shard *shard, const struct store_value *value, size_t cells,
 			  bool replaces)
 {
 	enum { ROUNDS_MAX = 64 };
 	enum store_half half = store_half_of(value->kind);
 	enum store_half other = half == STORE_HALF_DENIAL ? STORE_HALF_SUCCESS : STORE_HALF_DENIAL;
-	size_t limit = sh->budget - sh->budget / 16; /* the rest is for those in limbo */
+	size_t limit = shard->budget - shard->budget / 16; /* the rest is for those in limbo */
 	unsigned gone = 0;
-	if (!replaces && sh->n_entries[half] >= sh->capacity[half])
-		gone += store_evict(sh, half, value->now_ns);
-	for (int i = 0; i < ROUNDS_MAX && sh->live + cells > limit; i++) {
-		if (!store_evict(sh, half, value->now_ns) && !store_evict(sh, other, value->now_ns))
+	if (!replaces && shard->n_entries[half] >= shard->capacity[half])
+		gone += store_evict(shard, half, value->now_ns);
+	for (int i = 0; i < ROUNDS_MAX && shard->live + cells > limit; i++) {
+		if (!store_evict(shard, half, value->now_ns) &&
+		    !store_evict(shard, other, value->now_ns))
 			break;
 		gone++;
 	}
 	return gone;
 }
 
-static enum store_result put_locked(struct store *store, struct shard *sh,
+static enum store_result put_locked(struct store *store, struct shard *shard,
 				    const struct store_key *key, const struct store_value *value,
 				    uint16_t n_ttl)
 {
 	unsigned place = 0;
 	size_t cells = store_cells(value->msg_len, n_ttl);
-	struct bucket *b = store_bucket_of(sh, key->hash);
-	if (cells > sh->budget / 4)
+	struct bucket *bucket = store_bucket_of(shard, key->hash);
+	if (cells > shard->budget / 4)
 		return STORE_REFUSED;
-	struct store_entry *old = find_kind(b, key, value->kind, &place);
-	unsigned gone = make_room(sh, value, cells, old != NULL);
-	struct store_entry *e = store_take(sh, cells);
-	if (e == NULL) {
+	struct store_entry *old = find_kind(bucket, key, value->kind, &place);
+	unsigned gone = make_room(shard, value, cells, old != NULL);
+	struct store_entry *entry = store_take(shard, cells);
+	if (entry == NULL) {
 		/* All is in use or in limbo: there will be more room for the next one. */
-		store_evict(sh, store_half_of(value->kind), value->now_ns);
-		store_hand_over(sh);
+		store_evict(shard, store_half_of(value->kind), value->now_ns);
+		store_hand_over(shard);
 		return STORE_BUSY;
 	}
-	fill_entry(e, key, value, n_ttl);
-	e->serial = ++sh->serial;
-	old = find_kind(b, key, value->kind, &place); /* making room may have evicted it */
+	fill_entry(entry, key, value, n_ttl);
+	entry->serial = ++shard->serial;
+	old = find_kind(bucket, key, value->kind, &place); /* making room may have evicted it */
 	if (old != NULL) {
-		e->visited = old->visited;
-		store_retire(sh, b, old);
-	} else if (!free_place(b, &place)) {
-		store_retire(sh, b, find_weakest(b, value->now_ns, store->stale_s));
+		entry->visited = old->visited;
+		store_retire(shard, bucket, old);
+	} else if (!free_place(bucket, &place)) {
+		store_retire(shard, bucket, find_weakest(bucket, value->now_ns, store->stale_s));
 		gone++;
-		bool freed = free_place(b, &place);
+		bool freed = free_place(bucket, &place);
 		assert(freed);
 	}
-	publish_entry(b, place, e);
-	store_link(sh, e);
+	publish_entry(bucket, place, entry);
+	store_link(shard, entry);
 	return gone != 0 ? STORE_KEPT_EVICTED : STORE_KEPT;
 }
 
 enum store_result store_put(struct store *store, const struct store_key *key,
 			    const struct store_value *value)
 {
-	struct shard *sh = shard_of(store, key->hash);
+	struct shard *shard = shard_of(store, key->hash);
 	unsigned records = (unsigned)dns_get16(value->msg + 6) + dns_get16(value->msg + 8) +
 			   dns_get16(value->msg + 10);
 	if (value->msg_len > STORE_MESSAGE_MAX || records > STORE_RECORDS_MAX ||
 	    !find_ttls(value->msg, value->msg_len, DNS_HEADER_BYTES + (size_t)key->name_len + 4,
 		       records))
 		return STORE_REFUSED;
-	if (pthread_mutex_trylock(&sh->lock) != 0)
+	if (pthread_mutex_trylock(&shard->lock) != 0)
 		return STORE_BUSY;
 	enum store_result r = STORE_REFUSED;
 	if (value->epoch == atomic_load(&store->epoch)) {
 		if ((value->flags & STORE_CHASED) != 0)
 			atomic_store(&store->has_chased, true);
-		r = put_locked(store, sh, key, value, (uint16_t)records);
+		r = put_locked(store, shard, key, value, (uint16_t)records);
 	}
-	pthread_mutex_unlock(&sh->lock);
+	pthread_mutex_unlock(&shard->lock);
 	return r;
 }
 
 bool store_drop(struct store *store, const struct store_key *key, enum store_kind kind)
 {
-	struct shard *sh = shard_of(store, key->hash);
+	struct shard *shard = shard_of(store, key->hash);
 	unsigned place;
-	if (pthread_mutex_trylock(&sh->lock) != 0)
+	if (pthread_mutex_trylock(&shard->lock) != 0)
 		return false;
-	struct bucket *b = store_bucket_of(sh, key->hash);
-	struct store_entry *e = find_kind(b, key, kind, &place);
-	if (e != NULL)
-		store_retire(sh, b, e);
-	pthread_mutex_unlock(&sh->lock);
+	struct bucket *bucket = store_bucket_of(shard, key->hash);
+	struct store_entry *entry = find_kind(bucket, key, kind, &place);
+	if (entry != NULL)
+		store_retire(shard, bucket, entry);
+	pthread_mutex_unlock(&shard->lock);
 	return true;
 }
 
@@ -382,27 +388,27 @@ static const uint8_t *name_of(const struct store_entry *entry, uint8_t *out)
 {
 	size_t n = MIN((size_t)entry->name_len, (size_t)STORE_FIRST - DNS_HEADER_BYTES);
 	memcpy(out, entry->data + DNS_HEADER_BYTES, n);
-	for (const struct store_more *m = entry->more; m != NULL && n < entry->name_len;
-	     m = m->next) {
+	for (const struct store_more *more = entry->more; more != NULL && n < entry->name_len;
+	     more = more->next) {
 		size_t take = MIN((size_t)entry->name_len - n, (size_t)STORE_MORE);
-		memcpy(out + n, m->data, take);
+		memcpy(out + n, more->data, take);
 		n += take;
 	}
 	assert(n == entry->name_len);
 	return out;
 }
 
-static void flush_half(struct shard *sh, enum store_half half,
+static void flush_half(struct shard *shard, enum store_half half,
 		       bool (*is_gone)(const void *ctx, const uint8_t *name), const void *ctx)
 {
 	uint8_t name[DNS_NAME_MAX + 8] = { 0 };
-	struct store_entry *e = sh->sieve[half].newest;
-	while (e != NULL) {
-		struct store_entry *older = e->older;
-		if ((e->flags & STORE_CHASED) != 0 ||
-		    (is_gone != NULL && is_gone(ctx, name_of(e, name))))
-			store_retire(sh, store_bucket_of(sh, e->hash), e);
-		e = older;
+	struct store_entry *entry = shard->sieve[half].newest;
+	while (entry != NULL) {
+		struct store_entry *older = entry->older;
+		if ((entry->flags & STORE_CHASED) != 0 ||
+		    (is_gone != NULL && is_gone(ctx, name_of(entry, name))))
+			store_retire(shard, store_bucket_of(shard, entry->hash), entry);
+		entry = older;
 	}
 }
 
@@ -413,11 +419,11 @@ void store_flush(struct store *store, bool (*is_gone)(const void *ctx, const uin
 	if (is_gone == NULL && !atomic_exchange(&store->has_chased, false))
 		return;
 	for (uint32_t i = 0; i < store->n_shards; i++) {
-		struct shard *sh = &store->shard[i];
-		pthread_mutex_lock(&sh->lock);
+		struct shard *shard = &store->shard[i];
+		pthread_mutex_lock(&shard->lock);
 		for (int h = 0; h < STORE_HALVES; h++)
-			flush_half(sh, (enum store_half)h, is_gone, ctx);
-		pthread_mutex_unlock(&sh->lock);
+			flush_half(shard, (enum store_half)h, is_gone, ctx);
+		pthread_mutex_unlock(&shard->lock);
 	}
 }
 
@@ -445,45 +451,47 @@ static void *map_pages(size_t count)
 	return p;
 }
 
-static void shard_init(struct store *store, struct shard *sh, struct bucket *bucket,
+static void shard_init(struct store *store, struct shard *shard, struct bucket *bucket,
 		       uint32_t n_buckets)
 {
-	pthread_mutex_init(&sh->lock, NULL);
-	sh->store = store;
-	sh->bucket = bucket;
-	sh->n_buckets = n_buckets;
-	sh->budget = store->n_cells / store->n_shards / STORE_RUN * STORE_RUN;
+	pthread_mutex_init(&shard->lock, NULL);
+	shard->store = store;
+	shard->bucket = bucket;
+	shard->n_buckets = n_buckets;
+	shard->budget = store->n_cells / store->n_shards / STORE_RUN * STORE_RUN;
 }
 
 struct store *store_new(const struct store_conf *conf)
 {
 	uint32_t cap[STORE_HALVES] = { clamp_capacity(conf->capacity[0]),
 				       clamp_capacity(conf->capacity[1]) };
-	struct store *s = xcalloc(1, sizeof(*s));
-	s->n_shards = SHARDS_MAX;
-	s->n_cells = conf->bytes / STORE_CELL;
-	while (s->n_shards > 1 && (MIN(cap[0], cap[1]) / s->n_shards < SHARD_ENTRIES_MIN ||
-				   s->n_cells / s->n_shards < SHARD_CELLS_MIN))
-		s->n_shards /= 2;
-	s->stale_s = conf->stale_s;
-	s->seed[0] = hash_process_key()->k0;
-	s->seed[1] = hash_process_key()->k1;
-	s->shard = aligned_alloc(64, s->n_shards * sizeof(struct shard));
-	if (s->shard == NULL)
+	struct store *store = xcalloc(1, sizeof(*store));
+	store->n_shards = SHARDS_MAX;
+	store->n_cells = conf->bytes / STORE_CELL;
+	while (store->n_shards > 1 && (MIN(cap[0], cap[1]) / store->n_shards < SHARD_ENTRIES_MIN ||
+				       store->n_cells / store->n_shards < SHARD_CELLS_MIN))
+		store->n_shards /= 2;
+	store->stale_s = conf->stale_s;
+	store->seed[0] = hash_process_key()->k0;
+	store->seed[1] = hash_process_key()->k1;
+	store->shard = aligned_alloc(64, store->n_shards * sizeof(struct shard));
+	if (store->shard == NULL)
 		abort();
-	memset(s->shard, 0, s->n_shards * sizeof(struct shard));
+	memset(store->shard, 0, store->n_shards * sizeof(struct shard));
 	uint32_t per_shard =
-		(cap[0] / s->n_shards + cap[1] / s->n_shards + BUCKET_LOAD - 1) / BUCKET_LOAD;
-	s->table_bytes = (size_t)per_shard * s->n_shards * sizeof(struct bucket);
-	s->table = map_pages(s->table_bytes);
-	s->cells = map_pages(s->n_cells * STORE_CELL);
-	for (uint32_t i = 0; i < s->n_shards; i++) {
-		struct shard *sh = &s->shard[i];
-		shard_init(s, sh, (struct bucket *)s->table + (size_t)i * per_shard, per_shard);
+		(cap[0] / store->n_shards + cap[1] / store->n_shards + BUCKET_LOAD - 1) /
+		BUCKET_LOAD;
+	store->table_bytes = (size_t)per_shard * store->n_shards * sizeof(struct bucket);
+	store->table = map_pages(store->table_bytes);
+	store->cells = map_pages(store->n_cells * STORE_CELL);
+	for (uint32_t i = 0; i < store->n_shards; i++) {
+		struct shard *shard = &store->shard[i];
+		shard_init(store, shard, (struct bucket *)store->table + (size_t)i * per_shard,
+			   per_shard);
 		for (int h = 0; h < STORE_HALVES; h++)
-			sh->capacity[h] = cap[h] / s->n_shards;
+			shard->capacity[h] = cap[h] / store->n_shards;
 	}
-	return s;
+	return store;
 }
 
 void store_free(struct store *store)

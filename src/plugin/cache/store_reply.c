@@ -37,18 +37,18 @@ int cache_message(struct plugin_inst *self, struct query *q)
 {
 	uint8_t question[DNS_QUESTION_MAX];
 	size_t n = dns_message_question(question, q->qname.wire, q->req.qtype, q->req.qclass);
-	struct dns_encode e = { .question = question,
-				.question_len = (uint16_t)n,
-				.qname = &q->qname,
-				.limit = STORE_MESSAGE_MAX };
+	struct dns_encode encode = { .question = question,
+				     .question_len = (uint16_t)n,
+				     .qname = &q->qname,
+				     .limit = STORE_MESSAGE_MAX };
 	struct dns_resp copy = q->resp;
 	uint8_t *out = cache_worker(self, q)->scratch;
 	copy.has_opt = false;
 	copy.rcode &= 15;
 	copy.flags &= (uint16_t)~DNS_FLAG_TC; /* set again: it did not fit */
-	int r = dns_resp_encode(&copy, &e, out, STORE_MESSAGE_MAX);
+	int r = dns_resp_encode(&copy, &encode, out, STORE_MESSAGE_MAX);
 	if (r < 0 && copy.msg != NULL && dns_resp_thaw(&copy, &q->arena) == 0)
-		r = dns_resp_encode(&copy, &e, out, STORE_MESSAGE_MAX);
+		r = dns_resp_encode(&copy, &encode, out, STORE_MESSAGE_MAX);
 	return r >= 0 && (copy.flags & DNS_FLAG_TC) != 0 ? ERR_SPACE : r;
 }
 
@@ -76,13 +76,13 @@ static bool is_excepted(const struct cache_conf *conf, const struct query *q, en
 static bool put_message(struct plugin_inst *self, struct query *q, struct store_value *value,
 			const struct store_key *key)
 {
-	struct cache_conf *c = self->conf;
+	struct cache_conf *conf = self->conf;
 	int n = cache_message(self, q);
 	if (n < 0)
 		return false;
 	value->msg = cache_worker(self, q)->scratch;
 	value->msg_len = (size_t)n;
-	enum store_result r = store_put(c->store, key, value);
+	enum store_result r = store_put(conf->store, key, value);
 	if (r == STORE_KEPT_EVICTED)
 		cache_count(self, q,
 			    value->kind == STORE_DENIAL ? CACHE_EVICTIONS_DENIAL
@@ -109,26 +109,26 @@ static void drop_others(const struct cache_conf *conf, struct query *q, const st
 static bool store_message(struct plugin_inst *self, struct query *q, const struct pass *pass,
 			  const struct cache_verdict *verdict, uint32_t ttl_s)
 {
-	const struct cache_conf *c = self->conf;
+	const struct cache_conf *conf = self->conf;
 	enum store_half half = is_denial(verdict->kind) ? STORE_HALF_DENIAL : STORE_HALF_SUCCESS;
-	if (is_excepted(c, q, half))
+	if (is_excepted(conf, q, half))
 		return false;
-	struct store_value val = value_of(c, q, ttl_s);
-	struct store_key k;
-	cache_key(c, q, &k);
+	struct store_value val = value_of(conf, q, ttl_s);
+	struct store_key key;
+	cache_key(conf, q, &key);
 	if (half == STORE_HALF_DENIAL)
 		val.kind = STORE_DENIAL;
 	else
-		val.kind = c->prefer_positive && !verdict->answers ? STORE_WEAK : STORE_SUCCESS;
+		val.kind = conf->prefer_positive && !verdict->answers ? STORE_WEAK : STORE_SUCCESS;
 	if (pass->mode == PASS_REFRESH) {
 		val.last_ns = val.now_ns;
 		val.hits = pass->old_hits;
 	}
-	if (verdict->kind == DNS_KIND_NXDOMAIN && c->nxdomain_cut)
-		k = cache_name_key(c, q, 0);
-	bool kept = put_message(self, q, &val, &k);
+	if (verdict->kind == DNS_KIND_NXDOMAIN && conf->nxdomain_cut)
+		key = cache_name_key(conf, q, 0);
+	bool kept = put_message(self, q, &val, &key);
 	if (half == STORE_HALF_SUCCESS)
-		drop_others(c, q, &k, pass, verdict->answers);
+		drop_others(conf, q, &key, pass, verdict->answers);
 	return kept;
 }
 
@@ -151,60 +151,60 @@ static void warn_no_question(struct query *q)
 
 bool cache_store_reply(struct plugin_inst *self, struct query *q, struct pass *pass)
 {
-	const struct cache_conf *c = self->conf;
-	struct dns_resp *r = &q->resp;
-	struct cache_verdict v = cache_judge(q, r);
-	uint32_t ttl_s = ttl_of(c, r, v.kind);
+	const struct cache_conf *conf = self->conf;
+	struct dns_resp *resp = &q->resp;
+	struct cache_verdict v = cache_judge(q, resp);
+	uint32_t ttl_s = ttl_of(conf, resp, v.kind);
 	/* With a time below a second it is kept only to be served when it has expired. */
-	bool lasting =
-		ttl_s > 0 || (v.kind == DNS_KIND_SERVER && c->servfail_ns > 0 && c->stale_s > 0);
+	bool lasting = ttl_s > 0 ||
+		       (v.kind == DNS_KIND_SERVER && conf->servfail_ns > 0 && conf->stale_s > 0);
 	bool kept = false;
-	dns_resp_set_ttl(r, ttl_s);
-	strip_opt(r);
-	if (r->msg != NULL && r->full_size == 0)
-		r->full_size = (uint32_t)dns_resp_open_size(r);
-	else if (r->msg == NULL)
-		r->full_size = (uint32_t)dns_resp_size(r, q->question_len);
+	dns_resp_set_ttl(resp, ttl_s);
+	strip_opt(resp);
+	if (resp->msg != NULL && resp->full_size == 0)
+		resp->full_size = (uint32_t)dns_resp_open_size(resp);
+	else if (resp->msg == NULL)
+		resp->full_size = (uint32_t)dns_resp_size(resp, q->question_len);
 	/* A refresh is stored whatever its reply is: it replaces what would go stale. */
 	bool wanted = v.storable && lasting && !q->hit_limit &&
 		      (!q->unkept || pass->mode == PASS_REFRESH);
-	if (!cache_has_question(r))
+	if (!cache_has_question(resp))
 		warn_no_question(q);
-	else if (wanted && cache_matches(q, r))
+	else if (wanted && cache_matches(q, resp))
 		kept = store_message(self, q, pass, &v, ttl_s);
 	else if (wanted)
 		cache_count(self, q, CACHE_DROPS);
 	if (!q->req.opt.dnssec_ok && (pass->flags & DNS_FLAG_AD) == 0)
-		r->flags &= (uint16_t)~DNS_FLAG_AD;
+		resp->flags &= (uint16_t)~DNS_FLAG_AD;
 	return kept;
 }
 
 bool cache_store_failure(struct plugin_inst *self, struct query *q)
 {
-	const struct cache_conf *c = self->conf;
-	uint32_t ttl_s = (uint32_t)(c->servfail_ns / (int64_t)NS_PER_S);
-	if (c->servfail_ns == 0 || (ttl_s == 0 && c->stale_s == 0) ||
-	    is_excepted(c, q, STORE_HALF_DENIAL))
+	const struct cache_conf *conf = self->conf;
+	uint32_t ttl_s = (uint32_t)(conf->servfail_ns / (int64_t)NS_PER_S);
+	if (conf->servfail_ns == 0 || (ttl_s == 0 && conf->stale_s == 0) ||
+	    is_excepted(conf, q, STORE_HALF_DENIAL))
 		return false;
 	query_reply(q);
 	q->resp.rcode = DNS_RCODE_SERVFAIL;
 	q->resp.full_size = (uint32_t)dns_resp_size(&q->resp, q->question_len);
-	struct store_value v = value_of(c, q, ttl_s);
-	struct store_key k;
-	cache_key(c, q, &k);
+	struct store_value v = value_of(conf, q, ttl_s);
+	struct store_key key;
+	cache_key(conf, q, &key);
 	v.kind = STORE_DENIAL;
-	return put_message(self, q, &v, &k);
+	return put_message(self, q, &v, &key);
 }
 
 /* RFC 8767 §4: a failure does not refresh. */
 bool cache_refreshes(const struct cache_conf *conf, const struct query *q)
 {
-	const struct dns_resp *r = &q->resp;
-	if (q->outcome != V_ANSWERED || (r->flags & DNS_FLAG_TC) != 0 || !cache_matches(q, r))
+	const struct dns_resp *resp = &q->resp;
+	if (q->outcome != V_ANSWERED || (resp->flags & DNS_FLAG_TC) != 0 || !cache_matches(q, resp))
 		return false;
-	struct cache_verdict v = cache_judge(q, r);
+	struct cache_verdict v = cache_judge(q, resp);
 	if (conf->prefer_positive)
 		return v.kind == DNS_KIND_NOERROR && v.answers;
 	return v.kind != DNS_KIND_OTHER && v.kind != DNS_KIND_META && v.kind != DNS_KIND_UPDATE &&
-	       (r->rcode == DNS_RCODE_NOERROR || r->rcode == DNS_RCODE_NXDOMAIN);
+	       (resp->rcode == DNS_RCODE_NOERROR || resp->rcode == DNS_RCODE_NXDOMAIN);
 }

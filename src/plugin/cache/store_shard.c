@@ -23,17 +23,17 @@ enum {
 
 static bool refill_cells(struct shard *sh)
 {
-	struct store *s = sh->store;
+	struct store *store = sh->store;
 	if (sh->n_taken + STORE_RUN > sh->budget)
 		return false;
-	size_t at = atomic_fetch_add_explicit(&s->next_cell, STORE_RUN, memory_order_relaxed);
-	if (at + STORE_RUN > s->n_cells)
+	size_t at = atomic_fetch_add_explicit(&store->next_cell, STORE_RUN, memory_order_relaxed);
+	if (at + STORE_RUN > store->n_cells)
 		return false;
 	for (size_t i = STORE_RUN; i-- > 0;) {
-		struct store_more *m =
-			(struct store_more *)(void *)(s->cells + (at + i) * STORE_CELL);
-		m->next = sh->free;
-		sh->free = m;
+		struct store_more *more =
+			(struct store_more *)(void *)(store->cells + (at + i) * STORE_CELL);
+		more->next = sh->free;
+		sh->free = more;
 	}
 	sh->n_free += STORE_RUN;
 	atomic_store_explicit(&sh->n_taken, sh->n_taken + STORE_RUN, memory_order_relaxed);
@@ -42,62 +42,62 @@ static bool refill_cells(struct shard *sh)
 
 static struct store_more *take_cell(struct shard *sh)
 {
-	struct store_more *m = sh->free;
-	assert(m != NULL && sh->n_free > 0);
-	sh->free = m->next;
+	struct store_more *more = sh->free;
+	assert(more != NULL && sh->n_free > 0);
+	sh->free = more->next;
 	sh->n_free--;
-	return m;
+	return more;
 }
 
-struct store_entry *store_take(struct shard *sh, size_t cells)
+struct store_entry *store_take(struct shard *shard, size_t cells)
 {
-	while (sh->n_free < cells) {
-		if (!refill_cells(sh))
+	while (shard->n_free < cells) {
+		if (!refill_cells(shard))
 			return NULL;
 	}
 	struct store_more *list = NULL;
 	for (size_t i = 1; i < cells; i++) {
-		struct store_more *m = take_cell(sh);
-		m->next = list;
-		list = m;
+		struct store_more *more = take_cell(shard);
+		more->next = list;
+		list = more;
 	}
-	struct store_entry *e = (struct store_entry *)(void *)take_cell(sh);
-	e->more = list;
-	return e;
+	struct store_entry *entry = (struct store_entry *)(void *)take_cell(shard);
+	entry->more = list;
+	return entry;
 }
 
-static void free_cell(struct shard *sh, struct store_more *more)
+static void free_cell(struct shard *shard, struct store_more *more)
 {
-	more->next = sh->free;
-	sh->free = more;
-	sh->n_free++;
+	more->next = shard->free;
+	shard->free = more;
+	shard->n_free++;
 }
 
-static void free_entry_cells(struct shard *sh, struct store_entry *entry)
+static void free_entry_cells(struct shard *shard, struct store_entry *entry)
 {
 	while (entry != NULL) {
 		struct store_entry *next = entry->older;
-		for (struct store_more *m = entry->more; m != NULL;) {
-			struct store_more *after = m->next;
-			free_cell(sh, m);
-			m = after;
+		for (struct store_more *more = entry->more; more != NULL;) {
+			struct store_more *after = more->next;
+			free_cell(shard, more);
+			more = after;
 		}
-		free_cell(sh, (struct store_more *)(void *)entry);
+		free_cell(shard, (struct store_more *)(void *)entry);
 		entry = next;
 	}
 }
 
 static void after_grace(struct rcu_item *item)
 {
-	struct shard *sh = CONTAINER_OF(item, struct shard, rcu);
-	pthread_mutex_lock(&sh->lock);
-	assert(sh->waiting);
-	free_entry_cells(sh, sh->grace);
-	sh->grace = NULL;
-	sh->waiting = false;
-	if (sh->limbo_n >= LIMBO_MAX)
-		store_hand_over(sh);
-	pthread_mutex_unlock(&sh->lock);
+	struct shard *shard = CONTAINER_OF(item, struct shard, rcu);
+	pthread_mutex_lock(&shard->lock);
+	assert(shard->waiting);
+	free_entry_cells(shard, shard->grace);
+	shard->grace = NULL;
+	shard->waiting = false;
+	if (shard->limbo_n >= LIMBO_MAX)
+		store_hand_over(shard);
+	pthread_mutex_unlock(&shard->lock);
 }
 
 void store_hand_over(struct shard *sh)
@@ -114,39 +114,41 @@ void store_hand_over(struct shard *sh)
 
 /* ---- order ---- */
 
-void store_link(struct shard *sh, struct store_entry *entry)
+void store_link(struct shard *shard, struct store_entry *entry)
 {
 	enum store_half half = store_half_of(entry->kind);
-	struct sieve *v = &sh->sieve[half];
+	struct sieve *sieve = &shard->sieve[half];
 	entry->newer = NULL;
-	entry->older = v->newest;
-	if (v->newest != NULL)
-		v->newest->newer = entry;
+	entry->older = sieve->newest;
+	if (sieve->newest != NULL)
+		sieve->newest->newer = entry;
 	else
-		v->oldest = entry;
-	v->newest = entry;
-	sh->live += store_cells(entry->wire_len, entry->n_ttl);
-	atomic_store_explicit(&sh->n_entries[half], sh->n_entries[half] + 1, memory_order_relaxed);
+		sieve->oldest = entry;
+	sieve->newest = entry;
+	shard->live += store_cells(entry->wire_len, entry->n_ttl);
+	atomic_store_explicit(&shard->n_entries[half], shard->n_entries[half] + 1,
+			      memory_order_relaxed);
 }
 
-static void unlink_entry(struct shard *sh, struct store_entry *entry)
+static void unlink_entry(struct shard *shard, struct store_entry *entry)
 {
 	enum store_half half = store_half_of(entry->kind);
-	struct sieve *v = &sh->sieve[half];
-	if (v->hand == entry)
-		v->hand = entry->newer;
+	struct sieve *sieve = &shard->sieve[half];
+	if (sieve->hand == entry)
+		sieve->hand = entry->newer;
 	if (entry->newer != NULL)
 		entry->newer->older = entry->older;
 	else
-		v->newest = entry->older;
+		sieve->newest = entry->older;
 	if (entry->older != NULL)
 		entry->older->newer = entry->newer;
 	else
-		v->oldest = entry->newer;
+		sieve->oldest = entry->newer;
 	size_t cells = store_cells(entry->wire_len, entry->n_ttl);
-	assert(sh->n_entries[half] > 0 && sh->live >= cells);
-	sh->live -= cells;
-	atomic_store_explicit(&sh->n_entries[half], sh->n_entries[half] - 1, memory_order_relaxed);
+	assert(shard->n_entries[half] > 0 && shard->live >= cells);
+	shard->live -= cells;
+	atomic_store_explicit(&shard->n_entries[half], shard->n_entries[half] - 1,
+			      memory_order_relaxed);
 }
 
 static void clear_place(struct bucket *bucket, unsigned index)
@@ -157,7 +159,7 @@ static void clear_place(struct bucket *bucket, unsigned index)
 	atomic_store_explicit(&bucket->at[index], NULL, memory_order_relaxed);
 }
 
-void store_retire(struct shard *sh, struct bucket *bucket, struct store_entry *entry)
+void store_retire(struct shard *shard, struct bucket *bucket, struct store_entry *entry)
 {
 	unsigned place = 0;
 	while (place < BUCKET_PLACES &&
@@ -165,13 +167,13 @@ void store_retire(struct shard *sh, struct bucket *bucket, struct store_entry *e
 		place++;
 	assert(place < BUCKET_PLACES);
 	clear_place(bucket, place);
-	unlink_entry(sh, entry);
-	entry->older = sh->limbo;
-	sh->limbo = entry;
-	sh->limbo_n++;
-	sh->limbo_cells += store_cells(entry->wire_len, entry->n_ttl);
-	if (sh->limbo_n >= LIMBO_MAX || sh->limbo_cells > sh->budget / 32)
-		store_hand_over(sh);
+	unlink_entry(shard, entry);
+	entry->older = shard->limbo;
+	shard->limbo = entry;
+	shard->limbo_n++;
+	shard->limbo_cells += store_cells(entry->wire_len, entry->n_ttl);
+	if (shard->limbo_n >= LIMBO_MAX || shard->limbo_cells > shard->budget / 32)
+		store_hand_over(shard);
 }
 
 static bool is_spared(struct store_entry *entry, uint64_t now_ns, uint32_t stale_s)
@@ -184,15 +186,15 @@ static bool is_spared(struct store_entry *entry, uint64_t now_ns, uint32_t stale
 	return true;
 }
 
-bool store_evict(struct shard *sh, enum store_half half, uint64_t now_ns)
+bool store_evict(struct shard *shard, enum store_half half, uint64_t now_ns)
 {
-	struct sieve *v = &sh->sieve[half];
-	struct store_entry *e = v->hand != NULL ? v->hand : v->oldest;
-	if (e == NULL)
+	struct sieve *sieve = &shard->sieve[half];
+	struct store_entry *entry = sieve->hand != NULL ? sieve->hand : sieve->oldest;
+	if (entry == NULL)
 		return false;
-	for (int i = 0; i < SWEEP_MAX && is_spared(e, now_ns, sh->store->stale_s); i++)
-		e = e->newer != NULL ? e->newer : v->oldest;
-	v->hand = e->newer;
-	store_retire(sh, store_bucket_of(sh, e->hash), e);
+	for (int i = 0; i < SWEEP_MAX && is_spared(entry, now_ns, shard->store->stale_s); i++)
+		entry = entry->newer != NULL ? entry->newer : sieve->oldest;
+	sieve->hand = entry->newer;
+	store_retire(shard, store_bucket_of(shard, entry->hash), entry);
 	return true;
 }

@@ -82,10 +82,10 @@ static bool is_ours(const struct forward_up *up, const struct dns_option *option
 enum forward_cookie forward_cookie_check(struct forward_query *query, struct forward_up *up,
 					 const struct resolve_exchange *exchange)
 {
-	struct dns_resp *r = &query->q->resp;
+	struct dns_resp *resp = &query->q->resp;
 	struct dns_option o;
 	bool tcp = exchange->proto != RESOLVE_UDP;
-	bool found = find_cookie(r, &o);
+	bool found = find_cookie(resp, &o);
 	if (found && !is_ours(up, &o))
 		return FORWARD_COOKIE_FORGED;
 	if (!found && up->cookie_n != 0 && !tcp)
@@ -95,16 +95,16 @@ enum forward_cookie forward_cookie_check(struct forward_query *query, struct for
 		memcpy(up->cookie_server, o.data + FORWARD_COOKIE_CLIENT, up->cookie_n);
 	}
 	if (found)
-		r->options_len = drop_option(r->options, r->options_len, COOKIE);
-	if (r->rcode == BADCOOKIE && !tcp) {
+		resp->options_len = drop_option(resp->options, resp->options_len, COOKIE);
+	if (resp->rcode == BADCOOKIE && !tcp) {
 		bool again = found && !query->cookie_again;
 		query->cookie_again = true;
 		return again ? FORWARD_COOKIE_AGAIN : FORWARD_COOKIE_TCP;
 	}
 	if (query->own_opt) {
-		r->has_opt = false;
-		if (r->rcode > 15) /* needs an OPT */
-			r->rcode = DNS_RCODE_SERVFAIL;
+		resp->has_opt = false;
+		if (resp->rcode > 15) /* needs an OPT */
+			resp->rcode = DNS_RCODE_SERVFAIL;
 	}
 	return FORWARD_COOKIE_FINE;
 }

@@ -66,15 +66,15 @@ static const struct metrics_family rejects_family = {
  * metric, so that the sum survives a reload. */
 static void collect_probes(void *ctx)
 {
-	struct forward_conf *c = ctx;
-	for (unsigned i = 0; i < c->n_up; i++) {
-		struct resolve_upstream *u = c->up[i];
-		uint64_t n = atomic_load_explicit(&u->failed_probes, memory_order_relaxed);
-		if (n == c->probes_shown[i])
+	struct forward_conf *conf = ctx;
+	for (unsigned i = 0; i < conf->n_up; i++) {
+		struct resolve_upstream *upstream = conf->up[i];
+		uint64_t n = atomic_load_explicit(&upstream->failed_probes, memory_order_relaxed);
+		if (n == conf->probes_shown[i])
 			continue;
-		const char *labels[] = { PROXY, u->text };
-		metrics_add(metrics_get(&probes_family, labels), 0, n - c->probes_shown[i]);
-		c->probes_shown[i] = n;
+		const char *labels[] = { PROXY, upstream->text };
+		metrics_add(metrics_get(&probes_family, labels), 0, n - conf->probes_shown[i]);
+		conf->probes_shown[i] = n;
 	}
 }
 
@@ -139,10 +139,10 @@ void forward_count_asked(const struct forward_query *query, struct forward_up *u
 void forward_count_reply(const struct forward_query *query, struct forward_up *up, uint16_t rcode,
 			 uint64_t ns)
 {
-	struct metrics_series **s = &up->duration[MIN(rcode, (uint16_t)FORWARD_RCODES)];
-	if (*s == NULL || rcode >= FORWARD_RCODES) /* the last place is shared */
-		*s = find_duration(up, rcode);
-	_Atomic uint64_t *row = metrics_row(*s, query->worker->slot);
+	struct metrics_series **series = &up->duration[MIN(rcode, (uint16_t)FORWARD_RCODES)];
+	if (*series == NULL || rcode >= FORWARD_RCODES) /* the last place is shared */
+		*series = find_duration(up, rcode);
+	_Atomic uint64_t *row = metrics_row(*series, query->worker->slot);
 	metrics_cell_add(row + bucket_of(ns), query->worker->slot, 1);
 	metrics_cell_add(row + ARRAY_LEN(duration_bounds) + 1, query->worker->slot, ns);
 }
@@ -152,13 +152,13 @@ void forward_count_conn(const struct forward_query *query, struct forward_up *up
 {
 	if (exchange->proto > RESOLVE_TCP_TLS) /* HTTPS has its own connections in CoreDNS */
 		return;
-	struct metrics_series **s = &up->conn[exchange->proto][exchange->reused];
-	if (*s == NULL) {
+	struct metrics_series **series = &up->conn[exchange->proto][exchange->reused];
+	if (*series == NULL) {
 		const char *labels[] = { PROXY, up->upstream->text,
 					 resolve_proto_name(exchange->proto) };
-		*s = metrics_get(exchange->reused ? &hits_family : &misses_family, labels);
+		*series = metrics_get(exchange->reused ? &hits_family : &misses_family, labels);
 	}
-	metrics_add(*s, query->worker->slot, 1);
+	metrics_add(*series, query->worker->slot, 1);
 }
 
 void forward_count_broken(const struct forward_query *query)

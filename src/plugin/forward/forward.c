@@ -17,12 +17,12 @@
 
 static int forward_parse(struct plugin_inst *self, struct setup *setup)
 {
-	struct forward_conf *c = self->conf;
-	c->stanza = arena_calloc(setup->arena, setup->n_dir * sizeof(*c->stanza));
+	struct forward_conf *conf = self->conf;
+	conf->stanza = arena_calloc(setup->arena, setup->n_dir * sizeof(*conf->stanza));
 	for (size_t i = 0; i < setup->n_dir; i++) {
-		struct forward_stanza *st = &c->stanza[c->n_stanza];
-		st->index = c->n_stanza++;
-		int r = forward_stanza_parse(setup, setup->dir[i], st);
+		struct forward_stanza *stanza = &conf->stanza[conf->n_stanza];
+		stanza->index = conf->n_stanza++;
+		int r = forward_stanza_parse(setup, setup->dir[i], stanza);
 		if (r < 0)
 			return r;
 	}
@@ -30,48 +30,49 @@ static int forward_parse(struct plugin_inst *self, struct setup *setup)
 	return 0;
 }
 
-static int make_upstreams(struct forward_conf *conf, struct forward_stanza *st,
+static int make_upstreams(struct forward_conf *conf, struct forward_stanza *stanza,
 			  const struct prepare *prepare)
 {
 	struct resolve_upstream *up[FORWARD_UPSTREAMS_MAX];
 	unsigned n = 0;
-	int r = forward_upstreams_make(st, prepare, up, &n);
+	int r = forward_upstreams_make(stanza, prepare, up, &n);
 	conf->up = xreallocarray(conf->up, conf->n_up + n + 1, sizeof(struct resolve_upstream *));
 	if (n != 0)
 		memcpy(conf->up + conf->n_up, up, n * sizeof(struct resolve_upstream *));
-	st->first = conf->n_up;
-	st->n_up = n;
+	stanza->first = conf->n_up;
+	stanza->n_up = n;
 	conf->n_up += n;
-	st->attempts = (uint32_t)(st->has_max_attempts ? st->max_attempts : 2 * (uint64_t)n);
+	stanza->attempts =
+		(uint32_t)(stanza->has_max_attempts ? stanza->max_attempts : 2 * (uint64_t)n);
 	return r;
 }
 
 static void forward_teardown(struct plugin_inst *self)
 {
-	struct forward_conf *c = self->conf;
-	forward_count_done(c);
-	free(c->active);
-	for (unsigned i = 0; i < c->n_up; i++)
-		resolve_upstream_unref(c->up[i]);
-	free(c->up);
+	struct forward_conf *conf = self->conf;
+	forward_count_done(conf);
+	free(conf->active);
+	for (unsigned i = 0; i < conf->n_up; i++)
+		resolve_upstream_unref(conf->up[i]);
+	free(conf->up);
 }
 
 static int forward_prepare(struct plugin_inst *self, struct prepare *prepare)
 {
-	struct forward_conf *c = self->conf;
-	c->active = aligned_alloc(sizeof(*c->active), c->n_stanza * sizeof(*c->active));
-	if (c->active == NULL)
+	struct forward_conf *conf = self->conf;
+	conf->active = aligned_alloc(sizeof(*conf->active), conf->n_stanza * sizeof(*conf->active));
+	if (conf->active == NULL)
 		abort(); /* no memory */
-	memset(c->active, 0, c->n_stanza * sizeof(*c->active));
-	for (unsigned i = 0; i < c->n_stanza; i++) {
-		int r = make_upstreams(c, &c->stanza[i], prepare);
+	memset(conf->active, 0, conf->n_stanza * sizeof(*conf->active));
+	for (unsigned i = 0; i < conf->n_stanza; i++) {
+		int r = make_upstreams(conf, &conf->stanza[i], prepare);
 		if (r < 0) {
 			forward_teardown(self); /* it is not called for one that failed */
 			return r;
 		}
 	}
 	if (!prepare->dry)
-		forward_count_init(c);
+		forward_count_init(conf);
 	return 0;
 }
 
@@ -79,27 +80,27 @@ static int forward_prepare(struct plugin_inst *self, struct prepare *prepare)
 
 static void on_hook(struct worker_hook *hook)
 {
-	struct forward_worker *w = CONTAINER_OF(hook, struct forward_worker, hook);
-	resolver_flush(w->resolver);
+	struct forward_worker *worker = CONTAINER_OF(hook, struct forward_worker, hook);
+	resolver_flush(worker->resolver);
 }
 
 static void on_arm(void *ctx)
 {
-	struct forward_worker *w = ctx;
-	worker_hook_arm(w->worker, &w->hook);
+	struct forward_worker *worker = ctx;
+	worker_hook_arm(worker->worker, &worker->hook);
 }
 
 static int forward_worker_init(struct plugin_inst *self, struct worker *worker)
 {
-	struct forward_conf *c = self->conf;
+	struct forward_conf *conf = self->conf;
 	struct forward_worker *w = xcalloc(1, sizeof(*w));
 	w->worker = worker;
 	w->slot = worker_slot(worker);
 	w->hook.fn = on_hook;
-	w->robin = xcalloc(c->n_stanza, sizeof(*w->robin));
-	w->up = xcalloc(c->n_up + 1, sizeof(*w->up));
-	for (unsigned i = 0; i < c->n_up; i++) {
-		w->up[i].upstream = c->up[i];
+	w->robin = xcalloc(conf->n_stanza, sizeof(*w->robin));
+	w->up = xcalloc(conf->n_up + 1, sizeof(*w->up));
+	for (unsigned i = 0; i < conf->n_up; i++) {
+		w->up[i].upstream = conf->up[i];
 		forward_cookie_init(&w->up[i]);
 	}
 	struct resolver_env env = {
@@ -127,9 +128,10 @@ static void forward_worker_done(struct plugin_inst *self, struct worker *worker)
 
 static struct slice upstream_value(struct plugin_inst *self, struct query *q, struct slice label)
 {
-	const struct forward_query *f = query_state(q, self);
+	const struct forward_query *query = query_state(q, self);
 	(void)label;
-	return f != NULL && f->upstream != NULL ? slice_of(f->upstream) : (struct slice){ NULL, 0 };
+	return query != NULL && query->upstream != NULL ? slice_of(query->upstream)
+							: (struct slice){ NULL, 0 };
 }
 
 static void forward_metadata(struct plugin_inst *self, struct query *q)

@@ -81,11 +81,11 @@ static int ask_resolver(const char *name, uint16_t type, const union net_addr *r
 	enum { REPLY_MAX = 65535 };
 	uint8_t msg[DNS_QUERY_MAX];
 	CLEANUP(freep) uint8_t *reply = xmalloc(REPLY_MAX);
-	struct resolve_conf c = { .transport = RESOLVE_PLAIN, .addr = *resolver };
+	struct resolve_conf conf = { .transport = RESOLVE_PLAIN, .addr = *resolver };
 	struct dns_resp resp;
 	struct arena arena;
 	size_t len = build_question(name, type, msg);
-	int r = resolve_query_blocking(&c, msg, (uint16_t)len, ASK_SECONDS * NS_PER_S, reply,
+	int r = resolve_query_blocking(&conf, msg, (uint16_t)len, ASK_SECONDS * NS_PER_S, reply,
 				       REPLY_MAX);
 	if (r < 0)
 		return r;

@@ -32,13 +32,13 @@ static int build_whole(struct forward_query *query, const struct dns_opt *opt)
 	if (r < 0)
 		return r;
 	all.has_opt = false;
-	struct dns_encode e = {
+	struct dns_encode encode = {
 		.id = q->req.id,
 		.question = q->req.qname,
 		.question_len = q->req.question_len,
 		.limit = UINT16_MAX,
 	};
-	r = dns_resp_encode(&all, &e, query->msg, cap - DNS_OPT_BYTES - opt->options_len);
+	r = dns_resp_encode(&all, &encode, query->msg, cap - DNS_OPT_BYTES - opt->options_len);
 	if (r < 0)
 		return r;
 	size_t n = (size_t)r;

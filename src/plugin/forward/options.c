@@ -23,14 +23,14 @@ static const char *const doh_methods[] = { "POST", "GET", NULL };
 
 static int parse_attempts(struct opt_ctx *ctx, const struct opt_line *line)
 {
-	struct forward_stanza *st = ctx->conf;
+	struct forward_stanza *stanza = ctx->conf;
 	uint64_t v;
 	if (slice_u64(slice_of(line->arg[0].s), &v) < 0 || v > UINT32_MAX)
 		return srcerr_set(ctx->err, line->arg[0].pos,
 				  "max_connect_attempts: expected a number from 0 to %u, got '%s'",
 				  UINT32_MAX, line->arg[0].s);
-	st->max_attempts = v;
-	st->has_max_attempts = true;
+	stanza->max_attempts = v;
+	stanza->has_max_attempts = true;
 	return 0;
 }
 
@@ -43,15 +43,15 @@ static int parse_tls(struct opt_ctx *ctx, const struct opt_line *line)
 		{ FORWARD_TLS_CERT, FORWARD_TLS_KEY },
 		{ FORWARD_TLS_CERT, FORWARD_TLS_KEY, FORWARD_TLS_CA },
 	};
-	struct forward_stanza *st = ctx->conf;
+	struct forward_stanza *stanza = ctx->conf;
 	if (line->n_arg > FORWARD_TLS_FILES)
 		return srcerr_set(ctx->err, line->arg[FORWARD_TLS_FILES].pos,
 				  "tls: expected at most CERT KEY CA");
-	st->tls_given = true;
-	memset(st->tls_file, 0, sizeof(st->tls_file));
+	stanza->tls_given = true;
+	memset(stanza->tls_file, 0, sizeof(stanza->tls_file));
 	for (size_t i = 0; i < line->n_arg; i++)
-		st->tls_file[places[line->n_arg][i]] =
-			setup_path(st->setup, arena_strdup(ctx->arena, line->arg[i].s));
+		stanza->tls_file[places[line->n_arg][i]] =
+			setup_path(stanza->setup, arena_strdup(ctx->arena, line->arg[i].s));
 	return 0;
 }
 
@@ -70,26 +70,28 @@ static int parse_domain(struct opt_ctx *ctx, const struct word *word, const uint
 /* INTERVAL [no_rec] [domain NAME] */
 static int parse_health(struct opt_ctx *ctx, const struct opt_line *line)
 {
-	struct forward_stanza *st = ctx->conf;
-	const struct word *w = line->arg;
-	if (duration_parse(slice_of(w->s), &st->check_ns) < 0)
-		return srcerr_set(ctx->err, w->pos,
-				  "health_check: expected a duration such as 0.5s, got '%s'", w->s);
-	if (st->check_ns < 0)
-		return srcerr_set(ctx->err, w->pos, "health_check can't be negative: %s", w->s);
-	st->check_domain = dns_name_root;
+	struct forward_stanza *stanza = ctx->conf;
+	const struct word *word = line->arg;
+	if (duration_parse(slice_of(word->s), &stanza->check_ns) < 0)
+		return srcerr_set(ctx->err, word->pos,
+				  "health_check: expected a duration such as 0.5s, got '%s'",
+				  word->s);
+	if (stanza->check_ns < 0)
+		return srcerr_set(ctx->err, word->pos, "health_check can't be negative: %s",
+				  word->s);
+	stanza->check_domain = dns_name_root;
 	for (size_t i = 1; i < line->n_arg; i++) {
-		if (strcmp(w[i].s, "no_rec") == 0) {
-			st->check_no_rec = true;
+		if (strcmp(word[i].s, "no_rec") == 0) {
+			stanza->check_no_rec = true;
 			continue;
 		}
-		if (strcmp(w[i].s, "domain") != 0)
-			return srcerr_set(ctx->err, w[i].pos, "health_check: unknown option %s",
-					  w[i].s);
+		if (strcmp(word[i].s, "domain") != 0)
+			return srcerr_set(ctx->err, word[i].pos, "health_check: unknown option %s",
+					  word[i].s);
 		if (++i == line->n_arg)
-			return srcerr_set(ctx->err, w[i - 1].pos,
+			return srcerr_set(ctx->err, word[i - 1].pos,
 					  "health_check: expected a name after 'domain'");
-		int r = parse_domain(ctx, &w[i], &st->check_domain);
+		int r = parse_domain(ctx, &word[i], &stanza->check_domain);
 		if (r < 0)
 			return r;
 	}
@@ -135,7 +137,7 @@ static int parse_source(struct opt_ctx *ctx, const struct opt_line *line)
 /* IP or IP:port each; a second line replaces the first. */
 static int parse_resolver(struct opt_ctx *ctx, const struct opt_line *line)
 {
-	struct forward_stanza *st = ctx->conf;
+	struct forward_stanza *stanza = ctx->conf;
 	union net_addr *v = arena_alloc(ctx->arena, line->n_arg * sizeof(*v));
 	for (size_t i = 0; i < line->n_arg; i++) {
 		struct forward_address to;
@@ -147,8 +149,8 @@ static int parse_resolver(struct opt_ctx *ctx, const struct opt_line *line)
 					  line->arg[i].s);
 		v[i] = to.addr;
 	}
-	st->resolver = v;
-	st->n_resolver = line->n_arg;
+	stanza->resolver = v;
+	stanza->n_resolver = line->n_arg;
 	return 0;
 }
 
@@ -243,10 +245,10 @@ static int parse_except(struct setup *setup, struct forward_stanza *st)
 	size_t n = st->except_words.n;
 	if (n == 0)
 		return 0;
-	struct word *w = arena_alloc(setup->arena, n * sizeof(*w));
+	struct word *word = arena_alloc(setup->arena, n * sizeof(*word));
 	for (size_t i = 0; i < n; i++)
-		w[i] = *st->except_words.v[i];
-	return setup_zones(setup, w, n, &st->except);
+		word[i] = *st->except_words.v[i];
+	return setup_zones(setup, word, n, &st->except);
 }
 
 /* What is wrong with a TO whatever files and names there are. */
@@ -257,14 +259,14 @@ static int check_to(struct setup *setup, const struct forward_stanza *st)
 		return setup_error(setup, st->pos, "forward needs FROM and at least one TO");
 	for (size_t i = 0; i < st->to.n; i++) {
 		struct forward_address to;
-		const struct word *w = st->to.v[i];
-		if (forward_address_parse(slice_of(w->s), &to, err) < 0)
-			return setup_error(setup, w->pos, "%s", err);
+		const struct word *word = st->to.v[i];
+		if (forward_address_parse(slice_of(word->s), &to, err) < 0)
+			return setup_error(setup, word->pos, "%s", err);
 		if (to.transport == RESOLVE_TLS && to.name.n != 0 && st->tls_servername != NULL)
-			return setup_error(setup, w->pos,
+			return setup_error(setup, word->pos,
 					   "both forward ('%s') and proxy level ('%.*s') TLS "
 					   "servernames are set for upstream proxy '%s'",
-					   st->tls_servername, (int)to.name.n, to.name.p, w->s);
+					   st->tls_servername, (int)to.name.n, to.name.p, word->s);
 	}
 	return 0;
 }

@@ -28,24 +28,24 @@ static enum verdict next_try(struct forward_query *query);
 
 /* ---- stanzas ---- */
 
-static bool matches_stanza(const struct forward_stanza *st, const struct dns_qname *name)
+static bool matches_stanza(const struct forward_stanza *stanza, const struct dns_qname *name)
 {
-	if (st->from[0] != 0 && !dns_name_is_below(name->wire, st->from))
+	if (stanza->from[0] != 0 && !dns_name_is_below(name->wire, stanza->from))
 		return false;
-	if (st->except.n == 0 || zone_list_match(&st->except, name) < 0)
+	if (stanza->except.n == 0 || zone_list_match(&stanza->except, name) < 0)
 		return true;
-	return dns_name_eq(name->wire, st->from); /* FROM itself is never excluded */
+	return dns_name_eq(name->wire, stanza->from); /* FROM itself is never excluded */
 }
 
 /* Counts itself before it looks, so that there are never too many. */
 static bool enter_stanza(struct forward_query *query)
 {
-	const struct forward_stanza *st = query->stanza;
-	if (st->max_concurrent == 0)
+	const struct forward_stanza *stanza = query->stanza;
+	if (stanza->max_concurrent == 0)
 		return true;
-	_Atomic uint64_t *active = &query->conf->active[st->index].n;
+	_Atomic uint64_t *active = &query->conf->active[stanza->index].n;
 	query->counted =
-		atomic_fetch_add_explicit(active, 1, memory_order_relaxed) < st->max_concurrent;
+		atomic_fetch_add_explicit(active, 1, memory_order_relaxed) < stanza->max_concurrent;
 	if (!query->counted)
 		atomic_fetch_sub_explicit(active, 1, memory_order_relaxed);
 	return query->counted;
@@ -54,12 +54,12 @@ static bool enter_stanza(struct forward_query *query)
 static void cancel_tries(struct forward_query *query)
 {
 	for (int i = 0; i < FORWARD_TRIES; i++) {
-		struct forward_try *t = query->tries[i];
-		if (t == NULL)
+		struct forward_try *try = query->tries[i];
+		if (try == NULL)
 			continue;
-		if (t->state == FORWARD_TRY_RUNNING)
-			resolve_cancel(query->worker->resolver, &t->exchange);
-		t->state = FORWARD_TRY_IDLE;
+		if (try->state == FORWARD_TRY_RUNNING)
+			resolve_cancel(query->worker->resolver, &try->exchange);
+		try->state = FORWARD_TRY_IDLE;
 	}
 }
 
@@ -146,14 +146,14 @@ static enum verdict answer_formerr(struct forward_query *query)
 
 static void exchange_done(struct resolve_exchange *exchange)
 {
-	struct forward_try *t = CONTAINER_OF(exchange, struct forward_try, exchange);
-	struct query *q = t->query->q;
-	t->state = FORWARD_TRY_ENDED;
-	t->reply = NULL;
+	struct forward_try *try = CONTAINER_OF(exchange, struct forward_try, exchange);
+	struct query *q = try->query->q;
+	try->state = FORWARD_TRY_ENDED;
+	try->reply = NULL;
 	if (exchange->result == RESOLVE_OK ||
 	    exchange->result == RESOLVE_MISMATCH) { /* gone after this call */
-		t->reply = arena_memdup(&q->arena, exchange->reply, exchange->reply_n);
-		t->flags = dns_get16(exchange->reply + 2);
+		try->reply = arena_memdup(&q->arena, exchange->reply, exchange->reply_n);
+		try->flags = dns_get16(exchange->reply + 2);
 	}
 	query_resume(q);
 }
@@ -169,8 +169,8 @@ static uint64_t try_deadline(const struct forward_query *query,
 
 static bool over_tcp(const struct forward_query *query)
 {
-	const struct forward_stanza *st = query->stanza;
-	return st->force_tcp || (!st->prefer_udp && query->q->proto == QUERY_TCP);
+	const struct forward_stanza *stanza = query->stanza;
+	return stanza->force_tcp || (!stanza->prefer_udp && query->q->proto == QUERY_TCP);
 }
 
 /* CoreDNS waits for an error; that half a time-out has passed without any reply is sign enough to
@@ -230,9 +230,9 @@ static bool is_late(const struct forward_query *query, unsigned index)
 /* The next upstream of the list. -1: there is none to be asked, -2: no memory. */
 static int pick_upstream(struct forward_query *query)
 {
-	const struct forward_stanza *st = query->stanza;
+	const struct forward_stanza *stanza = query->stanza;
 	for (;;) {
-		if (query->at >= st->n_up) {
+		if (query->at >= stanza->n_up) {
 			query->at = 0;
 			query->fails = 0;
 		}
@@ -240,21 +240,21 @@ static int pick_upstream(struct forward_query *query)
 		if (i < 0)
 			return -2;
 		if (!resolve_upstream_down(forward_up(query, (unsigned)i)->upstream,
-					   (uint32_t)st->max_fails)) {
+					   (uint32_t)stanza->max_fails)) {
 			/* Those that are late come when all have been passed over. */
-			if (st->hedge_ns == 0 || query->skipped >= st->n_up ||
+			if (stanza->hedge_ns == 0 || query->skipped >= stanza->n_up ||
 			    !is_late(query, (unsigned)i))
 				return i;
 			query->skipped++;
 			continue;
 		}
-		if (++query->fails < st->n_up)
+		if (++query->fails < stanza->n_up)
 			continue;
 		forward_count_broken(query);
-		if (st->failfast)
+		if (stanza->failfast)
 			return -1;
 		/* Health checks must be broken: try any. */
-		return (int)rng_below(query_rng(query->q), st->n_up);
+		return (int)rng_below(query_rng(query->q), stanza->n_up);
 	}
 }
 
@@ -295,15 +295,15 @@ static bool other_runs(const struct forward_query *query, const struct forward_t
 /* The first has not replied yet: ask another, or the same one again when there is no other. */
 static enum verdict start_hedge(struct forward_query *query)
 {
-	struct forward_try *t = &query->first_try;
-	struct forward_up *slow = forward_up(query, t->up);
-	unsigned up = t->up;
+	struct forward_try *try = &query->first_try;
+	struct forward_up *slow = forward_up(query, try->up);
+	unsigned up = try->up;
 	query->hedge_at_ns = 0;
 	if (slow->late < UINT8_MAX)
 		slow->late++;
 	if (query->stanza->max_fails != 0)
 		resolve_health_kick(query->worker->resolver, slow->upstream);
-	for (unsigned i = 0; i < query->stanza->n_up && up == t->up; i++) {
+	for (unsigned i = 0; i < query->stanza->n_up && up == try->up; i++) {
 		int k = forward_policy_at(query, (query->at + i) % query->stanza->n_up);
 		if (k < 0)
 			return out_of_memory(query);
@@ -373,19 +373,20 @@ static void set_body(const struct forward_query *query, struct dns_resp *resp)
 /* The reply into q->resp. */
 static int take_reply(struct forward_query *query, struct forward_try *try)
 {
-	struct dns_resp *r = &query->q->resp;
+	struct dns_resp *resp = &query->q->resp;
 	bool too_long =
 		try->exchange.proto == RESOLVE_UDP && try->exchange.reply_n > query->udp_max;
 	if (too_long || try->reply == NULL) { /* no room now: the client may ask over TCP */
 		take_header(query, try);
 		return 0;
 	}
-	int err = dns_resp_from_wire(r, &query->q->arena, try->reply, try->exchange.reply_n);
+	int err = dns_resp_from_wire(resp, &query->q->arena, try->reply, try->exchange.reply_n);
 	if (err < 0)
 		return err;
-	size_t size = dns_resp_open_size(r);
-	r->full_size = (uint32_t)(size + (r->has_opt ? DNS_OPT_BYTES + r->options_len : 0));
-	set_body(query, r);
+	size_t size = dns_resp_open_size(resp);
+	resp->full_size =
+		(uint32_t)(size + (resp->has_opt ? DNS_OPT_BYTES + resp->options_len : 0));
+	set_body(query, resp);
 	return 0;
 }
 
@@ -397,24 +398,24 @@ static bool has_rcode(uint32_t set, uint16_t rcode)
 /* Is the next stanza to be asked instead of taking this reply? */
 static bool goes_on(const struct forward_query *query)
 {
-	const struct dns_resp *r = &query->q->resp;
+	const struct dns_resp *resp = &query->q->resp;
 	if (query->stanza->index + 1 >= query->conf->n_stanza)
 		return false;
-	return has_rcode(query->stanza->next_rcodes, r->rcode) ||
-	       (query->stanza->next_on_nodata && r->rcode == DNS_RCODE_NOERROR &&
-		r->count[DNS_ANSWER] == 0);
+	return has_rcode(query->stanza->next_rcodes, resp->rcode) ||
+	       (query->stanza->next_on_nodata && resp->rcode == DNS_RCODE_NOERROR &&
+		resp->count[DNS_ANSWER] == 0);
 }
 
 static enum verdict judge_reply(struct forward_query *query, struct forward_try *try)
 {
-	const struct forward_stanza *st = query->stanza;
-	const struct dns_resp *r = &query->q->resp;
-	if (st->prefer_udp && (r->flags & DNS_FLAG_TC) != 0 && !try->exchange.tcp)
+	const struct forward_stanza *stanza = query->stanza;
+	const struct dns_resp *resp = &query->q->resp;
+	if (stanza->prefer_udp && (resp->flags & DNS_FLAG_TC) != 0 && !try->exchange.tcp)
 		return repeat_try(query, try, true);
-	if (has_rcode(st->failover_rcodes, r->rcode) && ++query->failovers < st->n_up)
+	if (has_rcode(stanza->failover_rcodes, resp->rcode) && ++query->failovers < stanza->n_up)
 		return other_runs(query, try) ? V_WAIT : next_try(query);
 	if (goes_on(query)) {
-		unsigned next = st->index + 1;
+		unsigned next = stanza->index + 1;
 		leave_stanza(query);
 		return serve_from(query, next);
 	}
@@ -474,12 +475,12 @@ static enum verdict try_ended(struct forward_query *query, struct forward_try *t
 
 static enum verdict serve_from(struct forward_query *query, unsigned stanza)
 {
-	const struct forward_conf *c = query->conf;
-	while (stanza < c->n_stanza && !matches_stanza(&c->stanza[stanza], &query->q->qname))
+	const struct forward_conf *conf = query->conf;
+	while (stanza < conf->n_stanza && !matches_stanza(&conf->stanza[stanza], &query->q->qname))
 		stanza++;
-	if (stanza == c->n_stanza)
+	if (stanza == conf->n_stanza)
 		return V_NEXT;
-	query->stanza = &c->stanza[stanza];
+	query->stanza = &conf->stanza[stanza];
 	if (!query_may_wait(query->q)) {
 		leave_stanza(query);
 		return query_fail_limit(query->q, NULL);
@@ -505,37 +506,37 @@ static enum verdict serve_from(struct forward_query *query, unsigned stanza)
 
 enum verdict forward_serve(struct plugin_inst *self, struct query *q)
 {
-	const struct forward_conf *c = self->conf;
-	struct forward_query *f = query_state(q, self);
-	if (f == NULL)
+	const struct forward_conf *conf = self->conf;
+	struct forward_query *query = query_state(q, self);
+	if (query == NULL)
 		return query_fail_limit(q, "out of query memory");
-	f->q = q;
-	f->conf = c;
-	f->worker = self->worker_data[query_slot(q)];
-	f->tries[0] = &f->first_try;
-	return serve_from(f, 0);
+	query->q = q;
+	query->conf = conf;
+	query->worker = self->worker_data[query_slot(q)];
+	query->tries[0] = &query->first_try;
+	return serve_from(query, 0);
 }
 
 enum verdict forward_resume(struct plugin_inst *self, struct query *q)
 {
-	struct forward_query *f = query_state(q, self);
-	for (int i = 0; i < FORWARD_TRIES && f->stanza != NULL; i++) {
-		if (f->tries[i] == NULL || f->tries[i]->state != FORWARD_TRY_ENDED)
+	struct forward_query *query = query_state(q, self);
+	for (int i = 0; i < FORWARD_TRIES && query->stanza != NULL; i++) {
+		if (query->tries[i] == NULL || query->tries[i]->state != FORWARD_TRY_ENDED)
 			continue;
-		enum verdict v = try_ended(f, f->tries[i]);
+		enum verdict v = try_ended(query, query->tries[i]);
 		if (v != V_WAIT)
 			return v;
 	}
-	if (f->stanza == NULL || f->hedge_at_ns == 0)
+	if (query->stanza == NULL || query->hedge_at_ns == 0)
 		return V_WAIT;
-	if (query_now(q) >= f->hedge_at_ns && f->first_try.state == FORWARD_TRY_RUNNING)
-		return start_hedge(f);
-	return wait_for_tries(f);
+	if (query_now(q) >= query->hedge_at_ns && query->first_try.state == FORWARD_TRY_RUNNING)
+		return start_hedge(query);
+	return wait_for_tries(query);
 }
 
 void forward_done(struct plugin_inst *self, struct query *q)
 {
-	struct forward_query *f = query_state(q, self);
-	if (f != NULL)
-		leave_stanza(f);
+	struct forward_query *query = query_state(q, self);
+	if (query != NULL)
+		leave_stanza(query);
 }

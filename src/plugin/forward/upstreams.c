@@ -61,37 +61,37 @@ static bool is_known(const struct maker *maker, const struct resolve_conf *conf)
 static int add_upstream(struct maker *maker, const struct word *word,
 			const struct forward_address *to, const union net_addr *addr)
 {
-	const struct forward_stanza *st = maker->stanza;
+	const struct forward_stanza *stanza = maker->stanza;
 	char name[FORWARD_ADDRESS_TEXT_MAX + 1] = "";
 	bool secure = to->transport != RESOLVE_PLAIN;
 	struct slice given = to->name.n != 0 ? to->name : (struct slice){ NULL, 0 };
-	if (st->tls_servername != NULL)
-		given = slice_of(st->tls_servername);
+	if (stanza->tls_servername != NULL)
+		given = slice_of(stanza->tls_servername);
 	else if (given.n == 0 && to->kind == FORWARD_ADDRESS_FILE_OR_HOST)
 		given = to->host; /* the name that was written is the one to be proved */
 	if (secure)
 		snprintf(name, sizeof(name), "%.*s", (int)given.n, given.n != 0 ? given.p : "");
-	struct resolve_conf c = {
+	struct resolve_conf conf = {
 		.transport = to->transport,
 		.addr = *addr,
-		.source = st->source,
+		.source = stanza->source,
 		.server_name = name,
-		.http_get = st->doh == FORWARD_DOH_GET,
+		.http_get = stanza->doh == FORWARD_DOH_GET,
 		.cred = secure ? maker->cred : NULL,
 		/* None at all is not the default: such connections are used once. */
-		.expire_ns = st->expire_ns > 0 ? (uint64_t)st->expire_ns : 1,
-		.max_age_ns = (uint64_t)st->max_age_ns,
-		.max_idle = (unsigned)MIN(st->max_idle, (uint64_t)UINT32_MAX),
-		.probe_interval_ns = (uint64_t)MAX(st->check_ns, FORWARD_CHECK_MIN_NS),
-		.probe_domain = st->check_domain,
-		.probe_no_rec = st->check_no_rec,
-		.probe_tcp = st->force_tcp,
+		.expire_ns = stanza->expire_ns > 0 ? (uint64_t)stanza->expire_ns : 1,
+		.max_age_ns = (uint64_t)stanza->max_age_ns,
+		.max_idle = (unsigned)MIN(stanza->max_idle, (uint64_t)UINT32_MAX),
+		.probe_interval_ns = (uint64_t)MAX(stanza->check_ns, FORWARD_CHECK_MIN_NS),
+		.probe_domain = stanza->check_domain,
+		.probe_no_rec = stanza->check_no_rec,
+		.probe_tcp = stanza->force_tcp,
 	};
-	if (is_known(maker, &c))
+	if (is_known(maker, &conf))
 		return 0;
 	if (maker->n_made == FORWARD_UPSTREAMS_MAX)
 		return fail_at_word(maker, word, "more than 255 upstreams");
-	maker->up[maker->n_made++] = resolve_upstream_new(&c);
+	maker->up[maker->n_made++] = resolve_upstream_new(&conf);
 	return 0;
 }
 
@@ -196,19 +196,19 @@ static bool wants_tls(const struct forward_stanza *st)
 
 static int make_cred(struct maker *maker)
 {
-	const struct forward_stanza *st = maker->stanza;
+	const struct forward_stanza *stanza = maker->stanza;
 	char err[FORWARD_ERR_MAX] = "";
 	struct net_tls_files files = {
-		.cert = st->tls_file[FORWARD_TLS_CERT],
-		.key = st->tls_file[FORWARD_TLS_KEY],
-		.ca = st->tls_file[FORWARD_TLS_CA],
+		.cert = stanza->tls_file[FORWARD_TLS_CERT],
+		.key = stanza->tls_file[FORWARD_TLS_KEY],
+		.ca = stanza->tls_file[FORWARD_TLS_CA],
 	};
 	bool named = files.cert != NULL || files.ca != NULL;
-	if (!named && !wants_tls(st))
+	if (!named && !wants_tls(stanza))
 		return 0;
 	int r = net_tls_client_cred(&files, &maker->cred, ERR_TEXT(err));
 	if (r < 0)
-		return srcerr_set(maker->prepare->err, st->pos, "tls: %s", err);
+		return srcerr_set(maker->prepare->err, stanza->pos, "tls: %s", err);
 	return 0;
 }
 
@@ -216,16 +216,16 @@ static int make_all(struct maker *maker)
 {
 	char err[FORWARD_ERR_MAX];
 	for (size_t i = 0; i < maker->stanza->to.n; i++) {
-		const struct word *w = maker->stanza->to.v[i];
+		const struct word *word = maker->stanza->to.v[i];
 		struct forward_address to;
-		if (forward_address_parse(slice_of(w->s), &to, err) < 0)
-			return fail_at_word(maker, w, err);
+		if (forward_address_parse(slice_of(word->s), &to, err) < 0)
+			return fail_at_word(maker, word, err);
 		int r;
 		if (to.kind == FORWARD_ADDRESS_IP) {
 			maker->n_to++;
-			r = add_upstream(maker, w, &to, &to.addr);
+			r = add_upstream(maker, word, &to, &to.addr);
 		} else {
-			r = add_other(maker, w, &to);
+			r = add_other(maker, word, &to);
 		}
 		if (r < 0)
 			return r;
@@ -239,14 +239,14 @@ static int make_all(struct maker *maker)
 	return 0;
 }
 
-int forward_upstreams_make(const struct forward_stanza *st, const struct prepare *prepare,
-			   struct resolve_upstream **up, unsigned *ret_count)
+int forward_upstreams_make(const struct forward_stanza *stanza, const struct prepare *prepare,
+			   struct resolve_upstream **upstream, unsigned *ret_count)
 {
-	struct maker m = { .stanza = st, .prepare = prepare, .up = up };
-	int r = make_cred(&m);
+	struct maker maker = { .stanza = stanza, .prepare = prepare, .up = upstream };
+	int r = make_cred(&maker);
 	if (r >= 0)
-		r = make_all(&m);
-	net_tls_cred_unref(m.cred);
-	*ret_count = m.n_made; /* also after an error: what was made is the caller's to free */
+		r = make_all(&maker);
+	net_tls_cred_unref(maker.cred);
+	*ret_count = maker.n_made; /* also after an error: what was made is the caller's to free */
 	return r;
 }

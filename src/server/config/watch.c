@@ -38,9 +38,9 @@ struct config_watch *config_watch_new(void)
 	int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	if (fd < 0)
 		return NULL;
-	struct config_watch *w = xcalloc(1, sizeof(*w));
-	w->fd = fd;
-	return w;
+	struct config_watch *watch = xcalloc(1, sizeof(*watch));
+	watch->fd = fd;
+	return watch;
 }
 
 static void free_places(places *list)

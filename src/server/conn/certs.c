@@ -91,33 +91,33 @@ static int load_files(struct certs *certs, struct err_text err)
 
 static void on_task(void *ctx)
 {
-	struct certs *c = ctx;
+	struct certs *certs = ctx;
 	struct stamp stamp[N_FILES];
 	char why[WHY_BYTES];
-	read_stamps(c, stamp);
-	if (memcmp(stamp, c->stamp, sizeof(stamp)) == 0)
+	read_stamps(certs, stamp);
+	if (memcmp(stamp, certs->stamp, sizeof(stamp)) == 0)
 		return;
-	if (load_files(c, ERR_TEXT(why)) == 0) {
-		c->logged_failure[0] = '\0';
-		log_info(AREA, "certificate '%s' was read again", c->file[FILE_CERT]);
+	if (load_files(certs, ERR_TEXT(why)) == 0) {
+		certs->logged_failure[0] = '\0';
+		log_info(AREA, "certificate '%s' was read again", certs->file[FILE_CERT]);
 		return;
 	}
-	if (strcmp(why, c->logged_failure) == 0)
+	if (strcmp(why, certs->logged_failure) == 0)
 		return; /* logged once; loading is tried again every time */
-	snprintf(c->logged_failure, sizeof(c->logged_failure), "%s", why);
+	snprintf(certs->logged_failure, sizeof(certs->logged_failure), "%s", why);
 	log_error(AREA, "%s; the certificate read before stays in use", why);
 }
 
 static void certs_free(void *value)
 {
-	struct certs *c = value;
-	task_stop(c->task);
-	net_tls_cred_unref(c->cred);
-	pthread_mutex_destroy(&c->lock);
+	struct certs *certs = value;
+	task_stop(certs->task);
+	net_tls_cred_unref(certs->cred);
+	pthread_mutex_destroy(&certs->lock);
 	for (int i = 0; i < N_FILES; i++)
-		free(c->file[i]);
-	free(c->keylog);
-	free(c);
+		free(certs->file[i]);
+	free(certs->keylog);
+	free(certs);
 }
 
 /* For certs_conflict. A file that cannot be read has failed before. */
@@ -142,23 +142,23 @@ struct make_args {
 static int make_certs(void *arg, void **ret_value)
 {
 	const struct make_args *a = arg;
-	struct certs *c = xcalloc(1, sizeof(*c));
-	pthread_mutex_init(&c->lock, NULL);
-	c->file[FILE_CERT] = xstrdup(a->files->cert);
-	c->file[FILE_KEY] = xstrdup(a->files->key);
-	c->file[FILE_CA] = dup_or_null(a->files->ca);
-	c->keylog = a->dry ? NULL : dup_or_null(a->files->keylog);
-	c->auth = a->files->auth;
-	int r = load_files(c, a->err);
+	struct certs *certs = xcalloc(1, sizeof(*certs));
+	pthread_mutex_init(&certs->lock, NULL);
+	certs->file[FILE_CERT] = xstrdup(a->files->cert);
+	certs->file[FILE_KEY] = xstrdup(a->files->key);
+	certs->file[FILE_CA] = dup_or_null(a->files->ca);
+	certs->keylog = a->dry ? NULL : dup_or_null(a->files->keylog);
+	certs->auth = a->files->auth;
+	int r = load_files(certs, a->err);
 	if (r < 0) {
-		certs_free(c);
+		certs_free(certs);
 		return r;
 	}
 	for (int i = 0; i < N_FILES; i++)
-		digest_file(c->file[i], c->digest[i]);
+		digest_file(certs->file[i], certs->digest[i]);
 	if (!a->dry)
-		c->task = task_every(CHECK_NS, on_task, c);
-	*ret_value = c;
+		certs->task = task_every(CHECK_NS, on_task, certs);
+	*ret_value = certs;
 	return 0;
 }
 

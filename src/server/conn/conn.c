@@ -36,8 +36,8 @@ enum {
 const struct block_timeouts *conn_timeouts(const struct tcp_conn *conn)
 {
 	static const struct block_timeouts none;
-	const struct route *r = conn->sock != NULL ? conn->sock->route : NULL;
-	return r != NULL ? &r->timeouts : &none;
+	const struct route *route = conn->sock != NULL ? conn->sock->route : NULL;
+	return route != NULL ? &route->timeouts : &none;
 }
 
 void conn_set_timeout(struct tcp_conn *conn, int64_t ns, uint64_t default_s)
@@ -119,16 +119,16 @@ void conn_close_all(struct worker *worker)
 void conn_leave_all(struct listener_sock *sock)
 {
 	while (sock->conns.oldest != NULL) {
-		struct tcp_conn *c = sock->conns.oldest;
-		conn_limits_remove_from_listener(c);
-		c->eof = true;
-		c->part_n = 0;
-		conn_hold(c);
-		if (c->proto->end != NULL)
-			c->proto->end(c);
-		if (!c->closed)
-			conn_settle(c);
-		conn_let_go(c);
+		struct tcp_conn *conn = sock->conns.oldest;
+		conn_limits_remove_from_listener(conn);
+		conn->eof = true;
+		conn->part_n = 0;
+		conn_hold(conn);
+		if (conn->proto->end != NULL)
+			conn->proto->end(conn);
+		if (!conn->closed)
+			conn_settle(conn);
+		conn_let_go(conn);
 	}
 }
 
@@ -145,33 +145,33 @@ static void limit_kernel_buffer(int fd)
 static void add_conn(struct listener_sock *sock, int fd, const union net_addr *client)
 {
 	struct worker *w = sock->worker;
-	struct tcp_conn *c = xcalloc(1, sizeof(*c));
-	c->io = (struct loop_fd){ .fd = fd, .cb = conn_io_ready };
-	c->timer.cb = conn_on_timeout;
+	struct tcp_conn *conn = xcalloc(1, sizeof(*conn));
+	conn->io = (struct loop_fd){ .fd = fd, .cb = conn_io_ready };
+	conn->timer.cb = conn_on_timeout;
 	assert(sock->route != NULL);
-	c->transport_io = &conn_io_plain;
-	c->proto = &tcp_proto;
-	c->sock = sock;
-	c->worker = w;
-	c->client = *client;
-	net_addr_unmap(&c->client);
-	socklen_t len = sizeof(c->local);
-	if (getsockname(fd, &c->local.sa, &len) != 0)
-		c->local = sock->listener->addr;
-	net_addr_unmap(&c->local);
+	conn->transport_io = &conn_io_plain;
+	conn->proto = &tcp_proto;
+	conn->sock = sock;
+	conn->worker = w;
+	conn->client = *client;
+	net_addr_unmap(&conn->client);
+	socklen_t len = sizeof(conn->local);
+	if (getsockname(fd, &conn->local.sa, &len) != 0)
+		conn->local = sock->listener->addr;
+	net_addr_unmap(&conn->local);
 	limit_kernel_buffer(fd);
-	c->events = EPOLLIN;
+	conn->events = EPOLLIN;
 	struct certs *certs = sock->route->certs;
 	if (certs == NULL && sock->listener->transport == TRANSPORT_HTTPS)
-		doh_start(c, HTTP_1_1);
-	if ((certs != NULL && conn_tls_start(c, certs) < 0) ||
-	    loop_fd_add(w->loop, &c->io, c->events) < 0) {
+		doh_start(conn, HTTP_1_1);
+	if ((certs != NULL && conn_tls_start(conn, certs) < 0) ||
+	    loop_fd_add(w->loop, &conn->io, conn->events) < 0) {
 		close(fd);
-		conn_free(c);
+		conn_free(conn);
 		return;
 	}
-	conn_set_timeout(c, conn_timeouts(c)->read_ns, 3);
-	conn_limits_add(c);
+	conn_set_timeout(conn, conn_timeouts(conn)->read_ns, 3);
+	conn_limits_add(conn);
 }
 
 /* Out of descriptors: the longest-idle connection gives up its own. With none here (others hold
@@ -190,14 +190,15 @@ static void make_descriptor(struct listener_sock *sock)
 
 void conn_accept_again(struct loop_timer *timer)
 {
-	struct listener_sock *s = CONTAINER_OF(timer, struct listener_sock, accept_timer);
-	if (loop_fd_mod(s->worker->loop, &s->tcp, EPOLLIN) < 0)
-		loop_timer_set(s->worker->loop, timer, loop_now(s->worker->loop) + ACCEPT_PAUSE_NS);
+	struct listener_sock *sock = CONTAINER_OF(timer, struct listener_sock, accept_timer);
+	if (loop_fd_mod(sock->worker->loop, &sock->tcp, EPOLLIN) < 0)
+		loop_timer_set(sock->worker->loop, timer,
+			       loop_now(sock->worker->loop) + ACCEPT_PAUSE_NS);
 }
 
 void conn_accept(struct loop_fd *loop_fd, uint32_t events)
 {
-	struct listener_sock *s = CONTAINER_OF(loop_fd, struct listener_sock, tcp);
+	struct listener_sock *sock = CONTAINER_OF(loop_fd, struct listener_sock, tcp);
 	(void)events;
 	for (int i = 0; i < ACCEPTS_PER_TURN; i++) {
 		union net_addr client = { 0 };
@@ -208,9 +209,9 @@ void conn_accept(struct loop_fd *loop_fd, uint32_t events)
 			 * first failure of a turn means that somebody waits. */
 			if (i == 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
 				       errno == ENOMEM))
-				make_descriptor(s);
+				make_descriptor(sock);
 			return;
 		}
-		add_conn(s, fd, &client);
+		add_conn(sock, fd, &client);
 	}
 }

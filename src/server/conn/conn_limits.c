@@ -177,10 +177,11 @@ static void close_oldest(struct worker *self, struct listener_sock *sock, _Atomi
 static void close_above_limits(struct worker *worker)
 {
 	for (size_t i = 0; worker->gen != NULL && i < worker->gen->n_route; i++) {
-		struct route *r = worker->gen->route[i];
-		struct listener_sock *s = listener_sock_of(r->listener, worker);
-		if (s != NULL && r->https.max_connections != 0)
-			close_oldest(worker, s, &r->listener->n_conns, r->https.max_connections);
+		struct route *route = worker->gen->route[i];
+		struct listener_sock *sock = listener_sock_of(route->listener, worker);
+		if (sock != NULL && route->https.max_connections != 0)
+			close_oldest(worker, sock, &route->listener->n_conns,
+				     route->https.max_connections);
 	}
 	close_oldest(worker, NULL, &worker->pool->n_conns, worker->pool->max);
 }
@@ -189,10 +190,10 @@ static void close_above_limits(struct worker *worker)
  * here, but for the fresh one. */
 static bool close_of_client(struct worker *worker, const struct tcp_conn *fresh, uint32_t max)
 {
-	for (struct tcp_conn *c = worker->conns.oldest; c != NULL;
-	     c = c->link[CONN_OF_WORKER].newer) {
-		if (c != fresh && is_above(&c->owner->n_conns, max))
-			return close_for(c, &c->owner->n_conns, max);
+	for (struct tcp_conn *conn = worker->conns.oldest; conn != NULL;
+	     conn = conn->link[CONN_OF_WORKER].newer) {
+		if (conn != fresh && is_above(&conn->owner->n_conns, max))
+			return close_for(conn, &conn->owner->n_conns, max);
 	}
 	return false;
 }
@@ -223,17 +224,17 @@ void conn_limits_make_room(struct loop_msg *msg)
 void conn_limits_add(struct tcp_conn *conn)
 {
 	struct worker *w = conn->worker;
-	struct listener_sock *s = conn->sock;
-	uint32_t own_max = s->route->https.max_connections;
+	struct listener_sock *sock = conn->sock;
+	uint32_t own_max = sock->route->https.max_connections;
 	assert(conn->owner == NULL);
 	append_to_both(conn);
 	atomic_fetch_add_explicit(&w->pool->n_conns, 1, memory_order_relaxed);
-	atomic_fetch_add_explicit(&s->listener->n_conns, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&sock->listener->n_conns, 1, memory_order_relaxed);
 	conn->owner = client_enter(w->pool, &conn->client);
 	uint32_t client_max = w->pool->max / 2;
 	if (is_above(&conn->owner->n_conns, client_max) && !close_of_client(w, conn, client_max))
 		ask_next_worker(w, (w->is_stream ? w->srv->n_stream : w->srv->n_workers) - 1);
 	if (own_max != 0)
-		close_oldest(w, s, &s->listener->n_conns, own_max);
+		close_oldest(w, sock, &sock->listener->n_conns, own_max);
 	close_oldest(w, NULL, &w->pool->n_conns, w->pool->max);
 }

@@ -50,18 +50,19 @@ static size_t place_of(unsigned status)
 
 static void count_response(const struct tcp_conn *conn, size_t place)
 {
-	struct route *r = conn->sock != NULL ? conn->sock->route : NULL;
-	if (r == NULL || !conn->worker->gen->has_metrics)
+	struct route *route = conn->sock != NULL ? conn->sock->route : NULL;
+	if (route == NULL || !conn->worker->gen->has_metrics)
 		return;
-	_Atomic(struct metrics_series *) *at = &r->https_count[place];
-	struct metrics_series *s = atomic_load_explicit(at, memory_order_acquire);
-	if (s == NULL) {
+	_Atomic(struct metrics_series *) *at = &route->https_count[place];
+	struct metrics_series *series = atomic_load_explicit(at, memory_order_acquire);
+	if (series == NULL) {
 		char text[16];
 		snprintf(text, sizeof(text), "%u", statuses[place].status);
-		s = metrics_get(&responses_family, (const char *const[]){ r->label, text });
-		atomic_store_explicit(at, s, memory_order_release);
+		series =
+			metrics_get(&responses_family, (const char *const[]){ route->label, text });
+		atomic_store_explicit(at, series, memory_order_release);
 	}
-	metrics_add(s, worker_slot(conn->worker), 1);
+	metrics_add(series, worker_slot(conn->worker), 1);
 }
 
 /* ---- writing ---- */
@@ -93,10 +94,10 @@ static void send_response(struct tcp_conn *conn, uint32_t stream,
 static void respond_status(struct tcp_conn *conn, uint32_t stream, unsigned status)
 {
 	size_t place = place_of(status);
-	struct http_message m = { .status = statuses[place].status,
-				  .content_type = SLICE("text/plain; charset=utf-8"),
-				  .body = slice_of(statuses[place].text) };
-	send_response(conn, stream, &m);
+	struct http_message message = { .status = statuses[place].status,
+					.content_type = SLICE("text/plain; charset=utf-8"),
+					.body = slice_of(statuses[place].text) };
+	send_response(conn, stream, &message);
 }
 
 /* `msg` begins with the length that TCP wants. */
@@ -104,12 +105,12 @@ static void doh_reply(struct query *q, uint8_t *msg, size_t len)
 {
 	char age[32];
 	int age_n = snprintf(age, sizeof(age), "max-age=%u", dns_http_max_age(msg + 2, len - 2));
-	struct http_message m = { .status = 200,
-				  .content_type = SLICE("application/dns-message"),
-				  .cache_control = { age, (size_t)age_n },
-				  .body = { (const char *)msg + 2, len - 2 } };
+	struct http_message message = { .status = 200,
+					.content_type = SLICE("application/dns-message"),
+					.cache_control = { age, (size_t)age_n },
+					.body = { (const char *)msg + 2, len - 2 } };
 	q->replied = true;
-	send_response(q->conn, q->http_stream, &m);
+	send_response(q->conn, q->http_stream, &message);
 }
 
 /* RFC 8484 4.2.1: a query that was dropped has to be answered, too. */
@@ -152,21 +153,21 @@ static void serve_message(struct tcp_conn *conn, uint32_t stream, struct slice m
 
 static void on_message(void *ctx, uint32_t stream, void *user, const struct http_message *message)
 {
-	struct tcp_conn *c = ctx;
+	struct tcp_conn *conn = ctx;
 	struct slice msg;
 	(void)user;
-	if (c->closed)
+	if (conn->closed)
 		return;
-	c->n_queries++;
-	if (http_framing_unsent(c->http) > HTTP_UNSENT_MAX) {
-		http_framing_refuse(c->http, stream);
+	conn->n_queries++;
+	if (http_framing_unsent(conn->http) > HTTP_UNSENT_MAX) {
+		http_framing_refuse(conn->http, stream);
 		return;
 	}
-	unsigned status = doh_request_read(message, c->worker->tcp_out, &msg);
+	unsigned status = doh_request_read(message, conn->worker->tcp_out, &msg);
 	if (status == 0)
-		serve_message(c, stream, msg);
+		serve_message(conn, stream, msg);
 	else
-		respond_status(c, stream, status);
+		respond_status(conn, stream, status);
 }
 
 /* A connection that broke the protocol gets an error and is not read any more. */
@@ -243,11 +244,11 @@ static const struct conn_proto doh_proto = {
 
 void doh_start(struct tcp_conn *conn, enum http_version version)
 {
-	const struct route *r = conn->sock->route;
+	const struct route *route = conn->sock->route;
 	conn->http = http_framing_new(&(struct http_framing_conf){
 		.role = HTTP_ROLE_SERVER,
 		.version = version,
-		.max_streams = r != NULL ? r->https.max_streams : 0,
+		.max_streams = route != NULL ? route->https.max_streams : 0,
 		.calls = { .message = on_message },
 		.ctx = conn,
 	});

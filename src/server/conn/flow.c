@@ -76,21 +76,21 @@ void conn_settle(struct tcp_conn *conn)
 
 void conn_on_timeout(struct loop_timer *timer)
 {
-	struct tcp_conn *c = CONTAINER_OF(timer, struct tcp_conn, timer);
-	if (c->inflight > 0 && conn_unsent(c) == 0) {
+	struct tcp_conn *conn = CONTAINER_OF(timer, struct tcp_conn, timer);
+	if (conn->inflight > 0 && conn_unsent(conn) == 0) {
 		/* waiting for us, not for the client */
-		conn_set_timeout(c, conn_timeouts(c)->idle_ns, IDLE_DEFAULT_S);
+		conn_set_timeout(conn, conn_timeouts(conn)->idle_ns, IDLE_DEFAULT_S);
 		return;
 	}
-	if (conn_is_behind(c)) {
-		conn_abort(c);
+	if (conn_is_behind(conn)) {
+		conn_abort(conn);
 		return;
 	}
-	conn_hold(c);
-	if (c->proto->end != NULL)
-		c->proto->end(c); /* a courtesy: the client may be about to ask again */
-	conn_close(c);
-	conn_let_go(c);
+	conn_hold(conn);
+	if (conn->proto->end != NULL)
+		conn->proto->end(conn); /* a courtesy: the client may be about to ask again */
+	conn_close(conn);
+	conn_let_go(conn);
 }
 
 /* ---- writing ---- */
@@ -260,16 +260,16 @@ static void shake_hands(struct tcp_conn *conn)
 
 void conn_io_ready(struct loop_fd *loop_fd, uint32_t events)
 {
-	struct tcp_conn *c = CONTAINER_OF(loop_fd, struct tcp_conn, io);
+	struct tcp_conn *conn = CONTAINER_OF(loop_fd, struct tcp_conn, io);
 	/* Hung up means both directions: no reply can be sent any more. */
 	if ((events & (EPOLLERR | EPOLLHUP)) != 0)
-		conn_close(c);
-	else if (c->handshaking)
-		shake_hands(c);
+		conn_close(conn);
+	else if (conn->handshaking)
+		shake_hands(conn);
 	else if ((events & EPOLLOUT) != 0)
-		on_writable(c); /* the read side comes with the next turn */
+		on_writable(conn); /* the read side comes with the next turn */
 	else if ((events & EPOLLIN) != 0)
-		read_some(c);
+		read_some(conn);
 }
 
 /* ---- queries ---- */
@@ -282,15 +282,15 @@ void conn_send(struct query *q, uint8_t *msg, size_t len)
 
 void conn_query_done(struct query *q)
 {
-	struct tcp_conn *c = q->conn;
-	conn_hold(c);
-	if (c->proto->done != NULL && !c->closed)
-		c->proto->done(q);
-	assert(c->inflight > 0);
-	c->inflight--;
-	if (!c->closed)
-		conn_settle(c);
-	conn_let_go(c);
+	struct tcp_conn *conn = q->conn;
+	conn_hold(conn);
+	if (conn->proto->done != NULL && !conn->closed)
+		conn->proto->done(q);
+	assert(conn->inflight > 0);
+	conn->inflight--;
+	if (!conn->closed)
+		conn_settle(conn);
+	conn_let_go(conn);
 }
 
 struct query *conn_query(struct tcp_conn *conn, const uint8_t *msg, size_t len, uint8_t **ret_at)

@@ -23,10 +23,10 @@ enum { BACKLOG = 4096 };
 
 struct listener *listener_find(struct server *srv, const char *label)
 {
-	struct listener *l = srv->listeners;
-	while (l != NULL && strcmp(l->label, label) != 0)
-		l = l->next;
-	return l;
+	struct listener *listener = srv->listeners;
+	while (listener != NULL && strcmp(listener->label, label) != 0)
+		listener = listener->next;
+	return listener;
 }
 
 struct listener_sock *listener_sock_of(struct listener *listener, const struct worker *worker)
@@ -38,8 +38,8 @@ struct listener_sock *listener_sock_of(struct listener *listener, const struct w
 static void close_sockets(struct listener *listener)
 {
 	for (unsigned i = 0; i < listener->n_workers; i++) {
-		struct listener_sock *s = &listener->sock[i];
-		int *fds[] = { &s->udp[0].io.fd, &s->udp[1].io.fd, &s->tcp.fd };
+		struct listener_sock *sock = &listener->sock[i];
+		int *fds[] = { &sock->udp[0].io.fd, &sock->udp[1].io.fd, &sock->tcp.fd };
 		for (size_t k = 0; k < ARRAY_LEN(fds); k++) {
 			if (*fds[k] >= 0)
 				close(*fds[k]);
@@ -124,36 +124,36 @@ static int open_all(struct listener *listener, uint16_t port)
 	return r;
 }
 
-static int listener_open(struct server *srv, const struct route *rt, struct listener **ret)
+static int listener_open(struct server *srv, const struct route *route, struct listener **ret)
 {
-	bool plain = rt->transport == TRANSPORT_DNS;
+	bool plain = route->transport == TRANSPORT_DNS;
 	unsigned n = plain ? srv->n_workers : srv->n_stream;
-	struct listener *l = xcalloc(1, sizeof(*l) + n * sizeof(l->sock[0]));
+	struct listener *listener = xcalloc(1, sizeof(*listener) + n * sizeof(listener->sock[0]));
 	int r = 0;
-	l->transport = rt->transport;
-	l->first_worker = plain ? 0 : srv->n_workers;
-	l->n_workers = n;
-	l->label = xstrdup(rt->label);
-	l->addr = rt->addr;
+	listener->transport = route->transport;
+	listener->first_worker = plain ? 0 : srv->n_workers;
+	listener->n_workers = n;
+	listener->label = xstrdup(route->label);
+	listener->addr = route->addr;
 	for (unsigned i = 0; i < n; i++) {
-		struct listener_sock *s = &l->sock[i];
-		for (size_t k = 0; k < ARRAY_LEN(s->udp); k++)
-			s->udp[k] = (struct udp_sock){ .io = { .fd = -1, .cb = udp_readable },
-						       .sock = s };
-		s->tcp = (struct loop_fd){ .fd = -1, .cb = conn_accept };
-		s->accept_timer.cb = conn_accept_again;
-		conn_list_init(&s->conns);
-		s->listener = l;
-		s->worker = &srv->worker[l->first_worker + i];
-		s->wildcard = is_wildcard(&rt->addr);
+		struct listener_sock *sock = &listener->sock[i];
+		for (size_t k = 0; k < ARRAY_LEN(sock->udp); k++)
+			sock->udp[k] = (struct udp_sock){ .io = { .fd = -1, .cb = udp_readable },
+							  .parent = sock };
+		sock->tcp = (struct loop_fd){ .fd = -1, .cb = conn_accept };
+		sock->accept_timer.cb = conn_accept_again;
+		conn_list_init(&sock->conns);
+		sock->listener = listener;
+		sock->worker = &srv->worker[listener->first_worker + i];
+		sock->wildcard = is_wildcard(&route->addr);
 	}
 	if (srv->opts.ops == NULL)
-		r = open_all(l, net_addr_port(&rt->addr));
+		r = open_all(listener, net_addr_port(&route->addr));
 	if (r < 0) {
-		listener_free(l);
+		listener_free(listener);
 		return r;
 	}
-	*ret = l;
+	*ret = listener;
 	return 0;
 }
 
@@ -163,26 +163,26 @@ int listeners_open(struct server *srv, struct generation *generation, struct src
 	struct listener *before = srv->listeners;
 	int r = 0;
 	for (size_t i = 0; i < generation->n_route && r == 0; i++) {
-		struct route *rt = generation->route[i];
-		struct listener *l = listener_find(srv, rt->label);
-		rt->listener = l;
-		if (l != NULL)
+		struct route *route = generation->route[i];
+		struct listener *listener = listener_find(srv, route->label);
+		route->listener = listener;
+		if (listener != NULL)
 			continue;
-		r = listener_open(srv, rt, &l);
+		r = listener_open(srv, route, &listener);
 		if (r < 0) {
-			srcerr_set(err, (struct srcpos){ 0 }, "cannot listen on %s: %s", rt->label,
-				   err_str(r));
+			srcerr_set(err, (struct srcpos){ 0 }, "cannot listen on %s: %s",
+				   route->label, err_str(r));
 			break;
 		}
-		assert(l != NULL);
-		rt->listener = l;
-		l->next = srv->listeners;
-		srv->listeners = l;
+		assert(listener != NULL);
+		route->listener = listener;
+		listener->next = srv->listeners;
+		srv->listeners = listener;
 	}
 	while (r < 0 && srv->listeners != before) {
-		struct listener *l = srv->listeners;
-		srv->listeners = l->next;
-		listener_free(l);
+		struct listener *listener = srv->listeners;
+		srv->listeners = listener->next;
+		listener_free(listener);
 	}
 	return r;
 }
@@ -200,8 +200,9 @@ static bool in_use(const struct server *srv, const struct listener *listener)
 {
 	if (has_route(srv->gen, listener))
 		return true;
-	for (const struct generation *g = srv->retired; g != NULL; g = g->next) {
-		if (has_route(g, listener))
+	for (const struct generation *generation = srv->retired; generation != NULL;
+	     generation = generation->next) {
+		if (has_route(generation, listener))
 			return true; /* a query that waits replies through its socket */
 	}
 	return false;
@@ -209,14 +210,14 @@ static bool in_use(const struct server *srv, const struct listener *listener)
 
 void listeners_close_unused(struct server *srv)
 {
-	struct listener **at = &srv->listeners;
-	while (*at != NULL) {
-		struct listener *l = *at;
+	struct listener **listener = &srv->listeners;
+	while (*listener != NULL) {
+		struct listener *l = *listener;
 		if (in_use(srv, l)) {
-			at = &l->next;
+			listener = &l->next;
 			continue;
 		}
-		*at = l->next;
+		*listener = l->next;
 		listener_free(l);
 	}
 }

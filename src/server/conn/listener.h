@@ -21,7 +21,7 @@ struct worker;
 
 struct udp_sock {
 	struct loop_fd io;
-	struct listener_sock *sock;
+	struct listener_sock *parent;
 };
 
 /* The sockets of a listener on one worker. */

@@ -71,22 +71,22 @@ static void keep_unsent(struct tcp_conn *conn, const uint8_t *data, size_t len)
 
 static void tcp_reply(struct query *q, uint8_t *msg, size_t len)
 {
-	struct tcp_conn *c = q->conn;
+	struct tcp_conn *conn = q->conn;
 	ssize_t sent = 0;
-	if (c->out_n == 0 && !c->gather) {
-		sent = c->transport_io->send(c, msg, len);
+	if (conn->out_n == 0 && !conn->gather) {
+		sent = conn->transport_io->send(conn, msg, len);
 		if (sent < 0 && sent != -EAGAIN) {
-			conn_close(c);
+			conn_close(conn);
 			return;
 		}
 		sent = MAX(sent, 0);
-		c->sent_bytes += (uint64_t)sent;
+		conn->sent_bytes += (uint64_t)sent;
 	}
 	if ((size_t)sent == len)
 		return;
-	keep_unsent(c, msg + sent, len - (size_t)sent);
-	if (!c->closed && !c->gather && !c->want_write)
-		conn_flush(c);
+	keep_unsent(conn, msg + sent, len - (size_t)sent);
+	if (!conn->closed && !conn->gather && !conn->want_write)
+		conn_flush(conn);
 }
 
 /* ---- streams ---- */
@@ -96,11 +96,11 @@ static void tcp_reply(struct query *q, uint8_t *msg, size_t len)
 static void stream_step(struct tcp_conn *conn)
 {
 	struct query *q = conn->stream;
-	struct plugin_inst *p = q->block->chain[q->at];
+	struct plugin_inst *inst = q->block->chain[q->at];
 	assert(q->conn == conn && q->stream_next != NULL);
 	struct slot_mark mark = slot_mark(q);
 	conn->stream = q->next;
-	int r = q->stream_next(p, q);
+	int r = q->stream_next(inst, q);
 	if (r >= 0) {
 		reply_complete(q);
 		reply_send(q);
@@ -137,20 +137,20 @@ bool tcp_can_stream(const struct query *q)
 /* Several transfers on one connection go one after the other. */
 void tcp_stream(struct query *q)
 {
-	struct tcp_conn *c = q->conn;
-	if (c->closed) {
+	struct tcp_conn *conn = q->conn;
+	if (conn->closed) {
 		chain_stream_end(q);
 		return;
 	}
-	struct query **at = &c->stream;
+	struct query **at = &conn->stream;
 	while (*at != NULL)
 		at = &(*at)->next;
 	*at = q;
 	q->next = NULL;
 	/* Before the mark that each message is rewound to. */
 	IGNORE(query_state(q, q->block->chain[q->at]) == NULL);
-	if (c->stream == q)
-		tcp_stream_run(c);
+	if (conn->stream == q)
+		tcp_stream_run(conn);
 }
 
 /* ---- reading ---- */

@@ -50,11 +50,11 @@ void udp_prepare(struct worker *worker)
 
 static void set_addresses(struct query *q, struct msghdr *msg)
 {
-	const struct listener_sock *s = q->sock;
-	q->local = s->listener->addr;
-	if (s->wildcard) {
+	const struct listener_sock *sock = q->sock;
+	q->local = sock->listener->addr;
+	if (sock->wildcard) {
 		net_pktinfo_get(msg, &q->local);
-		net_addr_set_port(&q->local, net_addr_port(&s->listener->addr));
+		net_addr_set_port(&q->local, net_addr_port(&sock->listener->addr));
 	}
 }
 
@@ -62,7 +62,7 @@ static enum admit_result receive_one(struct udp_sock *sock, struct query *q, str
 				     uint64_t now)
 {
 	q->udp = sock;
-	q->sock = sock->sock;
+	q->sock = sock->parent;
 	q->proto = QUERY_UDP;
 	q->start_ns = now;
 	set_addresses(q, &msgs->msg_hdr);
@@ -111,13 +111,13 @@ static int one_batch(struct worker *worker, struct udp_sock *sock)
 
 void udp_readable(struct loop_fd *loop_fd, uint32_t events)
 {
-	struct udp_sock *u = CONTAINER_OF(loop_fd, struct udp_sock, io);
-	struct worker *w = u->sock->worker;
+	struct udp_sock *sock = CONTAINER_OF(loop_fd, struct udp_sock, io);
+	struct worker *w = sock->parent->worker;
 	(void)events;
 	for (int i = 0; i < BATCHES_PER_TURN; i++) {
 		if (i > 0)
 			loop_now_refresh(w->loop);
-		int n = one_batch(w, u);
+		int n = one_batch(w, sock);
 		worker_flush(w);
 		if (n < WORKER_BATCH)
 			return;
