@@ -92,31 +92,31 @@ struct sweep {
 };
 
 /* The revisions (*ret_from, *ret_to] of the next batch. */
-static int find_batch_end(struct store_db *db, struct sweep *sw, uint64_t *ret_from,
+static int find_batch_end(struct store_db *db, struct sweep *sweep, uint64_t *ret_from,
 			  uint64_t *ret_to)
 {
 	sqlite3_stmt *st = store_db_stmt(db, SQL_BATCH);
 	if (st == NULL)
 		return store_db_error(db, sqlite3_errcode(db->db));
-	sqlite3_bind_int64(st, 1, (sqlite3_int64)sw->upto);
-	sqlite3_bind_int(st, 2, sw->rows);
+	sqlite3_bind_int64(st, 1, (sqlite3_int64)sweep->upto);
+	sqlite3_bind_int(st, 2, sweep->rows);
 	int rc = sqlite3_step(st);
 	if (rc != SQLITE_ROW) {
 		sqlite3_reset(st);
 		return store_db_error(db, rc);
 	}
 	*ret_from = (uint64_t)sqlite3_column_int64(st, 0);
-	sw->done = sqlite3_column_int(st, 2) < sw->rows;
-	*ret_to = sw->done ? sw->upto : (uint64_t)sqlite3_column_int64(st, 1);
+	sweep->done = sqlite3_column_int(st, 2) < sweep->rows;
+	*ret_to = sweep->done ? sweep->upto : (uint64_t)sqlite3_column_int64(st, 1);
 	sqlite3_reset(st);
 	return 0;
 }
 
 static int delete_batch(struct store_db *db, void *ctx)
 {
-	struct sweep *sw = ctx;
+	struct sweep *sweep = ctx;
 	uint64_t from = 0, to = 0;
-	int r = find_batch_end(db, sw, &from, &to);
+	int r = find_batch_end(db, sweep, &from, &to);
 	if (r < 0 || to <= from)
 		return r;
 	r = run_with(db, SQL_DELETE_REPLACED, from, to);
@@ -129,14 +129,14 @@ static int delete_batch(struct store_db *db, void *ctx)
 
 static int delete_batch_job(struct apiserver_store *store, void *ctx)
 {
-	struct sweep *sw = ctx;
+	struct sweep *sweep = ctx;
 	uint64_t start = clock_mono_ns();
-	int r = run_in_transaction(&store->writer.db, delete_batch, sw);
-	sw->took_ns = clock_mono_ns() - start;
-	if (sw->took_ns > BATCH_LONG_NS)
-		sw->rows = MAX(sw->rows / 2, BATCH_ROWS_MIN);
-	else if (sw->took_ns < BATCH_SHORT_NS)
-		sw->rows = MIN(sw->rows * 2, BATCH_ROWS);
+	int r = run_in_transaction(&store->writer.db, delete_batch, sweep);
+	sweep->took_ns = clock_mono_ns() - start;
+	if (sweep->took_ns > BATCH_LONG_NS)
+		sweep->rows = MAX(sweep->rows / 2, BATCH_ROWS_MIN);
+	else if (sweep->took_ns < BATCH_SHORT_NS)
+		sweep->rows = MIN(sweep->rows * 2, BATCH_ROWS);
 	return r;
 }
 
@@ -150,9 +150,9 @@ int store_compact_now(struct apiserver_store *store)
 {
 	uint64_t to = apiserver_store_revision(store);
 	int r = move_point_job(store, &to);
-	struct sweep sw = { .upto = apiserver_store_compacted(store), .rows = BATCH_ROWS_MIN };
-	while (r == 0 && !sw.done) {
-		r = delete_batch_job(store, &sw);
+	struct sweep sweep = { .upto = apiserver_store_compacted(store), .rows = BATCH_ROWS_MIN };
+	while (r == 0 && !sweep.done) {
+		r = delete_batch_job(store, &sweep);
 		if (r == 0)
 			r = store_db_truncate_log(&store->writer.db);
 	}
@@ -212,12 +212,12 @@ int apiserver_store_compact(struct apiserver_store *store, uint64_t below)
 {
 	uint64_t to = MIN(below, apiserver_store_revision(store));
 	int r = run_on_writer(store, move_point_job, &to);
-	struct sweep sw = { .upto = apiserver_store_compacted(store), .rows = BATCH_ROWS / 4 };
-	while (r == 0 && !sw.done) {
-		r = run_on_writer(store, delete_batch_job, &sw);
+	struct sweep sweep = { .upto = apiserver_store_compacted(store), .rows = BATCH_ROWS / 4 };
+	while (r == 0 && !sweep.done) {
+		r = run_on_writer(store, delete_batch_job, &sweep);
 		/* Three quarters of the time are left to queued writes. */
-		if (r == 0 && !sw.done &&
-		    wait_for(&store->compactor, MAX(PAUSE_NS, 3 * sw.took_ns)))
+		if (r == 0 && !sweep.done &&
+		    wait_for(&store->compactor, MAX(PAUSE_NS, 3 * sweep.took_ns)))
 			return 0;
 	}
 	return r == 0 ? run_on_writer(store, checkpoint_job, NULL) : r;
@@ -261,16 +261,16 @@ static bool take_request(struct store_compactor *compactor)
 
 static void compact_if_due(struct apiserver_store *store)
 {
-	struct store_compactor *c = &store->compactor;
+	struct store_compactor *compactor = &store->compactor;
 	uint64_t now = clock_mono_ns(), revision = apiserver_store_revision(store);
-	take_sample(c, now, revision);
+	take_sample(compactor, now, revision);
 	/* On a full disk the space of removed objects is needed now. */
-	bool all = take_request(c) || atomic_load(&store->removals_only);
-	uint64_t to = all ? revision : find_due_point(c, now, revision);
-	if (to <= apiserver_store_compacted(store) && !c->incomplete)
+	bool all = take_request(compactor) || atomic_load(&store->removals_only);
+	uint64_t to = all ? revision : find_due_point(compactor, now, revision);
+	if (to <= apiserver_store_compacted(store) && !compactor->incomplete)
 		return;
 	int r = apiserver_store_compact(store, to);
-	c->incomplete = r < 0;
+	compactor->incomplete = r < 0;
 	/* If that fails, the store stays in its state, and the next round tries again. */
 	if (r == 0 && atomic_load(&store->removals_only))
 		IGNORE(store_writer_run(store, &(struct store_job){ .run = make_spare_job }));
@@ -295,64 +295,65 @@ static void verify_if_due(struct apiserver_store *store)
 
 static void *compactor_main(void *arg)
 {
-	struct apiserver_store *s = arg;
+	struct apiserver_store *store = arg;
 	do {
-		compact_if_due(s);
-		verify_if_due(s);
-	} while (!wait_for(&s->compactor, s->compactor.every_ns));
+		compact_if_due(store);
+		verify_if_due(store);
+	} while (!wait_for(&store->compactor, store->compactor.every_ns));
 	return NULL;
 }
 
 int store_compact_start(struct apiserver_store *store)
 {
-	struct store_compactor *c = &store->compactor;
+	struct store_compactor *compactor = &store->compactor;
 	const struct apiserver_store_conf *conf = &store->conf;
-	c->keep_ns = conf->keep_ns != 0 ? conf->keep_ns : DEFAULT_KEEP;
-	c->keep_revisions = conf->keep_revisions != 0 ? conf->keep_revisions : DEFAULT_REVISIONS;
-	c->every_ns = conf->compact_every_ns != 0 ? conf->compact_every_ns : DEFAULT_EVERY;
-	c->incomplete = true; /* the last process may have been killed */
+	compactor->keep_ns = conf->keep_ns != 0 ? conf->keep_ns : DEFAULT_KEEP;
+	compactor->keep_revisions =
+		conf->keep_revisions != 0 ? conf->keep_revisions : DEFAULT_REVISIONS;
+	compactor->every_ns = conf->compact_every_ns != 0 ? conf->compact_every_ns : DEFAULT_EVERY;
+	compactor->incomplete = true; /* the last process may have been killed */
 	pthread_condattr_t attr;
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_mutex_init(&c->lock, NULL);
-	pthread_cond_init(&c->cond, &attr);
+	pthread_mutex_init(&compactor->lock, NULL);
+	pthread_cond_init(&compactor->cond, &attr);
 	pthread_condattr_destroy(&attr);
-	c->ready = true;
-	if (c->every_ns == UINT64_MAX)
+	compactor->ready = true;
+	if (compactor->every_ns == UINT64_MAX)
 		return 0;
-	int r = store_thread_start(&c->thread, compactor_main, store);
-	c->started = r == 0;
+	int r = store_thread_start(&compactor->thread, compactor_main, store);
+	compactor->started = r == 0;
 	return r;
 }
 
 void store_compact_request(struct apiserver_store *store)
 {
-	struct store_compactor *c = &store->compactor;
-	pthread_mutex_lock(&c->lock);
-	c->requested = true;
-	pthread_cond_broadcast(&c->cond);
-	pthread_mutex_unlock(&c->lock);
+	struct store_compactor *compactor = &store->compactor;
+	pthread_mutex_lock(&compactor->lock);
+	compactor->requested = true;
+	pthread_cond_broadcast(&compactor->cond);
+	pthread_mutex_unlock(&compactor->lock);
 }
 
 void store_compact_stop(struct apiserver_store *store)
 {
-	struct store_compactor *c = &store->compactor;
-	if (!c->ready)
+	struct store_compactor *compactor = &store->compactor;
+	if (!compactor->ready)
 		return;
-	pthread_mutex_lock(&c->lock);
-	c->closing = true;
-	pthread_cond_broadcast(&c->cond);
-	pthread_mutex_unlock(&c->lock);
-	if (c->started)
-		pthread_join(c->thread, NULL);
+	pthread_mutex_lock(&compactor->lock);
+	compactor->closing = true;
+	pthread_cond_broadcast(&compactor->cond);
+	pthread_mutex_unlock(&compactor->lock);
+	if (compactor->started)
+		pthread_join(compactor->thread, NULL);
 }
 
 void store_compact_done(struct apiserver_store *store)
 {
-	struct store_compactor *c = &store->compactor;
-	if (!c->ready)
+	struct store_compactor *compactor = &store->compactor;
+	if (!compactor->ready)
 		return;
-	assert(c->closing);
-	pthread_cond_destroy(&c->cond);
-	pthread_mutex_destroy(&c->lock);
+	assert(compactor->closing);
+	pthread_cond_destroy(&compactor->cond);
+	pthread_mutex_destroy(&compactor->lock);
 }

@@ -21,23 +21,23 @@ struct store_event *store_event_new(const struct store_event_parts *parts)
 	size_t key_n = strlen(parts->key) + 1;
 	size_t value_n = parts->head.n + number_n + parts->tail.n;
 	size_t bytes = sizeof(struct store_event) + key_n + value_n + parts->before.n;
-	struct store_event *e = xmalloc(bytes);
-	char *at = (char *)(e + 1);
-	*e = (struct store_event){ .bytes = bytes };
-	atomic_init(&e->refs, 1);
-	e->change = (struct apiserver_event){ .revision = parts->revision,
-					      .replaced = parts->replaced,
-					      .removed = parts->removed };
-	e->change.key = memcpy(at, parts->key, key_n);
+	struct store_event *event = xmalloc(bytes);
+	char *at = (char *)(event + 1);
+	*event = (struct store_event){ .bytes = bytes };
+	atomic_init(&event->refs, 1);
+	event->change = (struct apiserver_event){ .revision = parts->revision,
+						  .replaced = parts->replaced,
+						  .removed = parts->removed };
+	event->change.key = memcpy(at, parts->key, key_n);
 	at += key_n;
-	e->change.value = (struct slice){ at, value_n };
+	event->change.value = (struct slice){ at, value_n };
 	at = mempcpy(at, parts->head.n > 0 ? parts->head.p : "", parts->head.n);
 	at = mempcpy(at, number, number_n);
 	at = mempcpy(at, parts->tail.n > 0 ? parts->tail.p : "", parts->tail.n);
-	e->change.before = (struct slice){ at, parts->before.n };
+	event->change.before = (struct slice){ at, parts->before.n };
 	at = mempcpy(at, parts->before.n > 0 ? parts->before.p : "", parts->before.n);
-	assert(at == (char *)e + bytes);
-	return e;
+	assert(at == (char *)event + bytes);
+	return event;
 }
 
 struct store_event *store_event_ref(struct store_event *event)

@@ -24,12 +24,12 @@ void store_ring_init(struct store_ring *ring, uint64_t revision)
 static void evict_oldest(struct store_ring *ring)
 {
 	assert(ring->first < ring->end);
-	struct store_event *e = ring->slots[ring->first++ % STORE_RING_EVENTS];
-	assert(ring->bytes >= e->bytes);
-	assert(ring->evicted < e->change.revision);
-	ring->bytes -= e->bytes;
-	ring->evicted = e->change.revision;
-	store_event_unref(e);
+	struct store_event *event = ring->slots[ring->first++ % STORE_RING_EVENTS];
+	assert(ring->bytes >= event->bytes);
+	assert(ring->evicted < event->change.revision);
+	ring->bytes -= event->bytes;
+	ring->evicted = event->change.revision;
+	store_event_unref(event);
 }
 
 void store_ring_done(struct store_ring *ring)
@@ -49,15 +49,15 @@ void store_ring_done(struct store_ring *ring)
 /* Queues the wake-up of idle watches whose prefix matches the key. */
 static void mark_due(struct store_ring *ring, const char *key)
 {
-	for (struct apiserver_watch *w = ring->watches; w != NULL; w = w->next) {
-		if (!w->idle || strncmp(key, w->prefix, w->prefix_n) != 0)
+	for (struct apiserver_watch *watch = ring->watches; watch != NULL; watch = watch->next) {
+		if (!watch->idle || strncmp(key, watch->prefix, watch->prefix_n) != 0)
 			continue;
-		w->idle = false;
-		if (w->wake == NULL || w->due)
+		watch->idle = false;
+		if (watch->wake == NULL || watch->due)
 			continue;
-		w->due = true;
-		w->wake_next = ring->to_wake;
-		ring->to_wake = w;
+		watch->due = true;
+		watch->wake_next = ring->to_wake;
+		ring->to_wake = watch;
 	}
 }
 
@@ -68,16 +68,16 @@ void store_ring_publish(struct store_ring *ring, struct store_event *list)
 	pthread_mutex_lock(&ring->lock);
 	uint64_t revision = atomic_load(&ring->revision);
 	while (list != NULL) {
-		struct store_event *e = list;
-		list = e->next;
-		e->next = NULL;
+		struct store_event *event = list;
+		list = event->next;
+		event->next = NULL;
 		if (ring->end - ring->first == STORE_RING_EVENTS)
 			evict_oldest(ring);
-		ring->slots[ring->end++ % STORE_RING_EVENTS] = e;
-		ring->bytes += e->bytes;
-		assert(revision < e->change.revision);
-		revision = e->change.revision;
-		mark_due(ring, e->change.key);
+		ring->slots[ring->end++ % STORE_RING_EVENTS] = event;
+		ring->bytes += event->bytes;
+		assert(revision < event->change.revision);
+		revision = event->change.revision;
+		mark_due(ring, event->change.key);
 	}
 	while (ring->bytes > STORE_RING_BYTES)
 		evict_oldest(ring);
@@ -91,13 +91,13 @@ void store_ring_wake(struct store_ring *ring)
 	pthread_mutex_lock(&ring->lock);
 	ring->waker = pthread_self();
 	while (ring->to_wake != NULL) {
-		struct apiserver_watch *w = ring->to_wake;
-		ring->to_wake = w->wake_next;
-		assert(w->due && ring->waking == NULL);
-		w->due = false;
-		ring->waking = w;
+		struct apiserver_watch *watch = ring->to_wake;
+		ring->to_wake = watch->wake_next;
+		assert(watch->due && ring->waking == NULL);
+		watch->due = false;
+		ring->waking = watch;
 		pthread_mutex_unlock(&ring->lock);
-		w->wake(w->ctx);
+		watch->wake(watch->ctx);
 		pthread_mutex_lock(&ring->lock);
 		ring->waking = NULL;
 		pthread_cond_broadcast(&ring->wake_done);

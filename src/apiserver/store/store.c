@@ -23,13 +23,14 @@
 static int read_revisions(struct apiserver_store *store)
 {
 	uint64_t revision = 0, compacted = 0;
-	struct store_writer *wr = &store->writer;
-	int r = store_db_revisions(&wr->db, &revision, &compacted);
-	if (r == 0 && (store_bound_read(store->dir, &wr->bound) < 0 || wr->bound < revision))
-		r = store_bound_reserve(store->dir, revision, &wr->bound);
+	struct store_writer *writer = &store->writer;
+	int r = store_db_revisions(&writer->db, &revision, &compacted);
+	if (r == 0 &&
+	    (store_bound_read(store->dir, &writer->bound) < 0 || writer->bound < revision))
+		r = store_bound_reserve(store->dir, revision, &writer->bound);
 	if (r < 0)
 		return r;
-	wr->last_revision = revision;
+	writer->last_revision = revision;
 	atomic_store(&store->compacted, compacted);
 	store_ring_init(&store->ring, revision);
 	return 0;
@@ -54,19 +55,19 @@ static int start_store(struct apiserver_store *store, struct err_text err)
 int apiserver_store_open(const struct apiserver_store_conf *conf, struct apiserver_store **ret,
 			 struct err_text err)
 {
-	struct apiserver_store *s = xcalloc(1, sizeof(*s));
-	s->conf = *conf;
-	s->dir = xstrdup(conf->dir);
-	s->file = xasprintf("%s/store.db", conf->dir);
-	s->lock_fd = -1;
-	pthread_mutex_init(&s->pool.lock, NULL);
-	pthread_mutex_init(&s->damage.lock, NULL);
-	int r = start_store(s, err);
+	struct apiserver_store *store = xcalloc(1, sizeof(*store));
+	store->conf = *conf;
+	store->dir = xstrdup(conf->dir);
+	store->file = xasprintf("%s/store.db", conf->dir);
+	store->lock_fd = -1;
+	pthread_mutex_init(&store->pool.lock, NULL);
+	pthread_mutex_init(&store->damage.lock, NULL);
+	int r = start_store(store, err);
 	if (r < 0) {
-		apiserver_store_close(s);
+		apiserver_store_close(store);
 		return r;
 	}
-	*ret = s;
+	*ret = store;
 	return 0;
 }
 

@@ -90,38 +90,38 @@ static int insert_row(struct store_db *db, const struct store_event *event,
 static int apply_one(struct apiserver_store *store, struct store_job *job,
 		     const struct apiserver_write *write)
 {
-	struct store_writer *wr = &store->writer;
-	struct newest n = { 0 };
-	int r = wr->last_revision < wr->bound
+	struct store_writer *writer = &store->writer;
+	struct newest newest = { 0 };
+	int r = writer->last_revision < writer->bound
 			? 0
-			: store_bound_reserve(store->dir, wr->last_revision, &wr->bound);
+			: store_bound_reserve(store->dir, writer->last_revision, &writer->bound);
 	if (r == 0)
-		r = read_newest(store, write->key, &n);
+		r = read_newest(store, write->key, &newest);
 	if (r < 0) {
-		sqlite3_reset(wr->db.stmt[SQL_NEWEST]);
+		sqlite3_reset(writer->db.stmt[SQL_NEWEST]);
 		return r;
 	}
-	uint64_t stored = n.removed ? 0 : n.id;
+	uint64_t stored = newest.removed ? 0 : newest.id;
 	/* A missing object cannot be removed. */
 	if (stored != write->expect || (write->remove && stored == 0)) {
-		sqlite3_reset(wr->db.stmt[SQL_NEWEST]);
+		sqlite3_reset(writer->db.stmt[SQL_NEWEST]);
 		return ERR_CONFLICT;
 	}
-	assert(wr->last_revision < wr->bound);
-	struct store_event *e = store_event_new(&(struct store_event_parts){
+	assert(writer->last_revision < writer->bound);
+	struct store_event *event = store_event_new(&(struct store_event_parts){
 		.key = write->key,
-		.revision = ++wr->last_revision,
+		.revision = ++writer->last_revision,
 		.replaced = stored,
 		.removed = write->remove,
 		.head = write->head,
 		.tail = write->tail,
-		.before = stored != 0 ? n.value : (struct slice){ 0 },
+		.before = stored != 0 ? newest.value : (struct slice){ 0 },
 	});
-	sqlite3_reset(wr->db.stmt[SQL_NEWEST]);
-	*job->events_end = e;
-	job->events_end = &e->next;
-	job->revision = e->change.revision;
-	return insert_row(&wr->db, e, &n);
+	sqlite3_reset(writer->db.stmt[SQL_NEWEST]);
+	*job->events_end = event;
+	job->events_end = &event->next;
+	job->revision = event->change.revision;
+	return insert_row(&writer->db, event, &newest);
 }
 
 /* ---- a set ---- */
@@ -142,9 +142,9 @@ static bool is_refusal(int error)
  * error fails the whole batch. A single write needs no savepoint: one statement is atomic. */
 static int apply_set(struct apiserver_store *store, struct store_job *job)
 {
-	struct store_writer *wr = &store->writer;
+	struct store_writer *writer = &store->writer;
 	drop_events(job); /* of an attempt that did not fit */
-	int r = job->count > 1 ? store_db_run(&wr->db, SQL_SAVE) : 0;
+	int r = job->count > 1 ? store_db_run(&writer->db, SQL_SAVE) : 0;
 	for (size_t i = 0; r == 0 && i < job->count; i++) {
 		r = apply_one(store, job, &job->writes[i]);
 		if (is_refusal(r))
@@ -158,23 +158,23 @@ static int apply_set(struct apiserver_store *store, struct store_job *job)
 	if (job->count == 1)
 		return 0;
 	if (r < 0)
-		r = store_db_run(&wr->db, SQL_SAVE_UNDO);
-	return r < 0 ? r : store_db_run(&wr->db, SQL_SAVE_DONE);
+		r = store_db_run(&writer->db, SQL_SAVE_UNDO);
+	return r < 0 ? r : store_db_run(&writer->db, SQL_SAVE_DONE);
 }
 
 static int apply_all(struct apiserver_store *store, struct store_job *batch)
 {
-	struct store_writer *wr = &store->writer;
-	int r = store_db_run(&wr->db, SQL_BEGIN_WRITE);
-	for (struct store_job *j = batch; r == 0 && j != NULL; j = j->next)
-		r = j->passed_over ? 0 : apply_set(store, j);
+	struct store_writer *writer = &store->writer;
+	int r = store_db_run(&writer->db, SQL_BEGIN_WRITE);
+	for (struct store_job *job = batch; r == 0 && job != NULL; job = job->next)
+		r = job->passed_over ? 0 : apply_set(store, job);
 	if (r == 0) {
 		/* Any error that made SQLite roll back by itself has ended the loop. */
-		assert(sqlite3_get_autocommit(wr->db.db) == 0);
-		r = store_db_run(&wr->db, SQL_COMMIT);
+		assert(sqlite3_get_autocommit(writer->db.db) == 0);
+		r = store_db_run(&writer->db, SQL_COMMIT);
 	}
 	if (r < 0)
-		store_db_rollback(&wr->db);
+		store_db_rollback(&writer->db);
 	return r;
 }
 
@@ -191,10 +191,10 @@ static bool is_freeing(const struct store_job *job)
 static bool pass_over_others(struct store_job *batch)
 {
 	bool any = false;
-	for (struct store_job *j = batch; j != NULL; j = j->next) {
-		drop_events(j);
-		j->passed_over = !is_freeing(j);
-		any |= !j->passed_over;
+	for (struct store_job *job = batch; job != NULL; job = job->next) {
+		drop_events(job);
+		job->passed_over = !is_freeing(job);
+		any |= !job->passed_over;
 	}
 	return any;
 }
@@ -209,8 +209,8 @@ size_t store_transaction_job_bytes(const struct store_job *job)
 
 static bool has_removal(const struct store_job *batch)
 {
-	for (const struct store_job *j = batch; j != NULL; j = j->next)
-		if (is_freeing(j))
+	for (const struct store_job *job = batch; job != NULL; job = job->next)
+		if (is_freeing(job))
 			return true;
 	return false;
 }
@@ -221,8 +221,8 @@ static bool has_room(struct apiserver_store *store, const struct store_job *batc
 	uint64_t bytes = 0;
 	if (!atomic_load(&store->removals_only) && !store->spare_short)
 		return true;
-	for (const struct store_job *j = batch; j != NULL; j = j->next)
-		bytes += is_freeing(j) ? 0 : store_transaction_job_bytes(j);
+	for (const struct store_job *job = batch; job != NULL; job = job->next)
+		bytes += is_freeing(job) ? 0 : store_transaction_job_bytes(job);
 	return store_spare_make(store, bytes);
 }
 
@@ -250,8 +250,8 @@ static void make_room(struct apiserver_store *store, uint64_t bytes)
 static int apply_together(struct apiserver_store *store, struct store_job *batch)
 {
 	uint64_t bytes = 0;
-	for (const struct store_job *j = batch; j != NULL; j = j->next)
-		bytes += j->passed_over ? 0 : store_transaction_job_bytes(j);
+	for (const struct store_job *job = batch; job != NULL; job = job->next)
+		bytes += job->passed_over ? 0 : store_transaction_job_bytes(job);
 	make_room(store, bytes);
 	return apply_all(store, batch);
 }
@@ -260,16 +260,16 @@ static int apply_together(struct apiserver_store *store, struct store_job *batch
 static int apply_each(struct apiserver_store *store, struct store_job *batch)
 {
 	bool any = false;
-	for (struct store_job *j = batch; j != NULL; j = j->next) {
-		if (j->passed_over)
+	for (struct store_job *job = batch; job != NULL; job = job->next) {
+		if (job->passed_over)
 			continue;
-		make_room(store, store_transaction_job_bytes(j));
-		if (apply_alone(store, j) == 0) {
+		make_room(store, store_transaction_job_bytes(job));
+		if (apply_alone(store, job) == 0) {
 			any = true;
 			continue;
 		}
-		drop_events(j);
-		j->passed_over = true;
+		drop_events(job);
+		job->passed_over = true;
 	}
 	return any ? 0 : ERR_SPACE;
 }
@@ -310,19 +310,19 @@ void store_transaction_commit(struct apiserver_store *store, struct store_job *b
 	int r = apply_what_fits(store, batch);
 	struct store_event *list = NULL, **end = &list;
 	uint64_t writes = 0;
-	for (struct store_job *j = batch; j != NULL; j = j->next) {
+	for (struct store_job *job = batch; job != NULL; job = job->next) {
 		if (r < 0) {
 			/* Refused sets too: they may conflict with a write that is undone now. */
-			drop_events(j);
-			j->result = r;
-		} else if (j->passed_over) {
-			j->result = ERR_SPACE;
-		} else if (j->events != NULL) {
-			assert(j->result == 0 && j->revision <= store->writer.last_revision);
-			*end = j->events;
-			end = j->events_end;
-			j->events = NULL;
-			writes += j->count;
+			drop_events(job);
+			job->result = r;
+		} else if (job->passed_over) {
+			job->result = ERR_SPACE;
+		} else if (job->events != NULL) {
+			assert(job->result == 0 && job->revision <= store->writer.last_revision);
+			*end = job->events;
+			end = job->events_end;
+			job->events = NULL;
+			writes += job->count;
 		}
 	}
 	*end = NULL;

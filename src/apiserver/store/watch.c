@@ -162,13 +162,13 @@ static int take_next(struct apiserver_watch *watch, struct store_ring *ring)
 	for (size_t steps = 0; watch->ring_number < ring->end; steps++) {
 		if (steps == RING_STEPS)
 			return ERR_BUSY;
-		struct store_event *e = ring->slots[watch->ring_number++ % STORE_RING_EVENTS];
-		if (e->change.revision <= watch->seen)
+		struct store_event *event = ring->slots[watch->ring_number++ % STORE_RING_EVENTS];
+		if (event->change.revision <= watch->seen)
 			continue;
-		watch->seen = e->change.revision;
-		if (is_wanted(watch, e->change.key)) {
+		watch->seen = event->change.revision;
+		if (is_wanted(watch, event->change.key)) {
 			assert(watch->current == NULL);
-			watch->current = store_event_ref(e);
+			watch->current = store_event_ref(event);
 			return 1;
 		}
 	}
@@ -225,22 +225,22 @@ int apiserver_watch_new(struct apiserver_store *store, const char *prefix, uint6
 {
 	if (after < apiserver_store_compacted(store))
 		return ERR_GONE;
-	struct apiserver_watch *w = xcalloc(1, sizeof(*w));
-	w->store = store;
-	w->prefix = xstrdup(prefix);
-	w->prefix_n = strlen(prefix);
-	w->seen = after;
-	w->wake = wake;
-	w->ctx = ctx;
-	w->idle = true;
+	struct apiserver_watch *watch = xcalloc(1, sizeof(*watch));
+	watch->store = store;
+	watch->prefix = xstrdup(prefix);
+	watch->prefix_n = strlen(prefix);
+	watch->seen = after;
+	watch->wake = wake;
+	watch->ctx = ctx;
+	watch->idle = true;
 	pthread_mutex_lock(&store->ring.lock);
-	w->next = store->ring.watches;
-	w->link = &store->ring.watches;
-	if (w->next != NULL)
-		w->next->link = &w->next;
-	store->ring.watches = w;
+	watch->next = store->ring.watches;
+	watch->link = &store->ring.watches;
+	if (watch->next != NULL)
+		watch->next->link = &watch->next;
+	store->ring.watches = watch;
 	pthread_mutex_unlock(&store->ring.lock);
-	*ret = w;
+	*ret = watch;
 	return 0;
 }
 
@@ -248,21 +248,21 @@ void apiserver_watch_free(struct apiserver_watch *watch)
 {
 	if (watch == NULL)
 		return;
-	struct store_ring *r = &watch->store->ring;
-	pthread_mutex_lock(&r->lock);
+	struct store_ring *ring = &watch->store->ring;
+	pthread_mutex_lock(&ring->lock);
 	assert(*watch->link == watch);
 	*watch->link = watch->next;
 	if (watch->next != NULL)
 		watch->next->link = watch->link;
-	struct apiserver_watch **at = &r->to_wake;
+	struct apiserver_watch **at = &ring->to_wake;
 	while (watch->due && *at != watch)
 		at = &(*at)->wake_next;
 	if (watch->due)
 		*at = watch->wake_next;
 	/* A watch that is freed by its own `wake` must not wait for the end of that. */
-	while (r->waking == watch && !pthread_equal(r->waker, pthread_self()))
-		pthread_cond_wait(&r->wake_done, &r->lock);
-	pthread_mutex_unlock(&r->lock);
+	while (ring->waking == watch && !pthread_equal(ring->waker, pthread_self()))
+		pthread_cond_wait(&ring->wake_done, &ring->lock);
+	pthread_mutex_unlock(&ring->lock);
 	store_event_unref(watch->current);
 	store_event_unref_list(watch->chunk);
 	free(watch->prefix);

@@ -52,9 +52,9 @@ static struct store_job *take_batch(struct store_writer *wr)
 	return first;
 }
 
-static void finish_jobs(struct store_writer *wr, struct store_job *batch)
+static void finish_jobs(struct store_writer *writer, struct store_job *batch)
 {
-	pthread_mutex_lock(&wr->lock);
+	pthread_mutex_lock(&writer->lock);
 	while (batch != NULL) {
 		/* The job is its owner's, who may return as soon as the lock is free. */
 		struct store_job *next = batch->next;
@@ -63,32 +63,32 @@ static void finish_jobs(struct store_writer *wr, struct store_job *batch)
 		pthread_cond_signal(&batch->cond);
 		batch = next;
 	}
-	pthread_mutex_unlock(&wr->lock);
+	pthread_mutex_unlock(&writer->lock);
 }
 
 static void *writer_main(void *arg)
 {
-	struct apiserver_store *s = arg;
-	struct store_writer *wr = &s->writer;
-	pthread_mutex_lock(&wr->lock);
+	struct apiserver_store *store = arg;
+	struct store_writer *writer = &store->writer;
+	pthread_mutex_lock(&writer->lock);
 	for (;;) {
-		while (wr->queue == NULL && !wr->closing)
-			pthread_cond_wait(&wr->cond, &wr->lock);
-		if (wr->queue == NULL)
+		while (writer->queue == NULL && !writer->closing)
+			pthread_cond_wait(&writer->cond, &writer->lock);
+		if (writer->queue == NULL)
 			break;
-		struct store_job *batch = take_batch(wr);
-		pthread_mutex_unlock(&wr->lock);
+		struct store_job *batch = take_batch(writer);
+		pthread_mutex_unlock(&writer->lock);
 		if (batch->run != NULL)
-			batch->result = batch->run(s, batch->ctx);
+			batch->result = batch->run(store, batch->ctx);
 		else
-			store_transaction_commit(s, batch);
-		finish_jobs(wr, batch);
-		store_ring_wake(&s->ring);
-		pthread_mutex_lock(&wr->lock);
+			store_transaction_commit(store, batch);
+		finish_jobs(writer, batch);
+		store_ring_wake(&store->ring);
+		pthread_mutex_lock(&writer->lock);
 	}
-	pthread_mutex_unlock(&wr->lock);
+	pthread_mutex_unlock(&writer->lock);
 	/* On this thread SIGXFSZ is blocked: a file size limit is an error, not a signal. */
-	store_db_close(&wr->db);
+	store_db_close(&writer->db);
 	return NULL;
 }
 
@@ -104,52 +104,52 @@ int store_thread_start(pthread_t *ret, void *(*fn)(void *), void *arg)
 
 int store_writer_start(struct apiserver_store *store)
 {
-	struct store_writer *wr = &store->writer;
-	wr->queue_end = &wr->queue;
-	wr->commits = metrics_get(&commits_total, NULL);
-	wr->writes = metrics_get(&writes_total, NULL);
-	pthread_mutex_init(&wr->lock, NULL);
-	pthread_cond_init(&wr->cond, NULL);
-	int r = store_thread_start(&wr->thread, writer_main, store);
-	wr->started = r == 0;
+	struct store_writer *writer = &store->writer;
+	writer->queue_end = &writer->queue;
+	writer->commits = metrics_get(&commits_total, NULL);
+	writer->writes = metrics_get(&writes_total, NULL);
+	pthread_mutex_init(&writer->lock, NULL);
+	pthread_cond_init(&writer->cond, NULL);
+	int r = store_thread_start(&writer->thread, writer_main, store);
+	writer->started = r == 0;
 	return r;
 }
 
 void store_writer_stop(struct apiserver_store *store)
 {
-	struct store_writer *wr = &store->writer;
-	if (!wr->started) {
-		store_db_close(&wr->db);
+	struct store_writer *writer = &store->writer;
+	if (!writer->started) {
+		store_db_close(&writer->db);
 		return;
 	}
-	pthread_mutex_lock(&wr->lock);
-	wr->closing = true;
-	pthread_cond_signal(&wr->cond);
-	pthread_mutex_unlock(&wr->lock);
-	pthread_join(wr->thread, NULL);
-	assert(wr->queue == NULL);
-	pthread_cond_destroy(&wr->cond);
-	pthread_mutex_destroy(&wr->lock);
+	pthread_mutex_lock(&writer->lock);
+	writer->closing = true;
+	pthread_cond_signal(&writer->cond);
+	pthread_mutex_unlock(&writer->lock);
+	pthread_join(writer->thread, NULL);
+	assert(writer->queue == NULL);
+	pthread_cond_destroy(&writer->cond);
+	pthread_mutex_destroy(&writer->lock);
 }
 
 int store_writer_run(struct apiserver_store *store, struct store_job *job)
 {
-	struct store_writer *wr = &store->writer;
-	assert(!pthread_equal(wr->thread, pthread_self()));
+	struct store_writer *writer = &store->writer;
+	assert(!pthread_equal(writer->thread, pthread_self()));
 	assert((job->run != NULL) == (job->count == 0));
 	job->events = NULL;
 	job->events_end = &job->events;
 	job->next = NULL;
 	job->finished = false;
 	pthread_cond_init(&job->cond, NULL);
-	pthread_mutex_lock(&wr->lock);
-	assert(!wr->closing && *wr->queue_end == NULL);
-	*wr->queue_end = job;
-	wr->queue_end = &job->next;
-	pthread_cond_signal(&wr->cond);
+	pthread_mutex_lock(&writer->lock);
+	assert(!writer->closing && *writer->queue_end == NULL);
+	*writer->queue_end = job;
+	writer->queue_end = &job->next;
+	pthread_cond_signal(&writer->cond);
 	while (!job->finished)
-		pthread_cond_wait(&job->cond, &wr->lock);
-	pthread_mutex_unlock(&wr->lock);
+		pthread_cond_wait(&job->cond, &writer->lock);
+	pthread_mutex_unlock(&writer->lock);
 	pthread_cond_destroy(&job->cond);
 	return job->result;
 }
@@ -165,14 +165,14 @@ int apiserver_store_write(struct apiserver_store *store, const struct apiserver_
 		*ret = apiserver_store_revision(store);
 		return 0;
 	}
-	struct store_job j = { .writes = write, .count = count };
-	int r = store_writer_run(store, &j);
+	struct store_job job = { .writes = write, .count = count };
+	int r = store_writer_run(store, &job);
 	if (r == ERR_CONFLICT && ret_conflict != NULL)
-		*ret_conflict = j.refused;
+		*ret_conflict = job.refused;
 	if (r == ERR_DAMAGED)
 		store_damage_note(store,
-				  write[j.refused].key); /* for apiserver_store_damaged_key */
+				  write[job.refused].key); /* for apiserver_store_damaged_key */
 	if (r == 0)
-		*ret = j.revision;
+		*ret = job.revision;
 	return store_damage_note_error(store, r);
 }

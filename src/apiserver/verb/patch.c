@@ -205,15 +205,16 @@ static int decode_strategic(struct patching *patching, json_t *object)
 static int decode_applied(struct patching *patching, json_t *object)
 {
 	CLEANUP(strbuf_done) struct strbuf kind = STRBUF_INIT;
-	const struct apiserver_resource *r = patching->writing.resource;
+	const struct apiserver_resource *resource = patching->writing.resource;
 	char err[512];
-	if (!r->built_in)
+	if (!resource->built_in)
 		return 0;
-	if (apiserver_strict_convert(r, object, ERR_TEXT(err)) == 0) {
-		apiserver_strict_narrow(r, object);
+	if (apiserver_strict_convert(resource, object, ERR_TEXT(err)) == 0) {
+		apiserver_strict_narrow(resource, object);
 		return 0;
 	}
-	strbuf_addf(&kind, "%s/%s, Kind=%s", r->kind->group, r->version, r->kind->kind);
+	strbuf_addf(&kind, "%s/%s, Kind=%s", resource->kind->group, resource->version,
+		    resource->kind->kind);
 	return apiserver_status_refuse(
 		patching->req->status, 500, "",
 		"failed to convert new object (%s/%s; %s) to proper version: "

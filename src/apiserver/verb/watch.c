@@ -271,13 +271,13 @@ static void check_clock(struct watching *watch)
 /* Adds the next change that is selected, if any. True: changes are left to check. */
 static bool add_next_change(struct watching *watch, bool swift)
 {
-	const struct apiserver_event *e;
+	const struct apiserver_event *event;
 	uint64_t at;
 	size_t looks = swift ? SWIFT_EVENTS : APISERVER_PIECE_ROWS;
 	while (watch->stream.out.n == 0 && !watch->stream.ended && watch->watch != NULL) {
 		if (looks-- == 0)
 			return true;
-		int r = apiserver_watch_take(watch->watch, &e, &at);
+		int r = apiserver_watch_take(watch->watch, &event, &at);
 		if (r == ERR_NOTFOUND && swift)
 			return true;
 		if (r == ERR_NOTFOUND) {
@@ -287,7 +287,7 @@ static bool add_next_change(struct watching *watch, bool swift)
 			r = r == 0 ? 2 : ERR_GONE;
 		}
 		if (r == 1)
-			add_change(watch, e);
+			add_change(watch, event);
 		else if (r < 0)
 			watch->stream.ended =
 				true; /* too far behind: the client resumes at its version */

@@ -97,11 +97,11 @@ static void store_put(struct kube_informer *informer, struct kube_obj *obj)
 
 static struct kube_obj *decode_object(struct kube_informer *informer, struct slice json)
 {
-	struct kube_obj *o = NULL;
+	struct kube_obj *obj = NULL;
 	/* One object that cannot be read must not stop the others. */
-	int r = informer->conf.codec->decode(informer->conf.codec, json, &o);
+	int r = informer->conf.codec->decode(informer->conf.codec, json, &obj);
 	if (r == 0)
-		return o;
+		return obj;
 	char text[640];
 	COUNT(informer, bad);
 	if (kube_malformed_report(&informer->malformed, informer->conf.kind->plural, json, r, text,
@@ -123,11 +123,11 @@ static void note_activity(struct kube_informer *informer)
 
 static void list_complete(struct kube_informer *informer, const char *rv)
 {
-	struct kube_obj *o;
+	struct kube_obj *obj;
 	size_t pos = 0;
 	assert(informer->plan.step != KUBE_STEP_WATCH && !informer->outcome.listed);
-	while ((o = kube_store_sweep(informer->store, &pos)) != NULL)
-		notify_deleted(informer, o);
+	while ((obj = kube_store_sweep(informer->store, &pos)) != NULL)
+		notify_deleted(informer, obj);
 	memcpy(informer->plan.rv, rv, sizeof(informer->plan.rv));
 	informer->outcome.listed = true;
 	COUNT(informer, lists);
@@ -159,20 +159,20 @@ static void move_rv(struct kube_informer *informer, const char *rv)
 
 static void on_object(struct kube_informer *informer, enum kube_event event, struct slice object)
 {
-	struct kube_obj *o = decode_object(informer, object);
+	struct kube_obj *obj = decode_object(informer, object);
 	char rv[sizeof(informer->plan.rv)] = "";
-	if (o == NULL)
+	if (obj == NULL)
 		return;
-	if (strlen(o->rv) < sizeof(rv))
-		memcpy(rv, o->rv, strlen(o->rv) + 1);
+	if (strlen(obj->rv) < sizeof(rv))
+		memcpy(rv, obj->rv, strlen(obj->rv) + 1);
 	if (event == KUBE_EVENT_DELETED) {
 		struct kube_obj *old =
-			kube_store_del(informer->store, slice_of(o->ns), slice_of(o->name));
-		kube_obj_unref(o);
+			kube_store_del(informer->store, slice_of(obj->ns), slice_of(obj->name));
+		kube_obj_unref(obj);
 		if (old != NULL)
 			notify_deleted(informer, old);
 	} else {
-		store_put(informer, o);
+		store_put(informer, obj);
 	}
 	move_rv(informer, rv);
 }
@@ -211,20 +211,20 @@ static int on_error(struct kube_informer *informer, struct slice object)
 
 static int on_frame(void *ctx, struct slice type, struct slice object)
 {
-	struct kube_informer *i = ctx;
+	struct kube_informer *informer = ctx;
 	enum kube_event event = kube_event_of(type);
-	COUNT(i, events);
-	note_activity(i);
+	COUNT(informer, events);
+	note_activity(informer);
 	switch (event) {
 	case KUBE_EVENT_ADDED:
 	case KUBE_EVENT_MODIFIED:
 	case KUBE_EVENT_DELETED:
-		on_object(i, event, object);
+		on_object(informer, event, object);
 		return 0;
 	case KUBE_EVENT_BOOKMARK:
-		return on_bookmark(i, object);
+		return on_bookmark(informer, object);
 	case KUBE_EVENT_ERROR:
-		return on_error(i, object);
+		return on_error(informer, object);
 	case KUBE_EVENT_UNKNOWN:
 		break;
 	}
@@ -233,17 +233,17 @@ static int on_frame(void *ctx, struct slice type, struct slice object)
 
 static int on_item(void *ctx, struct slice object)
 {
-	struct kube_informer *i = ctx;
-	struct kube_obj *o = decode_object(i, object);
-	if (o != NULL)
-		store_put(i, o);
+	struct kube_informer *informer = ctx;
+	struct kube_obj *obj = decode_object(informer, object);
+	if (obj != NULL)
+		store_put(informer, obj);
 	return 0;
 }
 
 static int on_data(void *ctx, struct slice bytes)
 {
-	struct kube_informer *i = ctx;
-	return kube_frame_feed(&i->frame, bytes);
+	struct kube_informer *informer = ctx;
+	return kube_frame_feed(&informer->frame, bytes);
 }
 
 /* ---- steps ---- */
@@ -392,33 +392,33 @@ static bool pause_step(struct kube_informer *informer)
 
 static void *run_reflector(void *arg)
 {
-	struct kube_informer *i = arg;
-	while (pause_step(i))
-		do_step(i);
+	struct kube_informer *informer = arg;
+	while (pause_step(informer))
+		do_step(informer);
 	return NULL;
 }
 
 struct kube_informer *kube_informer_new_on(const struct kube_informer_conf *conf,
 					   kube_transport_open open, void *open_ctx)
 {
-	struct kube_informer *i = xcalloc(1, sizeof(*i));
+	struct kube_informer *informer = xcalloc(1, sizeof(*informer));
 	pthread_condattr_t ca;
-	i->conf = *conf;
-	i->conf.ns = conf->ns != NULL ? xstrdup(conf->ns) : NULL;
-	i->conf.labels = conf->labels != NULL ? xstrdup(conf->labels) : NULL;
-	i->conf.fields = conf->fields != NULL ? xstrdup(conf->fields) : NULL;
-	i->open = open;
-	i->open_ctx = open_ctx;
-	i->store = kube_store_new(conf->indexes, conf->n_indexes);
-	strbuf_init(&i->list.next);
-	if (i->conf.memory == NULL)
-		i->conf.memory = &i->own_memory;
-	pthread_mutex_init(&i->lock, NULL);
+	informer->conf = *conf;
+	informer->conf.ns = conf->ns != NULL ? xstrdup(conf->ns) : NULL;
+	informer->conf.labels = conf->labels != NULL ? xstrdup(conf->labels) : NULL;
+	informer->conf.fields = conf->fields != NULL ? xstrdup(conf->fields) : NULL;
+	informer->open = open;
+	informer->open_ctx = open_ctx;
+	informer->store = kube_store_new(conf->indexes, conf->n_indexes);
+	strbuf_init(&informer->list.next);
+	if (informer->conf.memory == NULL)
+		informer->conf.memory = &informer->own_memory;
+	pthread_mutex_init(&informer->lock, NULL);
 	pthread_condattr_init(&ca);
 	pthread_condattr_setclock(&ca, CLOCK_MONOTONIC);
-	pthread_cond_init(&i->cond, &ca);
+	pthread_cond_init(&informer->cond, &ca);
 	pthread_condattr_destroy(&ca);
-	return i;
+	return informer;
 }
 
 static void free_text(const char *text)

@@ -138,13 +138,13 @@ static void compare_key(void *ctx, struct slice key)
 
 struct kube_store *kube_store_new(const kube_index_fn *indexes, size_t count)
 {
-	struct kube_store *s = xcalloc(1, sizeof(*s));
+	struct kube_store *store = xcalloc(1, sizeof(*store));
 	assert(count <= KUBE_STORE_INDEXES_MAX);
 	for (size_t i = 0; i < count; i++)
-		s->index_fns[i] = indexes[i];
-	s->n_indexes = count;
-	pthread_rwlock_init(&s->lock, NULL);
-	return s;
+		store->index_fns[i] = indexes[i];
+	store->n_indexes = count;
+	pthread_rwlock_init(&store->lock, NULL);
+	return store;
 }
 
 void kube_store_free(struct kube_store *store)
@@ -165,16 +165,17 @@ void kube_store_free(struct kube_store *store)
 static struct kube_obj *find_object(const struct kube_store *store, struct slice ns,
 				    struct slice name)
 {
-	const struct table *t = &store->main;
+	const struct table *table = &store->main;
 	uint32_t hash = hash_name(ns, name);
-	if (t->cap == 0)
+	if (table->cap == 0)
 		return NULL;
-	for (size_t i = hash & (t->cap - 1); t->entries[i].at != 0; i = (i + 1) & (t->cap - 1)) {
-		if (t->entries[i].hash != hash)
+	for (size_t i = hash & (table->cap - 1); table->entries[i].at != 0;
+	     i = (i + 1) & (table->cap - 1)) {
+		if (table->entries[i].hash != hash)
 			continue;
-		struct kube_obj *o = store->items.v[t->entries[i].at - 1];
-		if (slice_is(name, o->name) && slice_is(ns, o->ns))
-			return o;
+		struct kube_obj *obj = store->items.v[table->entries[i].at - 1];
+		if (slice_is(name, obj->name) && slice_is(ns, obj->ns))
+			return obj;
 	}
 	return NULL;
 }
@@ -238,13 +239,13 @@ enum kube_store_put kube_store_put(struct kube_store *store, struct kube_obj *ob
 
 struct kube_obj *kube_store_del(struct kube_store *store, struct slice ns, struct slice name)
 {
-	struct kube_obj *o = find_object(store, ns, name);
-	if (o == NULL)
+	struct kube_obj *obj = find_object(store, ns, name);
+	if (obj == NULL)
 		return NULL;
 	pthread_rwlock_wrlock(&store->lock);
-	remove_object(store, o);
+	remove_object(store, obj);
 	pthread_rwlock_unlock(&store->lock);
-	return o;
+	return obj;
 }
 
 void kube_store_mark(struct kube_store *store)
@@ -255,13 +256,13 @@ void kube_store_mark(struct kube_store *store)
 struct kube_obj *kube_store_sweep(struct kube_store *store, size_t *pos)
 {
 	while (*pos < store->items.n) {
-		struct kube_obj *o = store->items.v[(*pos)++];
-		if (o == NULL || o->mark == store->mark)
+		struct kube_obj *obj = store->items.v[(*pos)++];
+		if (obj == NULL || obj->mark == store->mark)
 			continue;
 		pthread_rwlock_wrlock(&store->lock);
-		remove_object(store, o);
+		remove_object(store, obj);
 		pthread_rwlock_unlock(&store->lock);
-		return o;
+		return obj;
 	}
 	return NULL;
 }
@@ -271,11 +272,11 @@ struct kube_obj *kube_store_sweep(struct kube_store *store, size_t *pos)
 struct kube_obj *kube_store_get(struct kube_store *store, struct slice ns, struct slice name)
 {
 	pthread_rwlock_rdlock(&store->lock);
-	struct kube_obj *o = find_object(store, ns, name);
-	if (o != NULL)
-		kube_obj_ref(o);
+	struct kube_obj *obj = find_object(store, ns, name);
+	if (obj != NULL)
+		kube_obj_ref(obj);
 	pthread_rwlock_unlock(&store->lock);
-	return o;
+	return obj;
 }
 
 void kube_store_each(struct kube_store *store, kube_store_fn fn, void *ctx)
@@ -306,15 +307,16 @@ void kube_store_each_by(struct kube_store *store, size_t index, struct slice key
 	uint32_t hash = hash_of(key);
 	assert(index < store->n_indexes);
 	pthread_rwlock_rdlock(&store->lock);
-	const struct table *t = &store->indexes[index];
-	size_t mask = t->cap - 1;
-	for (size_t i = hash & mask; t->cap != 0 && t->entries[i].at != 0; i = (i + 1) & mask) {
+	const struct table *table = &store->indexes[index];
+	size_t mask = table->cap - 1;
+	for (size_t i = hash & mask; table->cap != 0 && table->entries[i].at != 0;
+	     i = (i + 1) & mask) {
 		struct key_search l = { .key = key };
-		if (t->entries[i].hash != hash || was_seen(t, hash, i))
+		if (table->entries[i].hash != hash || was_seen(table, hash, i))
 			continue;
-		struct kube_obj *o = store->items.v[t->entries[i].at - 1];
-		store->index_fns[index](o, compare_key, &l);
-		if (l.found && !fn(ctx, o))
+		struct kube_obj *obj = store->items.v[table->entries[i].at - 1];
+		store->index_fns[index](obj, compare_key, &l);
+		if (l.found && !fn(ctx, obj))
 			break;
 	}
 	pthread_rwlock_unlock(&store->lock);

@@ -51,16 +51,16 @@ static void heap_put(struct workqueue *workqueue, size_t index, struct item *it)
 
 static void heap_up(struct workqueue *workqueue, size_t index)
 {
-	struct item *it = workqueue->heap.v[index];
-	for (; index > 0 && workqueue->heap.v[(index - 1) / 2]->due_ns > it->due_ns;
+	struct item *item = workqueue->heap.v[index];
+	for (; index > 0 && workqueue->heap.v[(index - 1) / 2]->due_ns > item->due_ns;
 	     index = (index - 1) / 2)
 		heap_put(workqueue, index, workqueue->heap.v[(index - 1) / 2]);
-	heap_put(workqueue, index, it);
+	heap_put(workqueue, index, item);
 }
 
 static void heap_down(struct workqueue *workqueue, size_t index)
 {
-	struct item *it = workqueue->heap.v[index];
+	struct item *item = workqueue->heap.v[index];
 	for (;;) {
 		size_t c = 2 * index + 1;
 		if (c >= workqueue->heap.n)
@@ -68,12 +68,12 @@ static void heap_down(struct workqueue *workqueue, size_t index)
 		if (c + 1 < workqueue->heap.n &&
 		    workqueue->heap.v[c + 1]->due_ns < workqueue->heap.v[c]->due_ns)
 			c++;
-		if (workqueue->heap.v[c]->due_ns >= it->due_ns)
+		if (workqueue->heap.v[c]->due_ns >= item->due_ns)
 			break;
 		heap_put(workqueue, index, workqueue->heap.v[c]);
 		index = c;
 	}
-	heap_put(workqueue, index, it);
+	heap_put(workqueue, index, item);
 }
 
 static void heap_remove(struct workqueue *workqueue, struct item *it)
@@ -93,13 +93,13 @@ static void heap_remove(struct workqueue *workqueue, struct item *it)
 
 static struct item *item_get(struct workqueue *workqueue, const char *key)
 {
-	struct item *it = map_get(&workqueue->items, slice_of(key));
-	if (it != NULL)
-		return it;
-	it = xcalloc(1, sizeof(*it));
-	it->key = xstrdup(key);
-	map_set(&workqueue->items, slice_of(key), it);
-	return it;
+	struct item *item = map_get(&workqueue->items, slice_of(key));
+	if (item != NULL)
+		return item;
+	item = xcalloc(1, sizeof(*item));
+	item->key = xstrdup(key);
+	map_set(&workqueue->items, slice_of(key), item);
+	return item;
 }
 
 /* A key nobody wants and that has not failed needs no record. */
@@ -132,19 +132,19 @@ static void make_ready(struct workqueue *workqueue, struct item *it)
 	pthread_cond_signal(&workqueue->cond);
 }
 
-static void wait_until(struct workqueue *workqueue, struct item *it, uint64_t due_ns)
+static void wait_until(struct workqueue *workqueue, struct item *item, uint64_t due_ns)
 {
-	if (it->ready || it->again)
+	if (item->ready || item->again)
 		return; /* sooner anyway */
-	if (it->heap_at != 0 && it->due_ns <= due_ns)
+	if (item->heap_at != 0 && item->due_ns <= due_ns)
 		return;
-	if (it->heap_at != 0)
-		heap_remove(workqueue, it);
-	it->due_ns = due_ns;
-	vec_push(&workqueue->heap, it);
+	if (item->heap_at != 0)
+		heap_remove(workqueue, item);
+	item->due_ns = due_ns;
+	vec_push(&workqueue->heap, item);
 	heap_up(workqueue, workqueue->heap.n - 1);
 	/* Waiting workers must compute their time-out again when this is the first. */
-	if (it->heap_at == 1)
+	if (item->heap_at == 1)
 		pthread_cond_broadcast(&workqueue->cond);
 }
 
@@ -176,9 +176,9 @@ static uint64_t bucket_delay(struct workqueue *workqueue, uint64_t now)
 	return workqueue->tokens >= 0 ? 0 : (uint64_t)(-workqueue->tokens / per_ns);
 }
 
-static uint64_t retry_delay(struct workqueue *workqueue, const struct item *it, uint64_t now)
+static uint64_t retry_delay(struct workqueue *workqueue, const struct item *item, uint64_t now)
 {
-	uint64_t own = own_delay(workqueue, it->failures);
+	uint64_t own = own_delay(workqueue, item->failures);
 	uint64_t shared = bucket_delay(workqueue, now);
 	return MAX(own, shared);
 }
@@ -216,9 +216,9 @@ void workqueue_free(struct workqueue *workqueue)
 	if (workqueue == NULL)
 		return;
 	while ((e = map_next(&workqueue->items, &pos)) != NULL) {
-		struct item *it = e->value;
-		free(it->key);
-		free(it);
+		struct item *item = e->value;
+		free(item->key);
+		free(item);
 	}
 	map_done(&workqueue->items);
 	vec_done(&workqueue->heap);
@@ -271,44 +271,44 @@ bool workqueue_get(struct workqueue *workqueue, struct strbuf *key)
 			break;
 		wait_for_work(workqueue);
 	}
-	struct item *it = workqueue->closed ? NULL : workqueue->first;
-	if (it != NULL) {
-		assert(it->ready && !it->active && workqueue->stats.ready != 0);
-		workqueue->first = it->next;
+	struct item *item = workqueue->closed ? NULL : workqueue->first;
+	if (item != NULL) {
+		assert(item->ready && !item->active && workqueue->stats.ready != 0);
+		workqueue->first = item->next;
 		if (workqueue->first == NULL)
 			workqueue->last = NULL;
-		it->ready = false;
-		it->active = true;
+		item->ready = false;
+		item->active = true;
 		workqueue->stats.ready--;
 		workqueue->stats.active++;
 		strbuf_reset(key);
-		strbuf_adds(key, it->key);
+		strbuf_adds(key, item->key);
 	}
 	pthread_mutex_unlock(&workqueue->lock);
-	return it != NULL;
+	return item != NULL;
 }
 
 void workqueue_done(struct workqueue *workqueue, const struct strbuf *key, enum work_result result)
 {
 	pthread_mutex_lock(&workqueue->lock);
-	struct item *it = item_get(workqueue, key->s);
+	struct item *item = item_get(workqueue, key->s);
 	uint64_t now = clock_mono_ns();
-	bool again = it->again;
-	workqueue->stats.active -= it->active;
-	it->active = false;
-	it->again = false;
+	bool again = item->again;
+	workqueue->stats.active -= item->active;
+	item->active = false;
+	item->again = false;
 	if (result == WORK_OK) {
-		it->failures = 0;
+		item->failures = 0;
 	} else {
-		it->failures++;
+		item->failures++;
 		workqueue->stats.retries++;
 	}
 	/* Something changed while it was in work: at once, whatever the result. */
 	if (again)
-		make_ready(workqueue, it);
+		make_ready(workqueue, item);
 	else if (result == WORK_RETRY && !workqueue->closed)
-		wait_until(workqueue, it, now + retry_delay(workqueue, it, now));
-	item_forget_if_idle(workqueue, it);
+		wait_until(workqueue, item, now + retry_delay(workqueue, item, now));
+	item_forget_if_idle(workqueue, item);
 	pthread_mutex_unlock(&workqueue->lock);
 }
 
@@ -331,8 +331,8 @@ void workqueue_stats(struct workqueue *workqueue, struct workqueue_stats *ret)
 unsigned workqueue_failures(struct workqueue *workqueue, const char *key)
 {
 	pthread_mutex_lock(&workqueue->lock);
-	const struct item *it = map_get(&workqueue->items, slice_of(key));
-	unsigned n = it != NULL ? it->failures : 0;
+	const struct item *item = map_get(&workqueue->items, slice_of(key));
+	unsigned n = item != NULL ? item->failures : 0;
 	pthread_mutex_unlock(&workqueue->lock);
 	return n;
 }
