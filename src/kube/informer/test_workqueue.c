@@ -115,22 +115,33 @@ static void failures_back_off(void **state)
 	assert_int_equal(workqueue_failures(q, "a"), 0);
 }
 
-/* Many failures at once: a burst of 100 comes back by its own delay, the rest at 10 a second. */
-static void failures_of_all_are_limited(void **state)
+/* Adds k0 to k149, and lets each fail so often. */
+static void fail_many(struct workqueue *q, unsigned times)
 {
 	CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
-	struct workqueue *q = *state;
-	struct workqueue_stats s;
 	char name[16];
 	for (int i = 0; i < 150; i++) {
 		snprintf(name, sizeof(name), "k%d", i);
 		workqueue_add(q, name);
 	}
-	for (int i = 0; i < 150; i++) {
-		assert_true(workqueue_get(q, &key));
-		workqueue_done(q, &key, WORK_RETRY);
+	for (unsigned t = 0; t < times; t++) {
+		for (int i = 0; i < 150; i++) {
+			assert_true(workqueue_get(q, &key));
+			workqueue_done(q, &key, WORK_RETRY);
+		}
+		now_ns += t + 1 < times ? 5 * NS_PER_MS << t : 0;
 	}
-	now_ns += 5 * NS_PER_MS;
+}
+
+/* Many keys that fail for the fourth time: a burst of 100 comes back by its own delay, the rest at
+ * 10 a second. */
+static void failures_of_all_are_limited(void **state)
+{
+	CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
+	struct workqueue *q = *state;
+	struct workqueue_stats s;
+	fail_many(q, 4);
+	now_ns += 40 * NS_PER_MS;
 	for (int i = 0; i < 100; i++) {
 		assert_true(workqueue_get(q, &key));
 		workqueue_done(q, &key, WORK_OK);
@@ -146,6 +157,72 @@ static void failures_of_all_are_limited(void **state)
 	}
 	workqueue_stats(q, &s);
 	assert_int_equal(s.delayed, 40);
+}
+
+/* A key that fails once comes back by its own delay, however many others fail all the time. */
+static void first_failures_wait_for_nobody(void **state)
+{
+	CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
+	struct workqueue *q = *state;
+	struct workqueue_stats s;
+	fail_many(q, 4);
+	workqueue_add(q, "x");
+	expect(q, &key, "x");
+	workqueue_done(q, &key, WORK_RETRY);
+	now_ns += 5 * NS_PER_MS;
+	expect(q, &key, "x");
+	workqueue_done(q, &key, WORK_OK);
+	workqueue_stats(q, &s);
+	assert_int_equal(s.delayed, 150);
+}
+
+/* Added keys go before retried ones, which still get one turn in eight. */
+static void added_before_retried(void **state)
+{
+	CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
+	struct workqueue *q = *state;
+	char name[16];
+	fail_many(q, 1);
+	now_ns += 5 * NS_PER_MS;
+	for (int i = 0; i < 16; i++) {
+		snprintf(name, sizeof(name), "new%d", i);
+		workqueue_add(q, name);
+	}
+	workqueue_add(q, "k149"); /* changed: it need not wait with the others */
+	unsigned retries = 0, changed = 0;
+	for (int i = 0; i < 20; i++) {
+		assert_true(workqueue_get(q, &key));
+		changed += strcmp(key.s, "k149") == 0;
+		retries += key.s[0] == 'k';
+		workqueue_done(q, &key, WORK_OK);
+	}
+	assert_int_equal(changed, 1);
+	assert_int_equal(retries - changed, 3);
+}
+
+/* Retries that never end leave one worker to the others. */
+static void one_worker_for_the_healthy(void **state)
+{
+	CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT, first = STRBUF_INIT;
+	struct workqueue *q = workqueue_new(&(struct workqueue_conf){ .workers = 3 });
+	struct workqueue_stats s;
+	(void)state;
+	fail_many(q, 1);
+	now_ns += 5 * NS_PER_MS;
+	assert_true(workqueue_get(q, &key));
+	assert_true(workqueue_get(q, &first));
+	workqueue_add(q, "x");
+	expect(q, &key, "x");
+	workqueue_done(q, &key, WORK_OK);
+	workqueue_stats(q, &s);
+	assert_int_equal(s.active, 2);
+	assert_int_equal(s.ready, 148);
+	/* the end of one is the turn of the next */
+	workqueue_done(q, &first, WORK_OK);
+	assert_true(workqueue_get(q, &key));
+	assert_int_equal(workqueue_failures(q, key.s), 1);
+	workqueue_close(q);
+	workqueue_free(q);
 }
 
 static void delayed(void **state)
@@ -243,8 +320,15 @@ int main(void)
 {
 #define T(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(once_in_the_queue),		T(changed_meanwhile), T(failures_back_off),
-		T(failures_of_all_are_limited), T(delayed),	      T(closed),
+		T(once_in_the_queue),
+		T(changed_meanwhile),
+		T(failures_back_off),
+		T(first_failures_wait_for_nobody),
+		T(added_before_retried),
+		T(one_worker_for_the_healthy),
+		T(failures_of_all_are_limited),
+		T(delayed),
+		T(closed),
 		T(no_change_is_missed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

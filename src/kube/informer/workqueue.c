@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The work queue: one record for each key that is ready, in work, delayed or has failed; a list of
- * those that are ready and a heap of those that are delayed. */
+/* The work queue: one record for each key that is ready, in work, delayed or has failed; two lists of
+ * those that are ready, by priority, and a heap of those that are delayed. */
 #include "kube/informer/workqueue.h"
 
 #include <assert.h>
@@ -15,13 +15,22 @@
 #include "base/mem.h"
 #include "base/vec.h"
 
+enum {
+	FREE_RETRIES = 3, /* of a key, which do not count for the rate of all retries */
+	ADDED_IN_A_ROW = 7,
+};
+
+/* Keys that were added go before those that are retried. */
+enum priority { ADDED, RETRIED, N_PRIORITIES };
+
 struct item {
 	char *key;
-	struct item *next; /* ready */
-	bool ready;	   /* in the list */
-	bool active;	   /* somebody works on it */
-	bool again;	   /* was added meanwhile */
-	unsigned failures; /* in a row */
+	struct item *next, *prev; /* in the list of its priority */
+	bool ready;		  /* in that list */
+	bool active;		  /* somebody works on it */
+	bool again;		  /* was added meanwhile */
+	enum priority priority;	  /* while it is ready or active */
+	unsigned failures;	  /* in a row */
 	uint64_t due_ns;
 	size_t heap_at; /* position plus one; 0: not waiting */
 };
@@ -31,7 +40,11 @@ struct workqueue {
 	pthread_mutex_t lock; /* guards all below */
 	pthread_cond_t cond;
 	struct map items;
-	struct item *first, *last;
+	struct {
+		struct item *first, *last;
+	} ready[N_PRIORITIES];
+	unsigned added_in_a_row; /* since the last retry was handed out */
+	unsigned active_retries;
 	VEC(struct item *) heap;
 	bool closed;
 	struct workqueue_stats stats;
@@ -43,10 +56,10 @@ struct workqueue {
 
 /* ---- the heap, by time ---- */
 
-static void heap_put(struct workqueue *workqueue, size_t index, struct item *it)
+static void heap_put(struct workqueue *workqueue, size_t index, struct item *item)
 {
-	workqueue->heap.v[index] = it;
-	it->heap_at = index + 1;
+	workqueue->heap.v[index] = item;
+	item->heap_at = index + 1;
 }
 
 static void heap_up(struct workqueue *workqueue, size_t index)
@@ -76,13 +89,13 @@ static void heap_down(struct workqueue *workqueue, size_t index)
 	heap_put(workqueue, index, item);
 }
 
-static void heap_remove(struct workqueue *workqueue, struct item *it)
+static void heap_remove(struct workqueue *workqueue, struct item *item)
 {
-	assert(it->heap_at != 0 && workqueue->heap.v[it->heap_at - 1] == it);
-	size_t i = it->heap_at - 1;
+	assert(item->heap_at != 0 && workqueue->heap.v[item->heap_at - 1] == item);
+	size_t i = item->heap_at - 1;
 	struct item *last = workqueue->heap.v[--workqueue->heap.n];
-	it->heap_at = 0;
-	if (last == it)
+	item->heap_at = 0;
+	if (last == item)
 		return;
 	heap_put(workqueue, i, last);
 	heap_up(workqueue, i);
@@ -103,32 +116,53 @@ static struct item *item_get(struct workqueue *workqueue, const char *key)
 }
 
 /* A key nobody wants and that has not failed needs no record. */
-static void item_forget_if_idle(struct workqueue *workqueue, struct item *it)
+static void item_forget_if_idle(struct workqueue *workqueue, struct item *item)
 {
-	if (it->ready || it->active || it->heap_at != 0 || it->failures != 0)
+	if (item->ready || item->active || item->heap_at != 0 || item->failures != 0)
 		return;
-	assert(!it->again);
-	map_del(&workqueue->items, slice_of(it->key));
-	free(it->key);
-	free(it);
+	assert(!item->again);
+	map_del(&workqueue->items, slice_of(item->key));
+	free(item->key);
+	free(item);
 }
 
-static void make_ready(struct workqueue *workqueue, struct item *it)
+static void list_append(struct workqueue *workqueue, struct item *item, enum priority priority)
 {
-	if (it->heap_at != 0)
-		heap_remove(workqueue, it);
-	if (it->active) {
-		it->again = true;
+	struct item **last = &workqueue->ready[priority].last;
+	item->next = NULL;
+	item->prev = *last;
+	*(*last != NULL ? &(*last)->next : &workqueue->ready[priority].first) = item;
+	*last = item;
+	item->ready = true;
+	item->priority = priority;
+	workqueue->stats.ready++;
+}
+
+static void list_remove(struct workqueue *workqueue, struct item *item)
+{
+	assert(item->ready && workqueue->stats.ready != 0);
+	*(item->prev != NULL ? &item->prev->next : &workqueue->ready[item->priority].first) =
+		item->next;
+	*(item->next != NULL ? &item->next->prev : &workqueue->ready[item->priority].last) =
+		item->prev;
+	item->ready = false;
+	workqueue->stats.ready--;
+}
+
+static void make_ready(struct workqueue *workqueue, struct item *item, enum priority priority)
+{
+	if (item->heap_at != 0)
+		heap_remove(workqueue, item);
+	if (item->active) {
+		item->again = true;
 		return;
 	}
-	if (it->ready)
+	if (item->ready && item->priority <= priority)
 		return;
-	assert(it->heap_at == 0 && !it->again);
-	it->ready = true;
-	it->next = NULL;
-	*(workqueue->last != NULL ? &workqueue->last->next : &workqueue->first) = it;
-	workqueue->last = it;
-	workqueue->stats.ready++;
+	assert(item->heap_at == 0 && !item->again);
+	if (item->ready) /* a retry that was changed: no retry any more */
+		list_remove(workqueue, item);
+	list_append(workqueue, item, priority);
 	pthread_cond_signal(&workqueue->cond);
 }
 
@@ -150,8 +184,10 @@ static void wait_until(struct workqueue *workqueue, struct item *item, uint64_t 
 
 static void move_due(struct workqueue *workqueue, uint64_t now)
 {
-	while (workqueue->heap.n != 0 && workqueue->heap.v[0]->due_ns <= now)
-		make_ready(workqueue, workqueue->heap.v[0]);
+	while (workqueue->heap.n != 0 && workqueue->heap.v[0]->due_ns <= now) {
+		struct item *item = workqueue->heap.v[0];
+		make_ready(workqueue, item, item->failures != 0 ? RETRIED : ADDED);
+	}
 }
 
 /* ---- when a failure comes back ---- */
@@ -179,7 +215,7 @@ static uint64_t bucket_delay(struct workqueue *workqueue, uint64_t now)
 static uint64_t retry_delay(struct workqueue *workqueue, const struct item *item, uint64_t now)
 {
 	uint64_t own = own_delay(workqueue, item->failures);
-	uint64_t shared = bucket_delay(workqueue, now);
+	uint64_t shared = item->failures > FREE_RETRIES ? bucket_delay(workqueue, now) : 0;
 	return MAX(own, shared);
 }
 
@@ -232,7 +268,7 @@ void workqueue_add(struct workqueue *workqueue, const char *key)
 	pthread_mutex_lock(&workqueue->lock);
 	if (!workqueue->closed) {
 		workqueue->stats.adds++;
-		make_ready(workqueue, item_get(workqueue, key));
+		make_ready(workqueue, item_get(workqueue, key), ADDED);
 	}
 	pthread_mutex_unlock(&workqueue->lock);
 }
@@ -262,30 +298,64 @@ static void wait_for_work(struct workqueue *workqueue)
 	IGNORE(pthread_cond_timedwait(&workqueue->cond, &workqueue->lock, &t));
 }
 
+/* The key to hand out, or NULL. */
+static struct item *choose_item(const struct workqueue *workqueue)
+{
+	struct item *added = workqueue->ready[ADDED].first;
+	struct item *retried = workqueue->ready[RETRIED].first;
+	bool may_retry = workqueue->conf.workers <= 1 ||
+			 workqueue->active_retries + 1 < workqueue->conf.workers;
+	if (!may_retry)
+		return added;
+	if (added == NULL || (retried != NULL && workqueue->added_in_a_row >= ADDED_IN_A_ROW))
+		return retried;
+	return added;
+}
+
+static void hand_out(struct workqueue *workqueue, struct item *item)
+{
+	list_remove(workqueue, item);
+	item->active = true;
+	workqueue->stats.active++;
+	if (item->priority == RETRIED) {
+		workqueue->active_retries++;
+		workqueue->added_in_a_row = 0;
+	} else {
+		workqueue->added_in_a_row++;
+	}
+}
+
 bool workqueue_get(struct workqueue *workqueue, struct strbuf *key)
 {
+	struct item *item = NULL;
 	pthread_mutex_lock(&workqueue->lock);
-	for (;;) {
+	for (; !workqueue->closed; wait_for_work(workqueue)) {
 		move_due(workqueue, clock_mono_ns());
-		if (workqueue->closed || workqueue->first != NULL)
+		item = choose_item(workqueue);
+		if (item != NULL)
 			break;
-		wait_for_work(workqueue);
 	}
-	struct item *item = workqueue->closed ? NULL : workqueue->first;
 	if (item != NULL) {
-		assert(item->ready && !item->active && workqueue->stats.ready != 0);
-		workqueue->first = item->next;
-		if (workqueue->first == NULL)
-			workqueue->last = NULL;
-		item->ready = false;
-		item->active = true;
-		workqueue->stats.ready--;
-		workqueue->stats.active++;
+		assert(!item->active);
+		hand_out(workqueue, item);
 		strbuf_reset(key);
 		strbuf_adds(key, item->key);
 	}
 	pthread_mutex_unlock(&workqueue->lock);
 	return item != NULL;
+}
+
+static void end_work(struct workqueue *workqueue, struct item *item)
+{
+	if (!item->active)
+		return;
+	assert(workqueue->stats.active != 0);
+	workqueue->stats.active--;
+	item->active = false;
+	if (item->priority == RETRIED) {
+		assert(workqueue->active_retries != 0);
+		workqueue->active_retries--;
+	}
 }
 
 void workqueue_done(struct workqueue *workqueue, const struct strbuf *key, enum work_result result)
@@ -294,8 +364,7 @@ void workqueue_done(struct workqueue *workqueue, const struct strbuf *key, enum 
 	struct item *item = item_get(workqueue, key->s);
 	uint64_t now = clock_mono_ns();
 	bool again = item->again;
-	workqueue->stats.active -= item->active;
-	item->active = false;
+	end_work(workqueue, item);
 	item->again = false;
 	if (result == WORK_OK) {
 		item->failures = 0;
@@ -305,7 +374,7 @@ void workqueue_done(struct workqueue *workqueue, const struct strbuf *key, enum 
 	}
 	/* Something changed while it was in work: at once, whatever the result. */
 	if (again)
-		make_ready(workqueue, item);
+		make_ready(workqueue, item, ADDED);
 	else if (result == WORK_RETRY && !workqueue->closed)
 		wait_until(workqueue, item, now + retry_delay(workqueue, item, now));
 	item_forget_if_idle(workqueue, item);

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Keys of objects to reconcile. A key that is in the queue is not added again; one that is in work is
- * queued again when that is done: so no key is in work twice at once, and no change is missed. Failed
- * keys are retried with growing delays.
+ * queued again when that is done: so no key is in work twice at once, and no change is missed.
+ *
+ * Failed keys are retried with growing delays, and do not delay the others: a key that was added goes
+ * before one that is retried, and one worker is kept free of retries, however long these take. One
+ * key in eight is a retry even if keys are added all the time.
  *
  * A worker's loop:
  *
@@ -25,8 +28,10 @@ struct workqueue;
 struct workqueue_conf {
 	uint64_t retry_min_ns; /* after the first failure of a key, doubled by each; 5 ms */
 	uint64_t retry_max_ns; /* 1000 s */
-	unsigned retry_rate;  /* failures of all keys together that may come back in a second; 10 */
-	unsigned retry_burst; /* 100 */
+	/* Keys that failed more than three times in a row: retries of all of them together in a second;
+	 * 10, and 100 after a pause. A key that fails once, by a conflict, does not wait for others. */
+	unsigned retry_rate, retry_burst;
+	unsigned workers; /* threads that call workqueue_get; 0: not known, none is kept free */
 };
 
 enum work_result {
@@ -44,7 +49,7 @@ void workqueue_add(struct workqueue *workqueue, const char *key);
 /* Once the time has come; the earlier of several wins. */
 void workqueue_add_after(struct workqueue *workqueue, const char *key, uint64_t delay_ns);
 
-/* Waits for a key, oldest first; false when the queue is closed. `key` keeps its memory. */
+/* Waits for a key, oldest first in its priority; false when the queue is closed. `key` keeps its memory. */
 bool workqueue_get(struct workqueue *workqueue, struct strbuf *key);
 void workqueue_done(struct workqueue *workqueue, const struct strbuf *key, enum work_result result);
 
