@@ -23,12 +23,6 @@
 /* In place of a kubeconfig's path: the pod's service account, whatever the environment names. */
 #define IN_CLUSTER "in-cluster"
 
-enum {
-	/* All controllers of the process together; leases are not counted. */
-	WRITES_PER_S = 20,
-	WRITES_BURST = 40,
-};
-
 /* ---- running ---- */
 
 static struct kube_client *open_client(const char *file, const char *context, struct err_text err)
@@ -97,6 +91,7 @@ static int start_manager(const struct controllerconf_flags *flags,
 				   .lease_client = leases,
 				   .controllers = controllerconf->chosen.v,
 				   .n_controllers = controllerconf->chosen.n,
+				   .writes = controllerconf->writes.v,
 				   .ns = ns,
 				   .no_election = flags->no_election,
 				   .times = controllerconf->times,
@@ -134,8 +129,6 @@ static int run_controllers(const struct controllerconf_flags *flags,
 	int status = EXIT_FAILED;
 	if (client != NULL && flags->lease_kubeconfig != NULL)
 		leases = open_client(flags->lease_kubeconfig, NULL, ERR_TEXT(err));
-	if (client != NULL)
-		kube_client_limit_writes(client, WRITES_PER_S, WRITES_BURST);
 	if (client != NULL && leases != NULL)
 		status = start_manager(flags, controllerconf, client, leases);
 	else
@@ -188,6 +181,9 @@ static int parse_flags(struct controllerconf_flags *values, int argc, char **arg
 			"time after which a leader that cannot renew its lease stops; default 10s"),
 		FLAG_VALUE("lease-retry", &values->retry, "TIME",
 			   "time between two attempts to renew or acquire the lease; default 2s"),
+		FLAG_VALUE("write-rate", &values->write_rate, "NAME=RATE[:BURST],...",
+			   "objects that a controller may write per second, and at once after a "
+			   "pause; 0: no limit; default 20:40"),
 		FLAG_SWITCH("no-election", &values->no_election,
 			    "run without leader election, for a single process"),
 		FLAG_VALUE("listen", &values->listen, "ADDR:PORT",

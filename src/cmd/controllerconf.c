@@ -40,6 +40,51 @@ static int choose_controllers(const char *text, struct controllerconf *controlle
 	return controllerconf->chosen.n != 0 ? 0 : -1;
 }
 
+static int parse_write_rate(struct slice text, struct controller_writes *ret)
+{
+	struct slice rest = text, rate = slice_cut(&rest, ':');
+	uint64_t per_s, burst = 0;
+	if (slice_u64(rate, &per_s) < 0 || per_s > CONTROLLERCONF_WRITES_MAX ||
+	    (rate.n != text.n && slice_u64(rest, &burst) < 0) || burst > CONTROLLERCONF_WRITES_MAX)
+		return -1;
+	*ret = (struct controller_writes){ .per_s = (unsigned)per_s, .burst = (unsigned)burst };
+	if (per_s == 0)
+		ret->per_s = CONTROLLER_WRITES_UNLIMITED;
+	return 0;
+}
+
+/* NAME=PER_S[:BURST], separated by commas. */
+static int set_write_rates(const char *text, struct controllerconf *controllerconf,
+			   struct err_text why)
+{
+	struct slice rest = slice_of(text);
+	for (size_t i = 0; i < controllerconf->chosen.n; i++)
+		vec_push(&controllerconf->writes, (struct controller_writes){ 0 });
+	while (rest.n != 0) {
+		struct slice rate = slice_trim(slice_cut(&rest, ',')), one = rate;
+		struct slice name = slice_cut(&rate, '=');
+		size_t i = 0;
+		while (i < controllerconf->chosen.n &&
+		       !slice_is(name, controllerconf->chosen.v[i]->name))
+			i++;
+		if (i == controllerconf->chosen.n) {
+			err_text_set(why,
+				     "--write-rate: controller '%.*s' is not one of those of "
+				     "--controllers",
+				     (int)MIN(name.n, 64u), name.p);
+			return -1;
+		}
+		if (parse_write_rate(rate, &controllerconf->writes.v[i]) < 0) {
+			err_text_set(why,
+				     "--write-rate: expected NAME=PER_SECOND or "
+				     "NAME=PER_SECOND:BURST, each at most %d, got '%.*s'",
+				     CONTROLLERCONF_WRITES_MAX, (int)MIN(one.n, 64u), one.p);
+			return -1;
+		}
+	}
+	return 0;
+}
+
 static int parse_time(const char *name, const char *text, uint64_t *ret, struct err_text why)
 {
 	int64_t ns;
@@ -241,6 +286,7 @@ int controllerconf_read(struct controllerconf_flags *flags, struct controllercon
 	    check_gates(flags->options.feature_gates, why) < 0 ||
 	    check_domain(flags->options.dns_cluster_domain, why) < 0 ||
 	    choose_controllers(flags->controllers, ret, why) < 0 ||
+	    set_write_rates(flags->write_rate, ret, why) < 0 ||
 	    parse_instances(flags, ret, why) < 0 || choose_ask(flags, why) < 0 ||
 	    read_operands(&flags->options, why) < 0)
 		return -1;
@@ -250,5 +296,6 @@ int controllerconf_read(struct controllerconf_flags *flags, struct controllercon
 void controllerconf_done(struct controllerconf *controllerconf)
 {
 	vec_done(&controllerconf->chosen);
+	vec_done(&controllerconf->writes);
 	free(controllerconf->names_text);
 }

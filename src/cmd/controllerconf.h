@@ -13,13 +13,17 @@
 #include "kube/webhook/hookserver.h"
 #include "net/addr.h"
 
-enum { CONTROLLERCONF_NAMES_MAX = 16, CONTROLLERCONF_INSTANCES_MAX = 256 };
+enum {
+	CONTROLLERCONF_NAMES_MAX = 16,
+	CONTROLLERCONF_INSTANCES_MAX = 256,
+	CONTROLLERCONF_WRITES_MAX = 1000000,
+};
 
 /* As they were given; NULL: not. */
 struct controllerconf_flags {
 	const char *kubeconfig, *context, *lease_kubeconfig, *controllers, *ns, *listen,
 		*log_format;
-	const char *duration, *renew, *retry;
+	const char *duration, *renew, *retry, *write_rate;
 	const char *hook_listen, *hook_cert, *hook_key, *hook_secret, *hook_names,
 		*hook_registration;
 	const char *ca_life, *cert_life, *overlap, *check_interval;
@@ -31,6 +35,7 @@ struct controllerconf_flags {
 struct controllerconf {
 	struct elect_times times;
 	VEC(const struct controller *) chosen;
+	VEC(struct controller_writes) writes; /* of the chosen ones, in their order */
 	struct hookserver_conf hooks;
 	const char *names[CONTROLLERCONF_NAMES_MAX + 1]; /* of `hooks` */
 	char *names_text;

@@ -12,6 +12,7 @@
  *   store   the copy of a watch's objects, always a little behind the cluster */
 #pragma once
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,8 +26,22 @@
 #include "net/addr.h"
 
 struct events;
+struct informers_part;
 struct kube_conn;
+struct kube_string_pool;
 struct lease;
+
+/* How many objects a controller may write per second, and at once after a pause; zeroes: not said.
+ * Leases, reads and watches do not count. */
+struct controller_writes {
+	unsigned per_s, burst;
+};
+
+enum {
+	CONTROLLER_WRITES_PER_S = 20, /* where neither the table nor the command line says */
+	CONTROLLER_WRITES_BURST = 40,
+};
+#define CONTROLLER_WRITES_UNLIMITED UINT_MAX /* as per_s */
 
 enum { CONTROLLER_WATCHES_MAX = 24, CONTROLLER_WORKERS_MAX = 16 };
 
@@ -66,6 +81,8 @@ struct controller_ctx {
 	const char *ns;				  /* of the program itself */
 	const struct controller_options *options; /* NULL in tests: none given */
 	struct kube_store *const *stores;	  /* one for each watch, in the table's order */
+	/* Where the stores have the indexes of the watches; NULL in tests: in the same order. */
+	const struct informers_part *parts;
 	struct kube_conn *conn;
 	struct events *events; /* may be NULL in tests */
 	struct lease *lease;   /* for calls that no resourceVersion guards; NULL: no election */
@@ -83,19 +100,34 @@ struct controller_watch {
 	const char *ns;		  /* only in this one; NULL: in all */
 	const char *labels, *fields;
 	bool optional; /* the server may lack the kind, or keep it from us: no objects then */
-	const char *const *paths; /* what to keep of an object, ended by NULL; NULL: all of it */
-	/* Emits the keys to reconcile because `o` was added, changed (also called with the old
-	 * object) or deleted; NULL: its own. On the watch's thread: must not wait. */
-	void (*keys)(const struct controller_ctx *ctx, const json_t *object, controller_emit emit,
-		     void *arg);
+	/* What to keep of an object, ended by NULL; NULL: all of it. Objects are trees
+	 * (kube/decode/tree.h), and may have more than that: controllers that watch the same objects
+	 * share one copy. */
+	const char *const *paths;
+	/* For kinds with very many objects, a compact form in place of trees: kube_pod_codec, or one
+	 * made by kube_record_codec. */
+	struct kube_codec *(*codec)(struct kube_string_pool *pool);
+	/* Indexes of the store, for controller_each_by(). */
+	const kube_index_fn *indexes;
+	size_t n_indexes;
+	/* Emits the keys to reconcile because the object was added, changed (also called with the
+	 * old object) or deleted; NULL: its own. On the watch's thread: must not wait. */
+	void (*keys)(const struct controller_ctx *ctx, const struct kube_obj *object,
+		     controller_emit emit, void *arg);
 };
+
+/* Each object of the watch number `watch` that its index number `index` knows by the key, as
+ * kube_store_each_by. */
+void controller_each_by(const struct controller_ctx *ctx, size_t watch, size_t index,
+			struct slice key, kube_store_fn fn, void *arg);
 
 struct controller {
 	const char *name; /* as `--controllers` has it; "example" */
 	const char *help;
 	const struct controller_watch *watch;
 	size_t n_watch;
-	unsigned workers; /* 0: two */
+	unsigned workers;		 /* 0: two */
+	struct controller_writes writes; /* not said: the default of a cluster */
 	/* 0, or a negative code with ctx->err: the key is retried, with growing delays. Must end soon
 	 * after its connection was cancelled (-ECANCELED). */
 	int (*reconcile)(struct controller_ctx *ctx, const char *key);

@@ -14,6 +14,7 @@
 #include "base/metrics/metrics.h"
 #include "base/vec.h"
 #include "controller/controller.h"
+#include "controller/informers_priv.h"
 #include "controller/runner_priv.h"
 #include "http/server.h"
 #include "kube/informer/reflector_plan.h"
@@ -28,6 +29,7 @@ struct manager {
 	struct http_server *http;
 	struct hookserver *webhooks;
 	struct kube_server_memory memory;
+	struct informers *informers;
 	char *identity;
 	struct log_limit hook_limit;
 
@@ -165,8 +167,18 @@ static int end_runners(struct manager *manager)
 		int r = runner_join(manager->runners[i - 1]);
 		result = r < 0 ? r : result;
 	}
-	manager->n_runners = 0;
 	return result;
+}
+
+/* Handlers of informers use runners, hooks use stores. */
+static void free_runners(struct manager *manager)
+{
+	if (manager->informers != NULL)
+		informers_stop(manager->informers);
+	for (size_t i = 0; i < manager->n_runners; i++)
+		runner_free(manager->runners[i]);
+	informers_free(manager->informers);
+	free(manager->runners);
 }
 
 static int end_manager(struct manager *manager)
@@ -175,16 +187,29 @@ static int end_manager(struct manager *manager)
 	metrics_off_collect(collect_metrics, manager);
 	hookserver_stop(manager->webhooks);
 	int r = end_runners(manager);
+	free_runners(manager);
 	pthread_cond_destroy(&manager->cond);
 	pthread_mutex_destroy(&manager->lock);
-	free(manager->runners);
 	free(manager->identity);
 	free(manager);
 	return r;
 }
 
-static int start_runners(struct manager *manager, const struct manager_conf *conf,
-			 struct err_text err)
+/* On one machine the API is in the same process: only a limit of the command line counts. */
+static struct controller_writes choose_writes(const struct manager_conf *conf, size_t index)
+{
+	struct controller_writes row = conf->controllers[index]->writes;
+	if (conf->writes != NULL && conf->writes[index].per_s != 0)
+		return conf->writes[index];
+	if (conf->options != NULL && conf->options->machine != NULL)
+		return (struct controller_writes){ .per_s = CONTROLLER_WRITES_UNLIMITED };
+	if (row.per_s != 0)
+		return row;
+	return (struct controller_writes){ CONTROLLER_WRITES_PER_S, CONTROLLER_WRITES_BURST };
+}
+
+static int make_runners(struct manager *manager, const struct manager_conf *conf,
+			struct err_text err)
 {
 	struct runner_conf rc = {
 		.client = conf->client,
@@ -193,7 +218,7 @@ static int start_runners(struct manager *manager, const struct manager_conf *con
 		.identity = manager->identity,
 		.elect = !conf->no_election,
 		.times = conf->times,
-		.memory = &manager->memory,
+		.informers = manager->informers,
 		.options = conf->options,
 		.ended = on_ended,
 		.ctx = manager,
@@ -202,9 +227,26 @@ static int start_runners(struct manager *manager, const struct manager_conf *con
 	manager->runners = xcalloc(conf->n_controllers, sizeof(struct runner *));
 	for (size_t i = 0; r >= 0 && i < conf->n_controllers; i++) {
 		rc.controller = conf->controllers[i];
-		r = runner_start(&rc, &manager->runners[i], err);
+		rc.writes = choose_writes(conf, i);
+		r = runner_new(&rc, &manager->runners[i], err);
 		manager->n_runners += r >= 0;
 	}
+	return r;
+}
+
+static int start_runners(struct manager *manager, const struct manager_conf *conf,
+			 struct err_text err)
+{
+	manager->informers = informers_new(conf->client, conf->ns, &manager->memory);
+	int r = make_runners(manager, conf, err);
+	if (r >= 0)
+		r = informers_create(manager->informers, err);
+	for (size_t i = 0; r >= 0 && i < manager->n_runners; i++)
+		runner_use_stores(manager->runners[i]);
+	if (r >= 0)
+		r = informers_start(manager->informers, err);
+	for (size_t i = 0; r >= 0 && i < manager->n_runners; i++)
+		r = runner_start(manager->runners[i], err);
 	return r;
 }
 

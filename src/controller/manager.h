@@ -16,6 +16,7 @@
 
 struct controller;
 struct controller_options;
+struct controller_writes;
 struct hookserver_conf;
 struct kube_client;
 struct manager;
@@ -25,6 +26,8 @@ struct manager_conf {
 	struct kube_client *lease_client; /* where the leases are; NULL: the same */
 	const struct controller *const *controllers;
 	size_t n_controllers;
+	/* Limits on writes of each of them, in place of those of its table; NULL: none is said. */
+	const struct controller_writes *writes;
 	const char *ns;		  /* the program's own: leases, sources */
 	bool no_election;	  /* there is only one of us for sure */
 	struct elect_times times; /* zeroes: defaults */

@@ -9,18 +9,17 @@
 #include <string.h>
 #include <time.h>
 
-#include "api/kind.h"
-#include "api/meta.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/err_text.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "controller/controller.h"
+#include "controller/informers_priv.h"
 #include "controller/metrics_priv.h"
 #include "controller/runner_priv.h"
 #include "kube/client/client.h"
-#include "kube/decode/tree.h"
+#include "kube/client/write_limit.h"
 #include "kube/events/events.h"
 #include "kube/informer/informer.h"
 #include "kube/informer/workqueue.h"
@@ -47,7 +46,7 @@ struct worker {
 struct watching {
 	struct runner *runner;
 	const struct controller_watch *watch;
-	struct kube_informer *informer;
+	const struct informers_part *part;
 };
 
 struct runner {
@@ -58,7 +57,9 @@ struct runner {
 	void *state;
 	struct controller_metrics *metrics;
 	struct workqueue *queue;
+	struct kube_write_limit writes;
 	struct watching watching[CONTROLLER_WATCHES_MAX];
+	struct informers_part parts[CONTROLLER_WATCHES_MAX];
 	struct kube_store *stores[CONTROLLER_WATCHES_MAX];
 	struct controller_ctx hook_ctx; /* for `keys` and hooks */
 	struct events *events;
@@ -66,7 +67,8 @@ struct runner {
 	struct worker workers[CONTROLLER_WORKERS_MAX];
 	unsigned n_workers; /* started */
 	pthread_t thread;
-	int result; /* written by the thread, read after it was joined */
+	bool started; /* and not joined yet */
+	int result;   /* written by the thread, read after it was joined */
 	_Atomic bool stopping, leading;
 	pthread_mutex_t lock; /* guards the pointer `lease`, writes of `stopping`, and `running` */
 	pthread_cond_t cond;
@@ -86,11 +88,10 @@ static void queue_keys(const struct watching *watch, const struct kube_obj *obj)
 {
 	CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
 	if (watch->watch->keys != NULL) {
-		watch->watch->keys(&watch->runner->hook_ctx, kube_tree_of(obj), emit_key,
-				   watch->runner);
+		watch->watch->keys(&watch->runner->hook_ctx, obj, emit_key, watch->runner);
 		return;
 	}
-	api_object_key(&key, kube_tree_of(obj));
+	strbuf_addf(&key, "%s%s%s", obj->ns, obj->ns[0] != '\0' ? "/" : "", obj->name);
 	workqueue_add(watch->runner->queue, key.s);
 }
 
@@ -113,7 +114,7 @@ static void on_deleted(void *ctx, struct kube_obj *last)
 /* What to do about a missing kind. */
 static const char *advice_of(const struct watching *watch)
 {
-	return kube_informer_absent(watch->informer)
+	return kube_informer_absent(watch->part->informer)
 		       ? " (the API has no such kind: install its CRD, deploy/crds)"
 		       : "";
 }
@@ -121,7 +122,7 @@ static const char *advice_of(const struct watching *watch)
 static void log_watch_error(void *ctx, const char *text)
 {
 	const struct watching *w = ctx;
-	if (w->watch->optional && kube_informer_absent(w->informer)) {
+	if (w->watch->optional && kube_informer_absent(w->part->informer)) {
 		log_debug(w->runner->area, "%s", text);
 		return;
 	}
@@ -129,60 +130,26 @@ static void log_watch_error(void *ctx, const char *text)
 		    w->watch->kind, text, advice_of(w));
 }
 
-static size_t count_paths(const char *const *paths)
+static void add_watches(struct runner *runner)
 {
-	size_t n = 0;
-	while (paths != NULL && paths[n] != NULL)
-		n++;
-	return n;
-}
-
-static int start_watch(struct runner *runner, size_t index, struct err_text err)
-{
-	struct watching *w = &runner->watching[index];
-	const struct controller_watch *cw = &runner->controller->watch[index];
-	const struct api_kind *kind = api_kind_find(cw->group, cw->kind);
-	if (kind == NULL) {
-		err_text_set(err, "kind '%s' of group '%s' is not known", cw->kind, cw->group);
-		return ERR_INTERNAL;
+	for (size_t i = 0; i < runner->controller->n_watch; i++) {
+		struct watching *w = &runner->watching[i];
+		*w = (struct watching){ runner, &runner->controller->watch[i], &runner->parts[i] };
+		informers_add(runner->conf.informers, w->watch,
+			      &(struct kube_handler){ .added = on_added,
+						      .updated = on_updated,
+						      .deleted = on_deleted,
+						      .on_error = log_watch_error,
+						      .ctx = w },
+			      &runner->parts[i]);
 	}
-	struct kube_informer_conf c = {
-		.client = runner->conf.client,
-		.kind = kind,
-		.ns = cw->own_ns ? runner->ns : cw->ns,
-		.labels = cw->labels,
-		.fields = cw->fields,
-		.codec = kube_tree_codec(kind, cw->paths, count_paths(cw->paths)),
-		.memory = runner->conf.memory,
-	};
-	w->runner = runner;
-	w->watch = cw;
-	w->informer = kube_informer_new(&c);
-	runner->stores[index] = kube_informer_store(w->informer);
-	kube_informer_handle(w->informer, &(struct kube_handler){ .added = on_added,
-								  .updated = on_updated,
-								  .deleted = on_deleted,
-								  .on_error = log_watch_error,
-								  .ctx = w });
-	return 0;
-}
-
-/* Handlers of one kind may read another's store: all are created before any is started. */
-static int start_watches(struct runner *runner, struct err_text err)
-{
-	int r = 0;
-	for (size_t i = 0; r >= 0 && i < runner->controller->n_watch; i++)
-		r = start_watch(runner, i, err);
-	for (size_t i = 0; r >= 0 && i < runner->controller->n_watch; i++)
-		r = kube_informer_start(runner->watching[i].informer, err);
-	return r;
 }
 
 /* Is the copy complete, as far as it can be? */
 static bool is_filled(const struct watching *watch)
 {
-	return kube_informer_synced(watch->informer) ||
-	       (watch->watch->optional && kube_informer_absent(watch->informer));
+	return kube_informer_synced(watch->part->informer) ||
+	       (watch->watch->optional && kube_informer_absent(watch->part->informer));
 }
 
 bool runner_is_synced(struct runner *runner, struct strbuf *why)
@@ -202,8 +169,7 @@ static bool wait_synced(struct runner *runner)
 {
 	for (size_t i = 0; i < runner->controller->n_watch; i++) {
 		while (!runner->stopping && !is_filled(&runner->watching[i]) &&
-		       !kube_informer_wait(runner->watching[i].informer,
-					   SYNC_CHECK_MS * NS_PER_MS)) {
+		       !kube_informer_wait(runner->parts[i].informer, SYNC_CHECK_MS * NS_PER_MS)) {
 		}
 	}
 	return !runner->stopping;
@@ -218,6 +184,8 @@ static void reconcile_one(struct worker *worker, const struct strbuf *key)
 	worker->busy_since_ns = start;
 	worker->ctx.again_ns = 0;
 	worker->ctx.err[0] = '\0';
+	/* What failed before leaves the first turns to the others. */
+	kube_conn_set_patient(worker->ctx.conn, workqueue_failures(runner->queue, key->s) != 0);
 	int r = runner->controller->reconcile(&worker->ctx, key->s);
 	worker->busy_since_ns = 0;
 	controller_metrics_reconciled(runner->metrics, r, worker->ctx.again_ns != 0,
@@ -245,11 +213,16 @@ static void *run_worker(void *arg)
 	return NULL;
 }
 
+static unsigned count_workers(const struct controller *controller)
+{
+	unsigned want = controller->workers != 0 ? controller->workers : WORKERS;
+	return MIN(want, (unsigned)CONTROLLER_WORKERS_MAX);
+}
+
 static int start_workers(struct runner *runner, struct err_text err)
 {
-	unsigned want = runner->controller->workers != 0 ? runner->controller->workers : WORKERS;
-	for (; runner->n_workers < MIN(want, (unsigned)CONTROLLER_WORKERS_MAX);
-	     runner->n_workers++) {
+	unsigned want = count_workers(runner->controller);
+	for (; runner->n_workers < want; runner->n_workers++) {
 		struct worker *w = &runner->workers[runner->n_workers];
 		w->runner = runner;
 		w->ctx = runner->hook_ctx;
@@ -258,6 +231,7 @@ static int start_workers(struct runner *runner, struct err_text err)
 		w->ctx.conn = kube_conn_new(runner->conf.client, err);
 		if (w->ctx.conn == NULL)
 			return ERR_CONFIG;
+		kube_conn_set_write_limit(w->ctx.conn, &runner->writes);
 		pthread_mutex_lock(&runner->lock);
 		int r = pthread_create(&w->thread, NULL, run_worker, w);
 		runner->running += r == 0;
@@ -408,20 +382,18 @@ static void *run_thread(void *arg)
 	return NULL;
 }
 
-static void runner_free(struct runner *runner)
+void runner_free(struct runner *runner)
 {
-	for (size_t i = 0; i < runner->controller->n_watch; i++) {
-		if (runner->watching[i].informer != NULL)
-			kube_informer_stop(runner->watching[i].informer);
-	}
-	for (size_t i = 0; i < runner->controller->n_watch; i++)
-		kube_informer_free(runner->watching[i].informer);
+	if (runner == NULL)
+		return;
+	assert(!runner->started && runner->running == 0);
 	events_stop(runner->events);
 	workqueue_close(runner->queue);
 	workqueue_free(runner->queue);
 	if (runner->controller->stop != NULL && runner->state != NULL)
 		runner->controller->stop(runner->state);
 	controller_metrics_free(runner->metrics);
+	kube_write_limit_done(&runner->writes);
 	pthread_cond_destroy(&runner->cond);
 	pthread_mutex_destroy(&runner->lock);
 	free(runner->ns);
@@ -438,15 +410,19 @@ static int prepare_runner(struct runner *runner, struct err_text err)
 		.ns = runner->ns,
 		.options = runner->conf.options,
 		.stores = runner->stores,
+		.parts = runner->parts,
 		.state = runner->state,
 		.emit = emit_key,
 		.emit_arg = runner,
 	};
 	if (r >= 0)
-		r = events_start(runner->conf.client, reporter, runner->conf.identity,
+		r = events_start(&(struct events_conf){ .client = runner->conf.client,
+							.writes = &runner->writes,
+							.controller = reporter,
+							.instance = runner->conf.identity },
 				 &runner->events, err);
 	if (r >= 0)
-		r = start_watches(runner, err);
+		add_watches(runner);
 	return r;
 }
 
@@ -460,7 +436,16 @@ static void init_lock(struct runner *runner)
 	pthread_condattr_destroy(&ca);
 }
 
-int runner_start(const struct runner_conf *conf, struct runner **ret, struct err_text err)
+static void set_write_limit(struct runner *runner, struct controller_writes writes)
+{
+	assert(writes.per_s != 0);
+	kube_write_limit_init(&runner->writes);
+	if (writes.per_s != CONTROLLER_WRITES_UNLIMITED)
+		kube_write_limit_set(&runner->writes, writes.per_s,
+				     writes.burst != 0 ? writes.burst : writes.per_s);
+}
+
+int runner_new(const struct runner_conf *conf, struct runner **ret, struct err_text err)
 {
 	struct runner *runner = xcalloc(1, sizeof(*runner));
 	runner->conf = *conf;
@@ -471,19 +456,31 @@ int runner_start(const struct runner_conf *conf, struct runner **ret, struct err
 	snprintf(runner->area, sizeof(runner->area), "controller/%s", conf->controller->name);
 	init_lock(runner);
 	runner->metrics = controller_metrics_new(conf->controller->name);
-	runner->queue = workqueue_new(NULL);
+	runner->queue = workqueue_new(
+		&(struct workqueue_conf){ .workers = count_workers(conf->controller) });
+	set_write_limit(runner, conf->writes);
 	int r = prepare_runner(runner, err);
-	if (r >= 0) {
-		r = -pthread_create(&runner->thread, NULL, run_thread, runner);
-		if (r < 0)
-			err_text_set(err, "cannot start a thread: %s", err_str(r));
-	}
 	if (r < 0) {
 		runner_free(runner);
 		return r;
 	}
 	*ret = runner;
 	return 0;
+}
+
+void runner_use_stores(struct runner *runner)
+{
+	for (size_t i = 0; i < runner->controller->n_watch; i++)
+		runner->stores[i] = kube_informer_store(runner->parts[i].informer);
+}
+
+int runner_start(struct runner *runner, struct err_text err)
+{
+	int r = -pthread_create(&runner->thread, NULL, run_thread, runner);
+	if (r < 0)
+		err_text_set(err, "cannot start a thread: %s", err_str(r));
+	runner->started = r >= 0;
+	return r;
 }
 
 void runner_stop(struct runner *runner)
@@ -498,12 +495,11 @@ void runner_stop(struct runner *runner)
 
 int runner_join(struct runner *runner)
 {
-	if (runner == NULL)
+	if (!runner->started)
 		return 0;
 	pthread_join(runner->thread, NULL);
-	int r = runner->result;
-	runner_free(runner);
-	return r;
+	runner->started = false;
+	return runner->result;
 }
 
 struct controller_ctx *runner_hook_ctx(struct runner *runner)

@@ -10,12 +10,10 @@
 #include "base/compiler.h"
 #include "base/err_text.h"
 #include "base/strbuf.h"
-#include "kube/informer/reflector_plan.h"
+#include "controller/controller.h"
 #include "kube/leader/elect.h"
 
-struct controller;
-struct controller_ctx;
-struct controller_options;
+struct informers;
 struct kube_client;
 struct runner;
 
@@ -25,21 +23,27 @@ struct runner_conf {
 	const char *ns, *identity;
 	bool elect;
 	struct elect_times times;
-	struct kube_server_memory *memory;
+	struct controller_writes writes; /* said */
+	struct informers *informers;
 	const struct controller_options *options;
 	/* Called on the runner's thread when it has ended, by runner_stop() or because it lost its lease. */
 	void (*ended)(void *ctx);
 	void *ctx;
 };
 
-MUST_CHECK int runner_start(const struct runner_conf *conf, struct runner **ret,
-			    struct err_text err);
+/* In this order: make it, which adds its watches to the informers; create the informers; use their
+ * stores; start the informers; start it. */
+MUST_CHECK int runner_new(const struct runner_conf *conf, struct runner **ret, struct err_text err);
+void runner_use_stores(struct runner *runner);
+MUST_CHECK int runner_start(struct runner *runner, struct err_text err);
 /* Begins to end; any thread. */
 void runner_stop(struct runner *runner);
-/* Waits for the end and frees; negative when the lease was lost. NULL is fine. */
+/* Waits for the end, if it was started; negative when the lease was lost. */
 int runner_join(struct runner *runner);
+/* After runner_join() and informers_stop(). NULL is fine. */
+void runner_free(struct runner *runner);
 
-/* The context for hooks; valid until runner_join(). */
+/* The context for hooks; valid until runner_free(). */
 struct controller_ctx *runner_hook_ctx(struct runner *runner);
 /* Are all copies complete? `why` gets a line about one that is not. */
 bool runner_is_synced(struct runner *runner, struct strbuf *why);

@@ -10,7 +10,7 @@
 #include "controller/dnsoperator/plan/ca_bundle.h"
 #include "kube/decode/tree.h"
 
-static void keys_of_any(const struct controller_ctx *ctx, const json_t *object,
+static void keys_of_any(const struct controller_ctx *ctx, const struct kube_obj *object,
 			controller_emit emit, void *arg)
 {
 	(void)ctx;
@@ -19,11 +19,12 @@ static void keys_of_any(const struct controller_ctx *ctx, const json_t *object,
 }
 
 /* Each node updates its status every few minutes: only a new address family matters. */
-static void keys_of_node(const struct controller_ctx *ctx, const json_t *object,
+static void keys_of_node(const struct controller_ctx *ctx, const struct kube_obj *object,
 			 controller_emit emit, void *arg)
 {
 	struct dnsoperator_state *state = ctx->state;
-	json_t *list = json_pack("[o]", json_deep_copy(object)); /* workers read it, too */
+	json_t *list =
+		json_pack("[o]", json_deep_copy(kube_tree_of(object))); /* workers read it, too */
 	struct dnsoperator_families f = dnsoperator_families_of(
 		DNSOPERATOR_KUBERNETES, &(struct dnsoperator_network){ .nodes = list });
 	json_decref(list);
@@ -31,7 +32,7 @@ static void keys_of_node(const struct controller_ctx *ctx, const json_t *object,
 		emit(arg, DNSOPERATOR_DNS_NAME);
 }
 
-static void keys_of_pod(const struct controller_ctx *ctx, const json_t *object,
+static void keys_of_pod(const struct controller_ctx *ctx, const struct kube_obj *object,
 			controller_emit emit, void *arg)
 {
 	(void)ctx;
@@ -40,20 +41,20 @@ static void keys_of_pod(const struct controller_ctx *ctx, const json_t *object,
 }
 
 /* Only ours: the namespace has other ConfigMaps, too. */
-static void keys_of_map(const struct controller_ctx *ctx, const json_t *object,
+static void keys_of_map(const struct controller_ctx *ctx, const struct kube_obj *object,
 			controller_emit emit, void *arg)
 {
 	static const char *const ours[] = { "dns-default", "dns-default-accepted" };
-	bool any = dnsoperator_ca_is_copy(object);
+	bool any = dnsoperator_ca_is_copy(kube_tree_of(object));
 	(void)ctx;
 	for (size_t i = 0; i < ARRAY_LEN(ours); i++)
-		any = any || strcmp(api_name(object), ours[i]) == 0;
+		any = any || strcmp(object->name, ours[i]) == 0;
 	if (any)
 		emit(arg, DNSOPERATOR_DNS_NAME);
 }
 
 /* Only those that the DNS object names. */
-static void keys_of_source(const struct controller_ctx *ctx, const json_t *object,
+static void keys_of_source(const struct controller_ctx *ctx, const struct kube_obj *object,
 			   controller_emit emit, void *arg)
 {
 	struct kube_obj *dns = kube_store_get(ctx->stores[DNSOPERATOR_WATCH_DNS], SLICE(""),
@@ -61,7 +62,7 @@ static void keys_of_source(const struct controller_ctx *ctx, const json_t *objec
 	dnsoperator_names names = { 0 };
 	if (dns != NULL)
 		dnsoperator_ca_names(json_object_get(kube_tree_of(dns), "spec"), &names);
-	if (dnsoperator_ca_has(&names, api_name(object)))
+	if (dnsoperator_ca_has(&names, object->name))
 		emit(arg, DNSOPERATOR_DNS_NAME);
 	vec_done(&names);
 	kube_obj_unref(dns);

@@ -28,11 +28,11 @@ enum { NAMESPACES, SOURCE, COPIES };
 static const char *const namespace_paths[] = { "metadata.labels", "status.phase", NULL };
 
 /* The key of a copy is the name of its namespace. */
-static void keys_of_copy(const struct controller_ctx *ctx, const json_t *object,
+static void keys_of_copy(const struct controller_ctx *ctx, const struct kube_obj *object,
 			 controller_emit emit, void *arg)
 {
 	(void)ctx;
-	emit(arg, api_namespace(object));
+	emit(arg, object->ns);
 }
 
 struct emit_all {
@@ -47,17 +47,29 @@ static bool emit_name(void *ctx, struct kube_obj *obj)
 	return true;
 }
 
+/* An index of the Namespaces: those that are being deleted need no visit. */
+enum { BY_PHASE };
+
+static void phase_of_namespace(const struct kube_obj *obj, kube_index_emit emit, void *ctx)
+{
+	const char *phase = api_get_string(kube_tree_of(obj), "status.phase");
+	emit(ctx, slice_of(phase[0] != '\0' ? phase : "Active"));
+}
+
+static const kube_index_fn namespace_indexes[] = { [BY_PHASE] = phase_of_namespace };
+
 /* When the source changes, all copies do. */
-static void keys_of_source(const struct controller_ctx *ctx, const json_t *object,
+static void keys_of_source(const struct controller_ctx *ctx, const struct kube_obj *object,
 			   controller_emit emit, void *arg)
 {
 	struct emit_all e = { emit, arg };
 	(void)object;
-	kube_store_each(ctx->stores[NAMESPACES], emit_name, &e);
+	controller_each_by(ctx, NAMESPACES, BY_PHASE, SLICE("Active"), emit_name, &e);
 }
 
 static const struct controller_watch watches[] = {
-	[NAMESPACES] = { "", "Namespace", .labels = LABEL "=true", .paths = namespace_paths },
+	[NAMESPACES] = { "", "Namespace", .labels = LABEL "=true", .paths = namespace_paths,
+			 .indexes = namespace_indexes, .n_indexes = ARRAY_LEN(namespace_indexes) },
 	[SOURCE] = { "", "ConfigMap", .own_ns = true, .fields = "metadata.name=" SOURCE_NAME,
 		     .keys = keys_of_source },
 	[COPIES] = { "", "ConfigMap", .labels = MANAGED "=" MANAGER, .keys = keys_of_copy },

@@ -27,7 +27,8 @@ static int setup(void **state)
 	struct scene *s = xcalloc(1, sizeof(*s));
 	rig_up(&s->g);
 	for (int i = 0; i < STORES; i++)
-		s->stores[i] = kube_store_new(NULL, 0);
+		s->stores[i] = kube_store_new(example_controller.watch[i].indexes,
+					      example_controller.watch[i].n_indexes);
 	s->ctx = (struct controller_ctx){ .ns = "own", .stores = s->stores, .conn = s->g.conn };
 	*state = s;
 	return 0;
@@ -185,14 +186,16 @@ static void keys(void **state)
 {
 	CLEANUP(strbuf_done) struct strbuf got = STRBUF_INIT;
 	struct scene *s = *state;
-	json_t *copy = json_pack("{s:{s:s, s:s}}", "metadata", "namespace", "b", "name", "x");
+	const struct kube_obj copy = { .ns = "b", .name = "x" };
 	put_namespace(s);
-	example_controller.watch[COPIES].keys(&s->ctx, copy, collect, &got);
+	put(s, NAMESPACES,
+	    "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"ending\","
+	    "\"resourceVersion\":\"1\"},\"status\":{\"phase\":\"Terminating\"}}");
+	example_controller.watch[COPIES].keys(&s->ctx, &copy, collect, &got);
 	assert_string_equal(got.s, "b ");
 	strbuf_reset(&got);
-	example_controller.watch[SOURCE].keys(&s->ctx, copy, collect, &got);
+	example_controller.watch[SOURCE].keys(&s->ctx, &copy, collect, &got);
 	assert_string_equal(got.s, "a ");
-	json_decref(copy);
 }
 
 static json_t *review(enum admission_phase phase, const char *label)

@@ -15,6 +15,7 @@
 #include "kube/client/client_priv.h"
 #include "kube/client/credential_priv.h"
 #include "kube/client/status_priv.h"
+#include "kube/client/write_limit.h"
 
 enum { DEFAULT_TIMEOUT_S = 60 };
 
@@ -71,7 +72,6 @@ struct kube_client *kube_client_new(struct kube_config *config)
 	struct slice rest;
 	struct slice a = parse_authority(config->server, &rest);
 	c->config = config;
-	kube_write_limit_init(&c->writes);
 	c->text = xasprintf("%s (%s)", config->server, config->origin);
 	if (config->tls_name != NULL && strncmp(config->server, "https://", 8) == 0)
 		use_tls_name(c, a, rest);
@@ -86,17 +86,11 @@ void kube_client_free(struct kube_client *client)
 	if (client == NULL)
 		return;
 	kube_config_free(client->config);
-	kube_write_limit_done(&client->writes);
 	free(client->text);
 	free(client->url);
 	free(client->connect_to);
 	free(client->host);
 	free(client);
-}
-
-void kube_client_limit_writes(struct kube_client *client, unsigned per_s, unsigned burst)
-{
-	kube_write_limit_set(&client->writes, per_s, burst);
 }
 
 const char *kube_client_text(const struct kube_client *client)
@@ -194,10 +188,9 @@ static int report_result(struct kube_conn *conn, struct kube_exchange *exchange,
 /* A write waits its turn, if there is a limit. */
 static int wait_turn(struct kube_conn *conn, const struct kube_exchange *exchange)
 {
-	if (conn->urgent || strcmp(exchange->method, "GET") == 0)
+	if (conn->writes == NULL || strcmp(exchange->method, "GET") == 0)
 		return 0;
-	uint64_t wait =
-		kube_write_limit_take(&conn->client->writes, conn->patient, clock_mono_ns());
+	uint64_t wait = kube_write_limit_take(conn->writes, conn->patient, clock_mono_ns());
 	return wait != 0 ? kube_conn_sleep(conn, wait) : 0;
 }
 

@@ -35,9 +35,6 @@ struct kube_client *kube_client_new(struct kube_config *config);
 void kube_client_free(struct kube_client *client);
 /* For people: "https://10.0.0.1:6443 (context 'prod' of /home/me/.kube/config)". */
 const char *kube_client_text(const struct kube_client *client);
-/* Limits writes to `per_s` per second, with bursts after a pause; calls beyond that wait. Call it
- * before threads share the client. Default: no limit. */
-void kube_client_limit_writes(struct kube_client *client, unsigned per_s, unsigned burst);
 /* Borrowed; its functions may be called from any thread. */
 struct kube_config *kube_client_config(const struct kube_client *client);
 

@@ -7,7 +7,6 @@
 #include "kube/client/client.h"
 #include "kube/client/config_priv.h"
 #include "kube/client/conn_priv.h"
-#include "kube/client/write_limit.h"
 
 struct kube_client {
 	struct kube_config *config;
@@ -16,7 +15,6 @@ struct kube_client {
 	char *connect_to; /* the real host where that differs; NULL */
 	char *host;	  /* "Host: ..." in that case */
 	bool no_proxy;	  /* a loopback address, or the kubeconfig names a proxy */
-	struct kube_write_limit writes;
 };
 
 /* One request with all the retries of client.h. It is not repeated once `data` was called, unless

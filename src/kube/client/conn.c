@@ -500,9 +500,9 @@ void kube_conn_set_patient(struct kube_conn *conn, bool patient)
 	conn->patient = patient;
 }
 
-void kube_conn_set_urgent(struct kube_conn *conn, bool urgent)
+void kube_conn_set_write_limit(struct kube_conn *conn, struct kube_write_limit *limit)
 {
-	conn->urgent = urgent;
+	conn->writes = limit;
 }
 
 const char *kube_conn_warnings(const struct kube_conn *conn)

@@ -8,6 +8,7 @@
 
 struct kube_client;
 struct kube_conn;
+struct kube_write_limit;
 
 /* NULL when libcurl cannot be loaded, or descriptors ran out: `err` gets a sentence. */
 struct kube_conn *kube_conn_new(struct kube_client *client, struct err_text err);
@@ -17,11 +18,12 @@ struct kube_client *kube_conn_client(const struct kube_conn *conn);
 /* From any thread: a call under way on it ends with -ECANCELED, and all later ones. An exec plugin
  * that it runs is killed. */
 void kube_conn_cancel(struct kube_conn *conn);
-/* Patient connections wait earlier: they leave a quarter of the client's allowance of writes to
- * others. For Events and status. */
+/* Writes over this connection wait for their turn by a limit that others may share and that outlives
+ * it. Default, NULL: no limit. */
+void kube_conn_set_write_limit(struct kube_conn *conn, struct kube_write_limit *limit);
+/* Patient connections wait earlier: they leave a quarter of a burst to others. For Events, status and
+ * what is tried again. */
 void kube_conn_set_patient(struct kube_conn *conn, bool patient);
-/* Writes of urgent connections never wait for the allowance: for leases. */
-void kube_conn_set_urgent(struct kube_conn *conn, bool urgent);
 /* The server's warnings about the last call (`Warning: 299`), one per line, without repetitions; ""
  * for none. Borrowed until the next call. */
 const char *kube_conn_warnings(const struct kube_conn *conn);

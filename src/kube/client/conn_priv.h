@@ -29,8 +29,8 @@ struct kube_conn {
 	struct kube_tls *tls; /* that the connection was made with */
 	bool tls_suspect;     /* no answer, or a 401: read the files again */
 	_Atomic bool cancelled;
-	bool urgent;  /* its writes are not held back: leases */
-	bool patient; /* its writes are held back sooner */
+	struct kube_write_limit *writes; /* of its writes; NULL: none */
+	bool patient;			 /* its writes are held back sooner */
 	struct strbuf warnings;
 };
 

@@ -23,6 +23,7 @@
 #include "base/err_text.h"
 #include "base/mem.h"
 #include "kube/client/client_priv.h"
+#include "kube/client/write_limit.h"
 #include "kube/test_rig.h"
 
 static int get(struct rig *g, const char *path, json_t **ret)
@@ -79,20 +80,23 @@ static void sends_bodies(void **state)
 	rig_down(&g);
 }
 
-/* Writes keep to the pace they were given, reads and urgent ones do not wait. */
+/* Writes keep to the limit of their connection; reads, and connections without one, do not wait. */
 static void writes_are_held_back(void **state)
 {
 	enum { PER_S = 20, BURST = 2, WRITES = 5 };
 	struct rig g;
 	(void)state;
+	struct kube_write_limit limit;
 	rig_up(&g);
-	kube_client_limit_writes(g.client, PER_S, BURST);
+	kube_write_limit_init(&limit);
+	kube_write_limit_set(&limit, PER_S, BURST);
+	kube_conn_set_write_limit(g.conn, &limit);
 	const struct kube_request put = { .method = "PUT", .path = "/x", .raw = SLICE("{}") };
 	uint64_t began = clock_mono_ns();
 	for (int i = 0; i < WRITES; i++)
 		assert_int_equal(kube_call(g.conn, &put, NULL, NULL), 0);
 	assert_true(clock_mono_ns() - began >= (WRITES - BURST) * NS_PER_S / PER_S);
-	kube_client_limit_writes(g.client, 1, 1);
+	kube_write_limit_set(&limit, 1, 1);
 	assert_int_equal(kube_call(g.conn, &put, NULL, NULL), 0);
 	/* The next one would have to wait a second. */
 	const struct kube_request late = {
@@ -100,9 +104,10 @@ static void writes_are_held_back(void **state)
 	};
 	began = clock_mono_ns();
 	assert_int_equal(get(&g, "/x", NULL), 0);
-	g.conn->urgent = true;
+	kube_conn_set_write_limit(g.conn, NULL);
 	assert_int_equal(kube_call(g.conn, &late, NULL, NULL), 0);
 	assert_true(clock_mono_ns() - began < NS_PER_S / 2);
+	kube_write_limit_done(&limit);
 	rig_down(&g);
 }
 

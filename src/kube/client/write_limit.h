@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The limit on a client's writes: a rate per second, and a burst after a pause. Reads
- * and watches are not limited. */
+/* A limit on writes that several connections share: a rate per second, and a burst after a pause.
+ * Reads and watches are not limited. */
 #pragma once
 
 #include <pthread.h>

@@ -175,24 +175,24 @@ static void events_free(struct events *events)
 	free(events);
 }
 
-int events_start(struct kube_client *client, const char *controller, const char *instance,
-		 struct events **ret, struct err_text err)
+int events_start(const struct events_conf *conf, struct events **ret, struct err_text err)
 {
 	struct events *e = xcalloc(1, sizeof(*e));
 	pthread_condattr_t ca;
-	e->controller = xstrdup(controller);
-	e->instance = xstrdup(instance);
+	e->controller = xstrdup(conf->controller);
+	e->instance = xstrdup(conf->instance);
 	e->series = series_new();
 	pthread_mutex_init(&e->lock, NULL);
 	pthread_condattr_init(&ca);
 	pthread_condattr_setclock(&ca, CLOCK_MONOTONIC);
 	pthread_cond_init(&e->cond, &ca);
 	pthread_condattr_destroy(&ca);
-	e->conn = kube_conn_new(client, err);
+	e->conn = kube_conn_new(conf->client, err);
 	if (e->conn == NULL) {
 		events_free(e);
 		return ERR_CONFIG;
 	}
+	kube_conn_set_write_limit(e->conn, conf->writes);
 	kube_conn_set_patient(e->conn, true);
 	int r = pthread_create(&e->thread, NULL, run_thread, e);
 	if (r != 0) {

@@ -15,15 +15,22 @@
 
 struct events;
 struct kube_client;
+struct kube_write_limit;
 
 enum {
 	EVENTS_WORD_MAX = 128, /* action, reason, reporter: the server's limits */
 	EVENTS_NOTE_MAX = 1024,
 };
 
-/* `controller`: "fairlead.dev/example"; `instance`: which process, as the lease's identity. */
-MUST_CHECK int events_start(struct kube_client *client, const char *controller,
-			    const char *instance, struct events **ret, struct err_text err);
+struct events_conf {
+	struct kube_client *client;
+	struct kube_write_limit *writes; /* outlives it; NULL: no limit */
+	const char *controller;		 /* "fairlead.dev/example" */
+	const char *instance;		 /* which process, as the lease's identity */
+};
+
+MUST_CHECK int events_start(const struct events_conf *conf, struct events **ret,
+			    struct err_text err);
 /* Sends what is left, within two seconds; frees. NULL is fine. */
 void events_stop(struct events *events);
 

@@ -75,16 +75,23 @@ static void what_the_server_would_refuse(void **state)
 	json_decref(o);
 }
 
+static int start_events(const struct rig *g, struct events **ret)
+{
+	char err[200];
+	return events_start(
+		&(struct events_conf){ .client = g->client, .controller = "c", .instance = "i" },
+		ret, ERR_TEXT(err));
+}
+
 static void sent_and_counted(void **state)
 {
 	struct rig g;
 	struct events *e;
-	char err[200];
 	json_t *o = object("ns", "a");
 	struct event ev = { .regarding = o, .reason = "R", .action = "A" };
 	(void)state;
 	rig_up(&g);
-	assert_int_equal(events_start(g.client, "c", "i", &e, ERR_TEXT(err)), 0);
+	assert_int_equal(start_events(&g, &e), 0);
 	events_emit(e, &ev, "first %d", 1);
 	const char *req = fakeapi_request(g.f, 0);
 	assert_non_null(strstr(req, "POST /apis/events.k8s.io/v1/namespaces/ns/events "));
@@ -125,14 +132,14 @@ static void nobody_waits(void **state)
 	struct rig g;
 	struct events *e;
 	struct series_stats st;
-	char err[200], reason[20];
+	char reason[20];
 	json_t *o = object("ns", "a");
 	(void)state;
 	rig_up(&g);
 	clock_set_source(&(struct clock_source){ mono, wall_ahead });
 	for (int i = 0; i < 10; i++)
 		fakeapi_push(g.f, &(struct fakeapi_reply){ .hang_first = true });
-	assert_int_equal(events_start(g.client, "c", "i", &e, ERR_TEXT(err)), 0);
+	assert_int_equal(start_events(&g, &e), 0);
 	uint64_t before = clock_mono_ns();
 	for (int i = 0; i < 5000; i++) {
 		snprintf(reason, sizeof(reason), "R%d", i);
@@ -157,11 +164,11 @@ static void last_ones_go(void **state)
 {
 	struct rig g;
 	struct events *e;
-	char err[200], reason[20];
+	char reason[20];
 	json_t *o = object("ns", "a");
 	(void)state;
 	rig_up(&g);
-	assert_int_equal(events_start(g.client, "c", "i", &e, ERR_TEXT(err)), 0);
+	assert_int_equal(start_events(&g, &e), 0);
 	for (int i = 0; i < 20; i++) {
 		snprintf(reason, sizeof(reason), "R%d", i);
 		struct event ev = { .regarding = o, .reason = reason, .action = "A" };

@@ -19,7 +19,7 @@ typedef void (*kube_index_emit)(void *ctx, struct slice key);
 /* The keys an object is found by: any number, called with `emit` for each. */
 typedef void (*kube_index_fn)(const struct kube_obj *obj, kube_index_emit emit, void *ctx);
 
-enum { KUBE_STORE_INDEXES_MAX = 4 };
+enum { KUBE_STORE_INDEXES_MAX = 8 };
 
 /* `indexes` is copied; at most KUBE_STORE_INDEXES_MAX (asserted). Never NULL. */
 struct kube_store *kube_store_new(const kube_index_fn *indexes, size_t count);

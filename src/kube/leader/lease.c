@@ -175,7 +175,6 @@ int lease_start(const struct lease_conf *conf, struct lease **ret, struct err_te
 		lease_free(l);
 		return ERR_CONFIG;
 	}
-	kube_conn_set_urgent(l->conn, true);
 	r = pthread_create(&l->thread, NULL, run_election, l);
 	if (r != 0) {
 		err_text_set(err, "cannot start a thread: %s", err_str(-r));
@@ -195,7 +194,6 @@ static void release_lease(struct lease *lease)
 	struct kube_conn *conn = body != NULL ? kube_conn_new(lease->client, ERR_TEXT(err)) : NULL;
 	if (conn != NULL) {
 		struct kube_status st = { 0 };
-		kube_conn_set_urgent(conn, true);
 		/* Others find out by waiting when this fails. */
 		IGNORE(send_request(lease, conn, ELECT_UPDATE, body, RELEASE_TIMEOUT_S * NS_PER_S,
 				    NULL, &st));
