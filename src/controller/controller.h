@@ -25,6 +25,7 @@
 #include "kube/webhook/admission.h"
 #include "net/addr.h"
 
+struct engine;
 struct events;
 struct informers_part;
 struct kube_conn;
@@ -86,6 +87,7 @@ struct controller_ctx {
 	struct kube_conn *conn;
 	struct events *events; /* may be NULL in tests */
 	struct lease *lease;   /* for calls that no resourceVersion guards; NULL: no election */
+	struct engine *engine; /* work that completes later; NULL: its table has none */
 	void *state;	       /* what `start` made */
 	controller_emit emit;  /* queues another key */
 	void *emit_arg;
@@ -128,6 +130,7 @@ struct controller {
 	size_t n_watch;
 	unsigned workers;		 /* 0: two */
 	struct controller_writes writes; /* not said: the default of a cluster */
+	bool has_engine;		 /* it has work that completes later (engine.h) */
 	/* 0, or a negative code with ctx->err: the key is retried, with growing delays. Must end soon
 	 * after its connection was cancelled (-ECANCELED). */
 	int (*reconcile)(struct controller_ctx *ctx, const char *key);

@@ -2,12 +2,10 @@
 /* One controller's life: fills the copies of what it watches, waits to lead, runs workers that
  * reconcile keys, and stops them before the lease is released. */
 #include <assert.h>
-#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/err.h"
@@ -15,9 +13,11 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "controller/controller.h"
+#include "controller/engine.h"
 #include "controller/informers_priv.h"
 #include "controller/metrics_priv.h"
 #include "controller/runner_priv.h"
+#include "controller/workers_priv.h"
 #include "kube/client/client.h"
 #include "kube/client/write_limit.h"
 #include "kube/events/events.h"
@@ -26,22 +26,12 @@
 #include "kube/leader/lease.h"
 
 enum {
-	WORKERS = 2,
 	SYNC_CHECK_MS = 200,
-	STOP_GRACE_S = 5, /* for reconciles under way */
-	STUCK_S = 600,	  /* a reconcile that takes so long never ends */
 	WATCH_LOG_S = 10, /* between two log lines about a watch */
 	LEASE_LOG_S = 60, /* ... about the lease */
 };
 
 #define LEASE_PREFIX "fairlead-"
-
-struct worker {
-	struct runner *runner;
-	pthread_t thread;
-	struct controller_ctx ctx;
-	_Atomic uint64_t busy_since_ns; /* 0: waits for a key */
-};
 
 struct watching {
 	struct runner *runner;
@@ -64,15 +54,16 @@ struct runner {
 	struct controller_ctx hook_ctx; /* for `keys` and hooks */
 	struct events *events;
 	struct lease *lease;
-	struct worker workers[CONTROLLER_WORKERS_MAX];
-	unsigned n_workers; /* started */
+	struct engine *engine; /* while it leads */
+	struct workers *workers;
 	pthread_t thread;
 	bool started; /* and not joined yet */
 	int result;   /* written by the thread, read after it was joined */
 	_Atomic bool stopping, leading;
-	pthread_mutex_t lock; /* guards the pointer `lease`, writes of `stopping`, and `running` */
+	_Atomic bool unfit; /* has led, or could not: it does not lead again */
+	pthread_mutex_t
+		lock; /* guards the pointers `lease` and `engine`, and writes of `stopping` */
 	pthread_cond_t cond;
-	unsigned running; /* workers that have not ended */
 	struct log_limit watch_log_limit, lease_log_limit;
 };
 
@@ -175,125 +166,50 @@ static bool wait_synced(struct runner *runner)
 	return !runner->stopping;
 }
 
-/* ---- workers ---- */
-
-static void reconcile_one(struct worker *worker, const struct strbuf *key)
+bool runner_is_alive(struct runner *runner, struct strbuf *why)
 {
-	struct runner *runner = worker->runner;
-	uint64_t start = clock_mono_ns();
-	worker->busy_since_ns = start;
-	worker->ctx.again_ns = 0;
-	worker->ctx.err[0] = '\0';
-	/* What failed before leaves the first turns to the others. */
-	kube_conn_set_patient(worker->ctx.conn, workqueue_failures(runner->queue, key->s) != 0);
-	int r = runner->controller->reconcile(&worker->ctx, key->s);
-	worker->busy_since_ns = 0;
-	controller_metrics_reconciled(runner->metrics, r, worker->ctx.again_ns != 0,
-				      clock_mono_ns() - start);
-	if (r < 0 && r != -ECANCELED)
-		log_warn(runner->area, "%s: %s; will be tried again (failure %u)", key->s,
-			 worker->ctx.err[0] != '\0' ? worker->ctx.err : err_str(r),
-			 workqueue_failures(runner->queue, key->s) + 1);
-	workqueue_done(runner->queue, key, r < 0 ? WORK_RETRY : WORK_OK);
-	if (r >= 0 && worker->ctx.again_ns != 0)
-		workqueue_add_after(runner->queue, key->s, worker->ctx.again_ns);
+	if (workers_are_stuck(runner->workers)) {
+		strbuf_addf(why, "controller %s: a reconcile takes longer than %d s\n",
+			    runner->controller->name, WORKERS_STUCK_S);
+		return false;
+	}
+	pthread_mutex_lock(&runner->lock);
+	bool alive = runner->engine == NULL || engine_is_alive(runner->engine);
+	pthread_mutex_unlock(&runner->lock);
+	if (!alive)
+		strbuf_addf(why, "controller %s: its engine has not turned for more than %d s\n",
+			    runner->controller->name, ENGINE_STUCK_S);
+	return alive;
 }
 
-static void *run_worker(void *arg)
-{
-	struct worker *w = arg;
-	CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
-	while (workqueue_get(w->runner->queue, &key))
-		reconcile_one(w, &key);
-	pthread_mutex_lock(&w->runner->lock);
-	assert(w->runner->running != 0);
-	w->runner->running--;
-	pthread_cond_broadcast(&w->runner->cond);
-	pthread_mutex_unlock(&w->runner->lock);
-	return NULL;
-}
+/* ---- its life ---- */
 
-static unsigned count_workers(const struct controller *controller)
+static int start_engine(struct runner *runner, struct err_text err)
 {
-	unsigned want = controller->workers != 0 ? controller->workers : WORKERS;
-	return MIN(want, (unsigned)CONTROLLER_WORKERS_MAX);
+	struct engine *engine = NULL;
+	int r = runner->controller->has_engine ? engine_start(emit_key, runner, &engine, err) : 0;
+	pthread_mutex_lock(&runner->lock);
+	runner->engine = engine;
+	pthread_mutex_unlock(&runner->lock);
+	return r;
 }
 
 static int start_workers(struct runner *runner, struct err_text err)
 {
-	unsigned want = count_workers(runner->controller);
-	for (; runner->n_workers < want; runner->n_workers++) {
-		struct worker *w = &runner->workers[runner->n_workers];
-		w->runner = runner;
-		w->ctx = runner->hook_ctx;
-		w->ctx.events = runner->events;
-		w->ctx.lease = runner->lease;
-		w->ctx.conn = kube_conn_new(runner->conf.client, err);
-		if (w->ctx.conn == NULL)
-			return ERR_CONFIG;
-		kube_conn_set_write_limit(w->ctx.conn, &runner->writes);
-		pthread_mutex_lock(&runner->lock);
-		int r = pthread_create(&w->thread, NULL, run_worker, w);
-		runner->running += r == 0;
-		pthread_mutex_unlock(&runner->lock);
-		if (r != 0) {
-			err_text_set(err, "cannot start a thread: %s", err_str(-r));
-			kube_conn_free(w->ctx.conn);
-			return -r;
-		}
-	}
-	return 0;
+	struct controller_ctx ctx = runner->hook_ctx;
+	ctx.events = runner->events;
+	ctx.lease = runner->lease;
+	ctx.engine = runner->engine;
+	return workers_start(runner->workers, &ctx, err);
 }
 
-static void cancel_workers(struct runner *runner)
+static void stop_engine(struct runner *runner)
 {
-	for (unsigned i = 0; i < runner->n_workers; i++)
-		kube_conn_cancel(runner->workers[i].ctx.conn);
-}
-
-/* True when all ended before that time of the monotonic clock. */
-static bool wait_workers(struct runner *runner, uint64_t until_ns)
-{
-	struct timespec ts = { .tv_sec = (time_t)(until_ns / NS_PER_S),
-			       .tv_nsec = (long)(until_ns % NS_PER_S) };
-	int r = 0;
 	pthread_mutex_lock(&runner->lock);
-	while (runner->running != 0 && r == 0)
-		r = pthread_cond_timedwait(&runner->cond, &runner->lock, &ts);
-	bool ended = runner->running == 0;
+	struct engine *engine = TAKE_PTR(runner->engine);
 	pthread_mutex_unlock(&runner->lock);
-	return ended;
+	engine_stop(engine);
 }
-
-/* Reconciles under way may finish, unless the lease was lost. */
-static void stop_workers(struct runner *runner, bool at_once)
-{
-	workqueue_close(runner->queue);
-	if (at_once || !wait_workers(runner, clock_mono_ns() + STOP_GRACE_S * NS_PER_S))
-		cancel_workers(runner);
-	for (unsigned i = 0; i < runner->n_workers; i++) {
-		pthread_join(runner->workers[i].thread, NULL);
-		kube_conn_free(runner->workers[i].ctx.conn);
-	}
-	assert(runner->running == 0);
-	runner->n_workers = 0;
-}
-
-bool runner_is_alive(struct runner *runner, struct strbuf *why)
-{
-	uint64_t now = clock_mono_ns();
-	for (size_t i = 0; i < CONTROLLER_WORKERS_MAX; i++) {
-		uint64_t since = runner->workers[i].busy_since_ns;
-		if (since == 0 || now < since + STUCK_S * NS_PER_S)
-			continue;
-		strbuf_addf(why, "controller %s: a reconcile takes longer than %d s\n",
-			    runner->controller->name, STUCK_S);
-		return false;
-	}
-	return true;
-}
-
-/* ---- its life ---- */
 
 /* Waits for the end: false when the lease was lost, true after runner_stop(). */
 static bool wait_end(struct runner *runner)
@@ -314,16 +230,27 @@ static int lead_until_stopped(struct runner *runner, struct err_text err)
 	runner->leading = true;
 	log_info(runner->area, "leading as %s",
 		 runner->lease != NULL ? lease_identity(runner->lease) : "the only process");
-	assert(runner->n_workers == 0);
-	int r = start_workers(runner, err);
+	int r = start_engine(runner, err);
+	if (r == 0)
+		r = start_workers(runner, err);
 	if (r == 0 && !wait_end(runner)) {
 		err_text_set(err, "the lease '%s%s' was lost", LEASE_PREFIX,
 			     runner->controller->name);
 		r = ERR_TIMEOUT;
 	}
 	runner->leading = false;
-	stop_workers(runner, r < 0);
+	runner->unfit = true;
+	workers_stop(runner->workers, r < 0);
+	stop_engine(runner);
 	return r;
+}
+
+/* A leader that does not act must not keep others from it. */
+static bool is_fit_to_lead(void *ctx)
+{
+	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
+	struct runner *runner = ctx;
+	return !runner->unfit && runner_is_alive(runner, &why);
 }
 
 /* A lease that cannot be acquired: logged, because the runner waits for it without end. */
@@ -344,6 +271,7 @@ static int start_lease(struct runner *runner, struct err_text err)
 				.name = name,
 				.identity = runner->conf.identity,
 				.times = runner->conf.times,
+				.is_healthy = is_fit_to_lead,
 				.on_error = log_lease_error,
 				.ctx = runner };
 	pthread_mutex_lock(&runner->lock);
@@ -386,8 +314,9 @@ void runner_free(struct runner *runner)
 {
 	if (runner == NULL)
 		return;
-	assert(!runner->started && runner->running == 0);
+	assert(!runner->started);
 	events_stop(runner->events);
+	workers_free(runner->workers);
 	workqueue_close(runner->queue);
 	workqueue_free(runner->queue);
 	if (runner->controller->stop != NULL && runner->state != NULL)
@@ -457,8 +386,14 @@ int runner_new(const struct runner_conf *conf, struct runner **ret, struct err_t
 	init_lock(runner);
 	runner->metrics = controller_metrics_new(conf->controller->name);
 	runner->queue = workqueue_new(
-		&(struct workqueue_conf){ .workers = count_workers(conf->controller) });
+		&(struct workqueue_conf){ .workers = workers_count(conf->controller) });
 	set_write_limit(runner, conf->writes);
+	runner->workers = workers_new(&(struct workers_conf){ .controller = conf->controller,
+							      .area = runner->area,
+							      .client = conf->client,
+							      .writes = &runner->writes,
+							      .queue = runner->queue,
+							      .metrics = runner->metrics });
 	int r = prepare_runner(runner, err);
 	if (r < 0) {
 		runner_free(runner);

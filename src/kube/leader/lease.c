@@ -30,8 +30,9 @@ struct lease {
 	struct kube_client *client;
 	struct kube_conn *conn;
 	char *ns, *name, *identity;
+	bool (*is_healthy)(void *ctx);
 	void (*on_error)(void *ctx, const char *text);
-	void *on_error_ctx;
+	void *ctx;
 	pthread_t thread;
 
 	pthread_mutex_t lock; /* guards all below */
@@ -89,7 +90,7 @@ static void act_on(struct lease *lease, enum elect_act act, json_t *body, uint64
 	if (r < 0)
 		log_debug("kube", "lease %s/%s: %s", lease->ns, lease->name, err_str(r));
 	if (why[0] != '\0' && lease->on_error != NULL)
-		lease->on_error(lease->on_error_ctx, why);
+		lease->on_error(lease->ctx, why);
 	pthread_mutex_lock(&lease->lock);
 	snprintf(lease->err, sizeof(lease->err), "%s", why);
 	uint64_t after_ns = clock_mono_ns();
@@ -107,12 +108,30 @@ static void wait_until(struct lease *lease, uint64_t until_ns)
 	pthread_cond_timedwait(&lease->cond, &lease->lock, &ts);
 }
 
+/* Without the lock: the callback may take others. */
+static bool is_healthy(struct lease *lease)
+{
+	if (lease->is_healthy == NULL)
+		return true;
+	pthread_mutex_unlock(&lease->lock);
+	bool healthy = lease->is_healthy(lease->ctx);
+	pthread_mutex_lock(&lease->lock);
+	return healthy;
+}
+
 static void *run_election(void *arg)
 {
 	struct lease *l = arg;
 	pthread_mutex_lock(&l->lock);
 	while (!l->stop) {
 		uint64_t now = clock_mono_ns(), until = 0;
+		bool healthy = is_healthy(l);
+		if (l->stop)
+			break;
+		if (!healthy) {
+			wait_until(l, now + l->elect.times.retry_ns);
+			continue;
+		}
 		json_t *body = NULL;
 		enum elect_act act = elect_next(&l->elect, now, clock_wall_ns(), &body, &until);
 		if (act == ELECT_WAIT)
@@ -162,7 +181,8 @@ int lease_start(const struct lease_conf *conf, struct lease **ret, struct err_te
 	l->ns = xstrdup(conf->ns);
 	l->name = xstrdup(conf->name);
 	l->on_error = conf->on_error;
-	l->on_error_ctx = conf->ctx;
+	l->ctx = conf->ctx;
+	l->is_healthy = conf->is_healthy;
 	l->identity = conf->identity != NULL ? xstrdup(conf->identity) : lease_make_identity();
 	pthread_mutex_init(&l->lock, NULL);
 	pthread_condattr_init(&ca);

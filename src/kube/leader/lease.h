@@ -31,6 +31,9 @@ struct lease_conf {
 	const char *ns, *name;
 	const char *identity;	  /* NULL: lease_make_identity's */
 	struct elect_times times; /* zeroes: 15, 10 and 2 s */
+	/* Called on the lease's thread: false when the process cannot do a leader's work (any more).
+	 * Then the lease is neither renewed nor acquired. May be NULL. */
+	bool (*is_healthy)(void *ctx);
 	/* Called on the lease's thread when a request failed; it is repeated. May be NULL. */
 	void (*on_error)(void *ctx, const char *text);
 	void *ctx;
