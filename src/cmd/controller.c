@@ -184,6 +184,9 @@ static int parse_flags(struct controllerconf_flags *values, int argc, char **arg
 		FLAG_VALUE("write-rate", &values->write_rate, "NAME=RATE[:BURST],...",
 			   "objects that a controller may write per second, and at once after a "
 			   "pause; 0: no limit; default 20:40"),
+		FLAG_VALUE("lookup-servers", &values->lookup_servers, "ADDR:PORT,...",
+			   "DNS servers that controllers ask; default: those of "
+			   "/etc/resolv.conf"),
 		FLAG_SWITCH("no-election", &values->no_election,
 			    "run without leader election, for a single process"),
 		FLAG_VALUE("listen", &values->listen, "ADDR:PORT",

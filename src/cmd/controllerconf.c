@@ -215,32 +215,46 @@ static int parse_hooks(const struct controllerconf_flags *flags,
 	return flags->hook_names != NULL ? split_names(controllerconf, flags->hook_names, why) : 0;
 }
 
-/* The cluster's DNS servers, by address. */
+/* Addresses with ports, separated by commas; how many, or -1. */
+static int parse_addresses(const char *flag, const char *text, union net_addr *ret, int max,
+			   struct err_text why)
+{
+	struct slice rest = slice_of(text);
+	int n = 0;
+	for (; rest.n != 0; n++) {
+		struct slice one = slice_trim(slice_cut(&rest, ','));
+		if (n == max) {
+			err_text_set(why, "--%s has more than %d addresses", flag, max);
+			return -1;
+		}
+		if (net_addr_parse(one, &ret[n]) < 0 || net_addr_port(&ret[n]) == 0) {
+			err_text_set(why,
+				     "--%s: expected addresses with a port such as 192.0.2.1:53, "
+				     "got '%.*s'",
+				     flag, (int)MIN(one.n, 64u), one.p);
+			return -1;
+		}
+	}
+	return n;
+}
+
+/* The cluster's DNS servers, and those for lookups. */
 static int parse_instances(struct controllerconf_flags *flags,
 			   struct controllerconf *controllerconf, struct err_text why)
 {
-	struct slice rest = slice_of(flags->dns_instances);
-	size_t n = 0;
-	while (rest.n != 0) {
-		struct slice one = slice_trim(slice_cut(&rest, ','));
-		if (n == CONTROLLERCONF_INSTANCES_MAX) {
-			err_text_set(why, "--dns-instances has more than %d addresses",
-				     CONTROLLERCONF_INSTANCES_MAX);
-			return -1;
-		}
-		if (net_addr_parse(one, &controllerconf->instances[n]) < 0 ||
-		    net_addr_port(&controllerconf->instances[n]) == 0) {
-			err_text_set(why,
-				     "--dns-instances: expected addresses with a port such as "
-				     "192.0.2.1:53, got "
-				     "'%.*s'",
-				     (int)MIN(one.n, 64u), one.p);
-			return -1;
-		}
-		n++;
-	}
+	int n_instances =
+		parse_addresses("dns-instances", flags->dns_instances, controllerconf->instances,
+				CONTROLLERCONF_INSTANCES_MAX, why);
+	int n_lookup = n_instances < 0 ? -1
+				       : parse_addresses("lookup-servers", flags->lookup_servers,
+							 controllerconf->lookup_servers,
+							 CONTROLLERCONF_LOOKUP_SERVERS_MAX, why);
+	if (n_lookup < 0)
+		return -1;
 	flags->options.dns_instances = controllerconf->instances;
-	flags->options.n_dns_instances = n;
+	flags->options.n_dns_instances = (size_t)n_instances;
+	flags->options.lookup_servers = controllerconf->lookup_servers;
+	flags->options.n_lookup_servers = (size_t)n_lookup;
 	if (parse_time("dns-settle-time", flags->dns_settle, &flags->options.dns_settle_ns, why) <
 	    0)
 		return -1;

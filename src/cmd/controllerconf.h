@@ -17,13 +17,14 @@ enum {
 	CONTROLLERCONF_NAMES_MAX = 16,
 	CONTROLLERCONF_INSTANCES_MAX = 256,
 	CONTROLLERCONF_WRITES_MAX = 1000000,
+	CONTROLLERCONF_LOOKUP_SERVERS_MAX = 8,
 };
 
 /* As they were given; NULL: not. */
 struct controllerconf_flags {
 	const char *kubeconfig, *context, *lease_kubeconfig, *controllers, *ns, *listen,
 		*log_format;
-	const char *duration, *renew, *retry, *write_rate;
+	const char *duration, *renew, *retry, *write_rate, *lookup_servers;
 	const char *hook_listen, *hook_cert, *hook_key, *hook_secret, *hook_names,
 		*hook_registration;
 	const char *ca_life, *cert_life, *overlap, *check_interval;
@@ -40,6 +41,7 @@ struct controllerconf {
 	const char *names[CONTROLLERCONF_NAMES_MAX + 1]; /* of `hooks` */
 	char *names_text;
 	union net_addr instances[CONTROLLERCONF_INSTANCES_MAX]; /* of the options */
+	union net_addr lookup_servers[CONTROLLERCONF_LOOKUP_SERVERS_MAX];
 };
 
 /* Negative with a text in `why`. `ret` is zeroed before, lives as long as the flags are used, and

@@ -72,6 +72,10 @@ struct controller_options {
 	const char *dns_operands; /* "true", "false"; NULL, "auto": where the platform has it so */
 	const char *dns_image, *dns_cli_image, *dns_proxy_image;
 	const char *dns_config_source; /* "file", "api"; NULL: "file" */
+	/* Servers for lookups of controllers; none: those of /etc/resolv.conf, and on one machine
+	 * the DNS server of this process. */
+	const union net_addr *lookup_servers;
+	size_t n_lookup_servers;
 };
 
 /* Puts a key into the queue. */

@@ -17,6 +17,8 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "controller/engine_test.h"
+#include "resolve/lookup.h"
 
 /* The states of work, in their order; only the engine's thread changes them, under the lock. */
 enum { SUBMITTED, RUNNING, DONE };
@@ -24,8 +26,9 @@ enum { SUBMITTED, RUNNING, DONE };
 struct engine {
 	struct loop *loop;
 	pthread_t thread;
-	void (*emit)(void *arg, const char *key);
-	void *arg;
+	struct engine_conf conf;
+	union net_addr dns_servers[LOOKUP_SERVERS_MAX]; /* of `conf` */
+	struct lookup_client *lookups;			/* made when first used; NULL */
 	_Atomic uint64_t turn_since_ns; /* when this turn of the loop began; 0: it waits */
 
 	pthread_mutex_t lock; /* guards the rest, and `state` and `dropped` of all work */
@@ -60,7 +63,7 @@ static void end_work(struct engine_work *work)
 		key = xstrdup(work->key); /* another thread may take the work from now on */
 	pthread_mutex_unlock(&engine->lock);
 	if (key != NULL)
-		engine->emit(engine->arg, key);
+		engine->conf.emit(engine->conf.arg, key);
 }
 
 void engine_complete(struct engine_work *work)
@@ -144,6 +147,7 @@ static void *run_engine(void *arg)
 {
 	struct engine *engine = arg;
 	loop_run(engine->loop);
+	lookup_client_free(engine->lookups);
 	return NULL;
 }
 
@@ -157,12 +161,14 @@ static void engine_free(struct engine *engine)
 	free(engine);
 }
 
-int engine_start(void (*emit)(void *arg, const char *key), void *arg, struct engine **ret,
-		 struct err_text err)
+int engine_start(const struct engine_conf *conf, struct engine **ret, struct err_text err)
 {
 	struct engine *engine = xcalloc(1, sizeof(*engine));
-	engine->emit = emit;
-	engine->arg = arg;
+	engine->conf = *conf;
+	engine->conf.n_dns_servers = MIN(conf->n_dns_servers, (size_t)LOOKUP_SERVERS_MAX);
+	engine->conf.dns_servers = engine->dns_servers;
+	for (size_t i = 0; i < engine->conf.n_dns_servers; i++)
+		engine->dns_servers[i] = conf->dns_servers[i];
 	engine->wake.cb = on_wake;
 	engine->to_start_end = &engine->to_start;
 	map_init(&engine->by_key);
@@ -292,6 +298,17 @@ void engine_drop(struct engine *engine, const char *key)
 struct loop *engine_loop(const struct engine *engine)
 {
 	return engine->loop;
+}
+
+struct lookup_client *engine_lookups(struct engine *engine)
+{
+	assert(pthread_equal(pthread_self(), engine->thread));
+	if (engine->lookups == NULL && engine->conf.n_dns_servers != 0)
+		engine->lookups = lookup_client_new(
+			&(struct lookup_conf){ .loop = engine->loop,
+					       .servers = engine->dns_servers,
+					       .n_servers = engine->conf.n_dns_servers });
+	return engine->lookups;
 }
 
 bool engine_is_alive(const struct engine *engine)

@@ -25,10 +25,12 @@
 
 #include "base/compiler.h"
 #include "base/err_text.h"
+#include "net/addr.h"
 #include "net/loop.h"
 
 struct engine;
 struct engine_work;
+struct lookup_client;
 
 struct engine_work_ops {
 	/* Begins the work, which calls engine_complete() now or later, once. Engine's thread. */
@@ -68,9 +70,15 @@ enum engine_state {
 	ENGINE_COMPLETED, /* the result is the caller's */
 };
 
-/* `emit` queues a key; called on the engine's thread. */
-MUST_CHECK int engine_start(void (*emit)(void *arg, const char *key), void *arg,
-			    struct engine **ret, struct err_text err);
+struct engine_conf {
+	void (*emit)(void *arg, const char *key); /* queues a key; called on the engine's thread */
+	void *arg;
+	const union net_addr *dns_servers; /* for lookups; copied; may be none */
+	size_t n_dns_servers;
+};
+
+MUST_CHECK int engine_start(const struct engine_conf *conf, struct engine **ret,
+			    struct err_text err);
 /* Cancels all work and ends the thread, then frees. When no other thread uses it. NULL is fine. A
  * thread that does not end within ENGINE_STOP_S ends the process: it holds what cannot be freed. */
 void engine_stop(struct engine *engine);
@@ -88,8 +96,8 @@ void engine_work_free(struct engine_work *work); /* NULL is fine */
 
 /* Engine's thread: the work has completed, whatever came of it. */
 void engine_complete(struct engine_work *work);
-/* Engine's thread: the loop, for descriptors and timers of the work. */
-struct loop *engine_loop(const struct engine *engine);
+/* Engine's thread: the client for lookups; NULL: there are no DNS servers. */
+struct lookup_client *engine_lookups(struct engine *engine);
 
 /* Does the thread turn? False when one turn takes longer than ENGINE_STUCK_S. Any thread. */
 bool engine_is_alive(const struct engine *engine);

@@ -15,8 +15,9 @@ enum family {
 	ADDS,
 	RETRIES,
 	LEADER,
+	WORK,
 };
-enum { FAMILIES = LEADER + 1 };
+enum { FAMILIES = WORK + 1 };
 
 static const double seconds[] = { 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60 };
 
@@ -43,6 +44,10 @@ static const struct metrics_family families[FAMILIES] = {
 		      .help = "Keys put into the queue again after a failure.",
 		      .kind = METRICS_COUNTER,
 		      .labels = { "controller" } },
+	[WORK] = { .name = "fairlead_controller_work_under_way",
+		   .help = "Lookups and requests that complete later.",
+		   .kind = METRICS_GAUGE,
+		   .labels = { "controller" } },
 	[LEADER] = { .name = "fairlead_controller_leader",
 		     .help = "1 while this process leads.",
 		     .kind = METRICS_GAUGE,
@@ -82,7 +87,7 @@ void controller_metrics_reconciled(struct controller_metrics *metrics, int ret, 
 }
 
 void controller_metrics_set(struct controller_metrics *metrics, struct workqueue *workqueue,
-			    bool leading)
+			    bool leading, size_t work)
 {
 	struct workqueue_stats st;
 	workqueue_stats(workqueue, &st);
@@ -90,4 +95,5 @@ void controller_metrics_set(struct controller_metrics *metrics, struct workqueue
 	metrics_set(metrics->series[ADDS], (double)st.adds);
 	metrics_set(metrics->series[RETRIES], (double)st.retries);
 	metrics_set(metrics->series[LEADER], leading);
+	metrics_set(metrics->series[WORK], (double)work);
 }

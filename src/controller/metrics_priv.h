@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct controller_metrics;
@@ -14,4 +15,4 @@ void controller_metrics_reconciled(struct controller_metrics *metrics, int ret, 
 				   uint64_t took_ns);
 /* Sets the gauges from the present state. */
 void controller_metrics_set(struct controller_metrics *metrics, struct workqueue *workqueue,
-			    bool leading);
+			    bool leading, size_t work);

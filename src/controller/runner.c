@@ -15,6 +15,7 @@
 #include "controller/controller.h"
 #include "controller/engine.h"
 #include "controller/informers_priv.h"
+#include "controller/lookup_servers_priv.h"
 #include "controller/metrics_priv.h"
 #include "controller/runner_priv.h"
 #include "controller/workers_priv.h"
@@ -186,8 +187,13 @@ bool runner_is_alive(struct runner *runner, struct strbuf *why)
 
 static int start_engine(struct runner *runner, struct err_text err)
 {
+	union net_addr servers[LOOKUP_SERVERS_MAX];
+	struct engine_conf conf = { .emit = emit_key, .arg = runner, .dns_servers = servers };
 	struct engine *engine = NULL;
-	int r = runner->controller->has_engine ? engine_start(emit_key, runner, &engine, err) : 0;
+	if (!runner->controller->has_engine)
+		return 0;
+	conf.n_dns_servers = lookup_servers_choose(runner->conf.options, servers);
+	int r = engine_start(&conf, &engine, err);
 	pthread_mutex_lock(&runner->lock);
 	runner->engine = engine;
 	pthread_mutex_unlock(&runner->lock);
@@ -450,5 +456,8 @@ void runner_note(const struct runner *runner, struct strbuf *out)
 
 void runner_collect(struct runner *runner)
 {
-	controller_metrics_set(runner->metrics, runner->queue, runner->leading);
+	pthread_mutex_lock(&runner->lock);
+	size_t work = runner->engine != NULL ? engine_count(runner->engine) : 0;
+	pthread_mutex_unlock(&runner->lock);
+	controller_metrics_set(runner->metrics, runner->queue, runner->leading, work);
 }

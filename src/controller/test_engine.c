@@ -17,7 +17,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/vec.h"
-#include "controller/engine.h"
+#include "controller/engine_test.h"
 
 static _Atomic int started, cancelled, freed;
 
@@ -106,7 +106,8 @@ static int setup(void **state)
 	struct engine *engine;
 	char err[200];
 	started = cancelled = freed = 0;
-	assert_int_equal(engine_start(emit, NULL, &engine, ERR_TEXT(err)), 0);
+	assert_int_equal(
+		engine_start(&(struct engine_conf){ .emit = emit }, &engine, ERR_TEXT(err)), 0);
 	*state = engine;
 	return 0;
 }
@@ -188,7 +189,8 @@ static void end_cancels_all(void **state)
 	engine_stop(engine);
 	assert_int_equal(freed, 300);
 	assert_true(cancelled <= 200);
-	assert_int_equal(engine_start(emit, NULL, &engine, ERR_TEXT(err)), 0);
+	assert_int_equal(
+		engine_start(&(struct engine_conf){ .emit = emit }, &engine, ERR_TEXT(err)), 0);
 	*state = engine;
 }
 
@@ -260,7 +262,8 @@ static void any_order(void **state)
 		pthread_join(threads[i], NULL);
 	engine_stop(engine);
 	assert_true(freed > 0);
-	assert_int_equal(engine_start(emit, NULL, &engine, ERR_TEXT(err)), 0);
+	assert_int_equal(
+		engine_start(&(struct engine_conf){ .emit = emit }, &engine, ERR_TEXT(err)), 0);
 	*state = engine;
 }
 

@@ -29,6 +29,14 @@ void net_addr_set_port(union net_addr *addr, uint16_t port)
 		addr->v4.sin_port = htons(port);
 }
 
+void net_addr_avoid_wildcard(union net_addr *addr)
+{
+	if (addr->family == AF_INET && addr->v4.sin_addr.s_addr == htonl(INADDR_ANY))
+		addr->v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	else if (addr->family == AF_INET6 && IN6_IS_ADDR_UNSPECIFIED(&addr->v6.sin6_addr))
+		addr->v6.sin6_addr = in6addr_loopback;
+}
+
 const uint8_t *net_addr_bytes(const union net_addr *addr, size_t *ret_n)
 {
 	if (addr->family == AF_INET6) {

@@ -23,6 +23,8 @@ enum { NET_ADDR_TEXT_MAX = 80 };
 socklen_t net_addr_len(const union net_addr *addr);
 uint16_t net_addr_port(const union net_addr *addr);
 void net_addr_set_port(union net_addr *addr, uint16_t port);
+/* A server that listens on the wildcard address is reached by loopback: replaces the one by the other. */
+void net_addr_avoid_wildcard(union net_addr *addr);
 /* The address bytes (4 or 16) and their number. */
 const uint8_t *net_addr_bytes(const union net_addr *addr, size_t *ret_n);
 /* An IPv4-mapped IPv6 address becomes IPv4. */

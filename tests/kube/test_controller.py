@@ -8,6 +8,7 @@ import pytest
 from bothlib import c as served, embedded, real  # noqa: F401 (fixtures)
 from controllerlib import FAST, config_map, copy_of, events, namespace, start, until
 from lib import server
+from lib.upstream import Upstream
 
 LABEL = "example.fairlead.dev/copy"
 NAMESPACES = "/api/v1/namespaces"
@@ -105,6 +106,67 @@ def test_kill_at_any_time_and_start_again(c, run):
         p.kill()
     run()
     until(lambda: all(copy_of(c, n) == {"round": "3"} for n in names))
+
+
+ADDRESSES = "example.fairlead.dev/addresses"
+
+
+def set_lookup(c, ns, name):
+    body = {"metadata": {"annotations": {"example.fairlead.dev/lookup": name}}}
+    assert c.call("PATCH", f"{NAMESPACES}/{ns}", body, content_type="application/merge-patch+json")[0] == 200
+
+
+def addresses_of(c, ns):
+    status, body = c.call("GET", f"{NAMESPACES}/{ns}/configmaps/fairlead-example-copy")
+    return (body["metadata"].get("annotations") or {}).get(ADDRESSES) if status == 200 else None
+
+
+SLOW = """slow.example. A
+    delay 1s
+    answer {name} 60 IN A 192.0.2.1
+* A
+    answer {name} 60 IN A 192.0.2.7
+*
+    rcode NOERROR
+"""
+
+
+def test_lookups_complete_later(c, run):
+    """While lookups are under way others are reconciled; killed between submit and completion, the next process
+    arrives at the same state; a changed name gives the addresses of that name."""
+    names = [f"later-{i}" for i in range(30)]
+    with Upstream(SLOW) as up:
+        for name in names:
+            namespace(c, name)
+            set_lookup(c, name, "slow.example")
+            set_label(c, name, "true")
+        p = run("--lookup-servers", up.address)
+        until(lambda: len(up.asked()) >= 2, every=0.001)
+        assert not any(addresses_of(c, n) for n in names[:3])
+        p.kill()
+        before = len(up.asked())
+        p = run("--lookup-servers", up.address)
+        until(lambda: len(up.asked()) > before)
+        namespace(c, "quick", {LABEL: "true"})
+        until(lambda: copy_of(c, "quick") is not None)
+        until(lambda: all(addresses_of(c, n) == "192.0.2.1" for n in names))
+        set_lookup(c, names[0], "other.example")
+        until(lambda: addresses_of(c, names[0]) == "192.0.2.7")
+        until(lambda: 'fairlead_controller_work_under_way{controller="example"} 0' in p.get("/metrics")[1])
+        assert "tried again" not in p.text()
+
+
+def test_lookup_that_fails(c, run):
+    """The copy is made without addresses, and an Event says which server did what."""
+    with Upstream("*\n    rcode SERVFAIL\n") as up:
+        namespace(c, "failing")
+        set_lookup(c, "failing", "www.example")
+        set_label(c, "failing", "true")
+        run("--lookup-servers", up.address)
+        until(lambda: copy_of(c, "failing") is not None)
+        assert addresses_of(c, "failing") is None
+        seen = until(lambda: [e for e in events(c, "default") if e["reason"] == "LookupFailed"])
+        assert seen[0]["note"] == f"{up.address}: SERVFAIL"
 
 
 def test_server_away_is_not_ready_yet(c):

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* example: keeps a copy of one ConfigMap in each Namespace that asks for it by a label. The
- * smallest complete controller: docs/controllers.md walks through it. */
+/* example: keeps a copy of one ConfigMap in each Namespace that asks for it by a label, with the
+ * addresses of a name that the Namespace may have in an annotation. The smallest complete controller
+ * that uses each part of the interface: docs/controllers.md walks through it. */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,6 +10,8 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "controller/controller.h"
+#include "controller/engine.h"
+#include "controller/example/addresses.h"
 #include "kube/client/client.h"
 #include "kube/decode/tree.h"
 #include "kube/events/events.h"
@@ -25,7 +28,8 @@ enum { TAKEN_AGAIN_S = 300 };
 
 enum { NAMESPACES, SOURCE, COPIES };
 
-static const char *const namespace_paths[] = { "metadata.labels", "status.phase", NULL };
+static const char *const namespace_paths[] = { "metadata.labels", "metadata.annotations",
+					       "status.phase", NULL };
 
 /* The key of a copy is the name of its namespace. */
 static void keys_of_copy(const struct controller_ctx *ctx, const struct kube_obj *object,
@@ -106,6 +110,13 @@ static bool same_data(const struct kube_obj *left, const struct kube_obj *right)
 	return x == y || (x != NULL && y != NULL && json_equal(x, y));
 }
 
+static bool same_addresses(const struct kube_obj *copy, const char *addresses)
+{
+	const char *now = api_annotation(kube_tree_of(copy), EXAMPLE_ADDRESSES_ANNOTATION);
+	return now == addresses ||
+	       (now != NULL && addresses != NULL && strcmp(now, addresses) == 0);
+}
+
 static int set_error(struct controller_ctx *ctx, int ret, const struct kube_status *st)
 {
 	snprintf(ctx->err, sizeof(ctx->err), "%s",
@@ -132,7 +143,8 @@ static int is_taken(struct controller_ctx *ctx, const struct kube_ref *ref)
 	return r;
 }
 
-static json_t *make_copy(const char *ns, const json_t *source)
+/* `addresses` may be NULL. */
+static json_t *make_copy(const char *ns, const json_t *source, const char *addresses)
 {
 	json_t *o = json_pack("{s:s, s:s, s:{s:s, s:s, s:{s:s}}}", "apiVersion", "v1", "kind",
 			      "ConfigMap", "metadata", "name", COPY_NAME, "namespace", ns, "labels",
@@ -140,14 +152,17 @@ static json_t *make_copy(const char *ns, const json_t *source)
 	json_t *data = json_object_get(source, "data");
 	if (data != NULL)
 		json_object_set(o, "data", data);
+	if (addresses != NULL)
+		json_object_set_new(json_object_get(o, "metadata"), "annotations",
+				    json_pack("{s:s}", EXAMPLE_ADDRESSES_ANNOTATION, addresses));
 	return o;
 }
 
 static int write_copy(struct controller_ctx *ctx, const struct kube_ref *ref,
-		      const struct view *view)
+		      const struct view *view, const char *addresses)
 {
 	struct kube_status st = { 0 };
-	json_t *o = make_copy(ref->ns, kube_tree_of(view->source)), *now = NULL;
+	json_t *o = make_copy(ref->ns, kube_tree_of(view->source), addresses), *now = NULL;
 	int r = kube_apply(ctx->conn, ref, NULL, MANAGER, o, &now, &st);
 	if (r < 0)
 		r = set_error(ctx, r, &st);
@@ -191,6 +206,18 @@ static int report_taken(struct controller_ctx *ctx, const struct view *view)
 	return 0;
 }
 
+static int make_as_wanted(struct controller_ctx *ctx, const struct kube_ref *ref,
+			  const struct view *view, const char *addresses)
+{
+	if (view->copy != NULL && same_data(view->copy, view->source) &&
+	    same_addresses(view->copy, addresses))
+		return 0;
+	int r = view->copy == NULL ? is_taken(ctx, ref) : 0;
+	if (r < 0)
+		return r;
+	return r == 0 ? write_copy(ctx, ref, view, addresses) : report_taken(ctx, view);
+}
+
 static int reconcile_namespace(struct controller_ctx *ctx, const char *key)
 {
 	struct kube_ref ref = { .kind = api_kind_find("", "ConfigMap"),
@@ -200,14 +227,27 @@ static int reconcile_namespace(struct controller_ctx *ctx, const char *key)
 	bool ending = v.ns != NULL && api_is_deleting(kube_tree_of(v.ns));
 	if (ending)
 		return 0; /* all of it goes anyway, and nothing can be made there */
-	if (v.ns == NULL || v.source == NULL)
+	if (v.ns == NULL || v.source == NULL) {
+		engine_drop(ctx->engine, key);
 		return v.copy != NULL ? remove_copy(ctx, &ref, v.copy) : 0;
-	if (v.copy != NULL && same_data(v.copy, v.source))
+	}
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	const char *addresses = NULL;
+	switch (example_addresses_of(ctx, key, kube_tree_of(v.ns), &text)) {
+	case EXAMPLE_LATER:
 		return 0;
-	int r = v.copy == NULL ? is_taken(ctx, &ref) : 0;
-	if (r < 0)
-		return r;
-	return r == 0 ? write_copy(ctx, &ref, &v) : report_taken(ctx, &v);
+	case EXAMPLE_FOUND:
+		addresses = strbuf_slice(&text).p;
+		break;
+	case EXAMPLE_FAILED: /* the last ones stay */
+		addresses = v.copy != NULL ? api_annotation(kube_tree_of(v.copy),
+							    EXAMPLE_ADDRESSES_ANNOTATION)
+					   : NULL;
+		break;
+	case EXAMPLE_NO_LOOKUP:
+		break;
+	}
+	return make_as_wanted(ctx, &ref, &v, addresses);
 }
 
 /* ---- web hooks ---- */
@@ -250,6 +290,7 @@ const struct controller example_controller = {
 	.help = "copies a ConfigMap into labelled Namespaces; to learn from",
 	.watch = watches,
 	.n_watch = ARRAY_LEN(watches),
+	.has_engine = true,
 	.reconcile = reconcile_namespace,
 	.hooks = hooks,
 	.n_hooks = ARRAY_LEN(hooks),

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* example: what it does for each state of the three objects, on stores filled by hand and a
  * scripted server. */
+#include <poll.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,8 +11,11 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "controller/controller.h"
+#include "controller/engine.h"
+#include "dns/types.h"
 #include "kube/decode/tree.h"
 #include "kube/test_rig.h"
+#include "testing/fake_upstream.h"
 
 extern const struct controller example_controller;
 
@@ -18,18 +23,35 @@ enum { NAMESPACES, SOURCE, COPIES, STORES };
 
 struct scene {
 	struct rig g;
+	struct fakeup *dns;
+	_Atomic unsigned emitted; /* keys by the engine */
 	struct kube_store *stores[STORES];
 	struct controller_ctx ctx;
 };
 
+static void count_key(void *arg, const char *key)
+{
+	struct scene *s = arg;
+	assert_string_equal(key, "a");
+	s->emitted++;
+}
+
 static int setup(void **state)
 {
 	struct scene *s = xcalloc(1, sizeof(*s));
+	char err[200];
 	rig_up(&s->g);
+	s->dns = fakeup_new();
 	for (int i = 0; i < STORES; i++)
 		s->stores[i] = kube_store_new(example_controller.watch[i].indexes,
 					      example_controller.watch[i].n_indexes);
 	s->ctx = (struct controller_ctx){ .ns = "own", .stores = s->stores, .conn = s->g.conn };
+	assert_int_equal(engine_start(&(struct engine_conf){ .emit = count_key,
+							     .arg = s,
+							     .dns_servers = fakeup_addr(s->dns),
+							     .n_dns_servers = 1 },
+				      &s->ctx.engine, ERR_TEXT(err)),
+			 0);
 	*state = s;
 	return 0;
 }
@@ -37,6 +59,8 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	struct scene *s = *state;
+	engine_stop(s->ctx.engine);
+	fakeup_free(s->dns);
 	for (int i = 0; i < STORES; i++)
 		kube_store_free(s->stores[i]);
 	rig_down(&s->g);
@@ -177,6 +201,79 @@ static void failures_have_words(void **state)
 	assert_non_null(strstr(s->ctx.err, "no"));
 }
 
+static void put_lookup(struct scene *s, const char *name)
+{
+	CLEANUP(freep)
+	char *json = xasprintf(
+		"{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"a\","
+		"\"resourceVersion\":\"1\",\"annotations\":{\"example.fairlead.dev/lookup\":"
+		"\"%s\"}}}",
+		name);
+	put(s, NAMESPACES, json);
+	put_source(s);
+}
+
+static void answer_both(struct scene *s, const struct fakeup_reply *reply)
+{
+	for (int left = 2; left > 0;) {
+		if (fakeup_next(s->dns) == NULL) {
+			poll(NULL, 0, 1);
+			continue;
+		}
+		fakeup_reply(s->dns, reply);
+		left--;
+	}
+}
+
+static void wait_emitted(struct scene *s, unsigned want)
+{
+	while (s->emitted < want)
+		poll(NULL, 0, 1);
+}
+
+/* The first call submits the lookup, the second one uses its result. */
+static void addresses_come_later(void **state)
+{
+	struct scene *s = *state;
+	put_lookup(s, "www.example.org");
+	fakeapi_push(s->g.f, &(struct fakeapi_reply){ .status = 404 });
+	assert_int_equal(reconcile(s), 0);
+	assert_int_equal(reconcile(s), 0); /* under way */
+	assert_int_equal(fakeapi_requests(s->g.f), 0);
+	answer_both(s,
+		    &(struct fakeup_reply){ .answer = "www.example.org. 60 IN A 192.0.2.1\n"
+						      "www.example.org. 60 IN AAAA 2001:db8::1" });
+	wait_emitted(s, 1);
+	assert_int_equal(reconcile(s), 0);
+	assert_int_equal(fakeapi_requests(s->g.f), 2);
+	assert_non_null(strstr(fakeapi_request(s->g.f, 1),
+			       "\"example.fairlead.dev/addresses\":\"192.0.2.1 2001:db8::1\""));
+	assert_int_equal(s->ctx.again_ns, 60 * NS_PER_S);
+}
+
+static void failed_lookup_keeps_the_copy(void **state)
+{
+	struct scene *s = *state;
+	put_lookup(s, "www.example.org");
+	put_copy(s, "v");
+	assert_int_equal(reconcile(s), 0);
+	for (int round = 0; round < 2; round++)
+		answer_both(s, &(struct fakeup_reply){ .rcode = DNS_RCODE_SERVFAIL });
+	wait_emitted(s, 1);
+	assert_int_equal(reconcile(s), 0);
+	assert_int_equal(fakeapi_requests(s->g.f), 0);
+	assert_int_equal(s->ctx.again_ns, 30 * NS_PER_S);
+}
+
+static void invalid_name_is_no_lookup(void **state)
+{
+	struct scene *s = *state;
+	put_lookup(s, "a..b");
+	put_copy(s, "v");
+	assert_int_equal(reconcile(s), 0);
+	assert_int_equal(engine_count(s->ctx.engine), 0);
+}
+
 static void collect(void *arg, const char *key)
 {
 	strbuf_addf(arg, "%s ", key);
@@ -248,6 +345,9 @@ int main(void)
 		T(foreign_one_is_left_alone),
 		T(ending_namespace_is_left_alone),
 		T(failures_have_words),
+		T(addresses_come_later),
+		T(failed_lookup_keeps_the_copy),
+		T(invalid_name_is_no_lookup),
 		T(keys),
 		T(hooks),
 	};

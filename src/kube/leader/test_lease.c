@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/err.h"
@@ -35,6 +36,14 @@ static void count_error(void *ctx, const char *text)
 	n_errors++;
 }
 
+static _Atomic bool healthy;
+
+static bool is_healthy(void *ctx)
+{
+	(void)ctx;
+	return healthy;
+}
+
 static struct lease *start(struct rig *g, const char *identity)
 {
 	struct lease *l;
@@ -45,9 +54,11 @@ static struct lease *start(struct rig *g, const char *identity)
 				.name = "x",
 				.identity = identity,
 				.times = fast,
+				.is_healthy = is_healthy,
 				.on_error = count_error,
 				.ctx = mine };
 	n_errors = 0;
+	healthy = true;
 	if (lease_start(&c, &l, ERR_TEXT(err)) < 0)
 		fail_msg("%s", err);
 	return l;
@@ -97,6 +108,28 @@ static void lost_by_the_clock(void **state)
 	uint64_t now = clock_mono_ns();
 	assert_true(now >= deadline && now < deadline + NS_PER_S);
 	assert_true(lease_deadline_ns(l) == 0);
+	lease_stop(l);
+	rig_down(&g);
+}
+
+/* A leader that cannot do its work loses the lease, although the server would renew it. */
+static void lost_when_not_healthy(void **state)
+{
+	struct rig g;
+	(void)state;
+	rig_up(&g);
+	push_lease(g.f, "");
+	for (int i = 0; i < 1000; i++)
+		push_lease(g.f, "me");
+	struct lease *l = start(&g, "me");
+	assert_true(lease_wait(l, false));
+	healthy = false;
+	assert_false(lease_wait(l, true));
+	size_t before = fakeapi_requests(g.f);
+	assert_int_equal(usleep(3 * 50 * 1000), 0); /* three more turns: none is taken */
+	assert_int_equal(fakeapi_requests(g.f), before);
+	healthy = true;
+	assert_true(lease_wait(l, false));
 	lease_stop(l);
 	rig_down(&g);
 }
@@ -173,6 +206,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(takes_and_gives_back),
 		cmocka_unit_test(lost_by_the_clock),
+		cmocka_unit_test(lost_when_not_healthy),
 		cmocka_unit_test(waits_for_its_turn_until_woken),
 		cmocka_unit_test(refusals_are_told),
 	};

@@ -95,15 +95,6 @@ bool dnsoperator_poller_recheck(struct dnsoperator_poller *poller)
 
 /* ---- the servers ---- */
 
-/* A server that listens on the wildcard address listens on loopback, too. */
-static void avoid_wildcard(union net_addr *at)
-{
-	if (at->family == AF_INET && at->v4.sin_addr.s_addr == htonl(INADDR_ANY))
-		at->v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	else if (at->family == AF_INET6 && IN6_IS_ADDR_UNSPECIFIED(&at->v6.sin6_addr))
-		at->v6.sin6_addr = in6addr_loopback;
-}
-
 static void add_server(dnsoperator_servers_at *out, const union net_addr *at, struct arena *arena)
 {
 	char text[NET_ADDR_TEXT_MAX];
@@ -120,7 +111,7 @@ static void list_servers(const struct controller_options *options,
 		if (net_addr_parse_ip(slice_of(options->machine->bind), &at) < 0)
 			return;
 		net_addr_set_port(&at, options->machine->port);
-		avoid_wildcard(&at);
+		net_addr_avoid_wildcard(&at);
 		add_server(out, &at, arena);
 	} else if (options->n_dns_instances != 0) {
 		for (size_t i = 0; i < options->n_dns_instances; i++)
