@@ -44,7 +44,8 @@ static bool is_word(struct slice text, size_t max)
 
 enum { LABEL_NAME_MAX = 63, PREFIX_MAX = 253 };
 
-bool api_is_label_key(struct slice text)
+/* An optional DNS name and a slash, then a name of at most 63 characters. */
+static bool is_label_key(struct slice text)
 {
 	ptrdiff_t slash = slice_find(text, '/');
 	if (slash < 0)
@@ -58,7 +59,7 @@ bool api_is_label_key(struct slice text)
 	       is_word(slice_from(text, (size_t)slash + 1), LABEL_NAME_MAX);
 }
 
-bool api_is_label_value(struct slice text)
+static bool is_label_value(struct slice text)
 {
 	return text.n == 0 || is_word(text, LABEL_NAME_MAX);
 }
@@ -124,13 +125,12 @@ static void add_value(struct parser *parser, struct api_selector_term *term, str
 
 static int check_value(const struct parser *parser, struct slice value)
 {
-	return api_is_label_value(value)
-		       ? 0
-		       : set_error(parser,
-				   "a label's value is at most 63 letters, digits, "
-				   "'-', '_' and '.', beginning and ending with a "
-				   "letter or digit",
-				   value);
+	return is_label_value(value) ? 0
+				     : set_error(parser,
+						 "a label's value is at most 63 letters, digits, "
+						 "'-', '_' and '.', beginning and ending with a "
+						 "letter or digit",
+						 value);
 }
 
 /* `(a, b)` */
@@ -192,7 +192,7 @@ static int parse_label_term(struct parser *parser, struct api_selector_term *ter
 	bool not = slice_is(key, "!");
 	if (not )
 		key = next_token(parser);
-	if (!is_word_token(key) || !api_is_label_key(key))
+	if (!is_word_token(key) || !is_label_key(key))
 		return set_error(parser, "a label's key expected", key);
 	term->key = arena_strndup(parser->a, key.p, key.n);
 	struct slice sign = peek_token(parser);
@@ -239,81 +239,6 @@ int api_label_selector_parse(struct slice text, struct arena *arena, struct api_
 			r = set_error(&p, "',' expected", sep);
 		if (r == 0 && sep.n != 0 && peek_token(&p).n == 0)
 			r = set_error(&p, "a label's key expected", peek_token(&p));
-	}
-	if (r == 0)
-		*ret = s;
-	return r;
-}
-
-static int read_expression(struct parser *parser, const json_t *expression,
-			   struct api_selector_term *term)
-{
-	static const struct {
-		const char *name;
-		enum api_selector_op op;
-		bool values;
-	} ops[] = {
-		{ "In", API_SEL_IN, true },
-		{ "NotIn", API_SEL_NOT_IN, true },
-		{ "Exists", API_SEL_EXISTS, false },
-		{ "DoesNotExist", API_SEL_MISSING, false },
-	};
-	const char *key = api_get_string(expression, "key"),
-		   *op = api_get_string(expression, "operator");
-	const json_t *values = json_object_get(expression, "values");
-	json_t *v;
-	size_t i, k;
-	if (!api_is_label_key(slice_of(key)))
-		return set_error(parser, "a label's key expected", slice_of(key));
-	term->key = arena_strdup(parser->a, key);
-	for (i = 0; i < ARRAY_LEN(ops) && strcmp(ops[i].name, op) != 0; i++)
-		;
-	if (i == ARRAY_LEN(ops))
-		return set_error(parser, "one of In NotIn Exists DoesNotExist expected",
-				 slice_of(op));
-	term->op = ops[i].op;
-	if ((json_array_size(values) != 0) != ops[i].values)
-		return set_error(parser,
-				 ops[i].values ? "values expected for" : "no values expected for",
-				 slice_of(op));
-	json_array_foreach (values, k, v) {
-		struct slice s = slice_of(api_text(v));
-		int r = json_is_string(v) ? check_value(parser, s)
-					  : set_error(parser, "a string expected", SLICE(""));
-		if (r < 0)
-			return r;
-		add_value(parser, term, s);
-	}
-	return 0;
-}
-
-int api_label_selector_from(const json_t *object, struct arena *arena, struct api_selector *ret,
-			    struct err_text err)
-{
-	struct parser p = { { NULL, 0 }, arena, err };
-	struct api_selector s;
-	const char *k;
-	json_t *v;
-	size_t i;
-	int r = begin_selector(&p, &s);
-	json_object_foreach (json_object_get(api_tree(object), "matchLabels"), k, v) {
-		struct api_selector_term *t = r == 0 ? add_term(&p, &s) : NULL;
-		if (t == NULL)
-			return r < 0 ? r : ERR_LIMIT;
-		struct slice val = slice_of(api_text(v));
-		if (!api_is_label_key(slice_of(k)))
-			return set_error(&p, "a label's key expected", slice_of(k));
-		r = json_is_string(v) ? check_value(&p, val)
-				      : set_error(&p, "a string expected", SLICE(""));
-		t->key = arena_strdup(arena, k);
-		if (r == 0)
-			add_value(&p, t, val);
-	}
-	json_array_foreach (json_object_get(object, "matchExpressions"), i, v) {
-		struct api_selector_term *t = r == 0 ? add_term(&p, &s) : NULL;
-		if (t == NULL)
-			return r < 0 ? r : ERR_LIMIT;
-		r = read_expression(&p, v, t);
 	}
 	if (r == 0)
 		*ret = s;

@@ -48,15 +48,8 @@ MUST_CHECK int api_label_selector_parse(struct slice text, struct arena *arena,
 /* =, == and != only; backslash escapes `,` `=` and itself. */
 MUST_CHECK int api_field_selector_parse(struct slice text, struct arena *arena,
 					struct api_selector *ret, struct err_text err);
-/* `matchLabels` and `matchExpressions` of an object. */
-MUST_CHECK int api_label_selector_from(const json_t *object, struct arena *arena,
-				       struct api_selector *ret, struct err_text err);
 
 bool api_label_selector_match(const struct api_selector *selector, const json_t *labels);
 /* Fields by their paths in the object ("metadata.name"); one that is not there counts as "" unless
  * the term says what. */
 bool api_field_selector_match(const struct api_selector *selector, const json_t *object);
-
-/* Is it a label key (optional DNS prefix, a slash, a name of at most 63) or value? */
-bool api_is_label_key(struct slice text);
-bool api_is_label_value(struct slice text);
