@@ -13,11 +13,6 @@ static const char *const status_text[] = {
 	[API_UNKNOWN] = "Unknown", [API_FALSE] = "False", [API_TRUE] = "True"
 };
 
-const char *api_status_str(enum api_status status)
-{
-	return status_text[status];
-}
-
 json_t *api_condition_find(const json_t *conditions, const char *type)
 {
 	json_t *c;

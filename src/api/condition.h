@@ -25,4 +25,3 @@ bool api_condition_set(json_t *conditions, const struct api_condition *condition
 /* The entry, or NULL. */
 json_t *api_condition_find(const json_t *conditions, const char *type);
 enum api_status api_condition_status(const json_t *conditions, const char *type);
-const char *api_status_str(enum api_status status);

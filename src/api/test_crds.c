@@ -139,10 +139,11 @@ static void add_schemas(struct test_table *t, const struct api_kind *k)
 	const json_t *list = api_get(crd, "spec.versions");
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
+		const json_t *schema = api_get(json_array_get(list, i), "schema.openAPIV3Schema");
 		const char *version = api_get_string(json_array_get(list, i), "name");
 		char err[512] = "";
 		struct api_schema *s = NULL;
-		if (api_schema_of_crd(crd, version, &s, ERR_TEXT(err)) < 0)
+		if (api_schema_new(schema, &s, ERR_TEXT(err)) < 0)
 			fail_msg("%s %s: %s", k->kind, version, err);
 		strbuf_addf(&key, "%s.%s/%s", k->kind, k->group, version);
 		map_set(&t->schemas, strbuf_slice(&key), s);

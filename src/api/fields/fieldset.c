@@ -101,45 +101,9 @@ const struct fieldset_node *fieldset_find(const struct fieldset *fieldset,
 	return found ? &fieldset->v[i] : NULL;
 }
 
-bool fieldset_has(const struct fieldset *fieldset, struct fieldset_el *const *path, size_t count)
-{
-	const struct fieldset_node *node = NULL;
-	for (size_t i = 0; i < count; i++) {
-		node = fieldset_find(fieldset, path[i]);
-		if (node == NULL)
-			return false;
-		fieldset = node->sub;
-	}
-	return node != NULL && node->member;
-}
-
 bool fieldset_empty(const struct fieldset *fieldset)
 {
 	return fieldset->n == 0;
-}
-
-size_t fieldset_count(const struct fieldset *fieldset)
-{
-	size_t n = 0;
-	for (size_t i = 0; i < fieldset->n; i++)
-		n += fieldset->v[i].member +
-		     (fieldset->v[i].sub != NULL ? fieldset_count(fieldset->v[i].sub) : 0);
-	return n;
-}
-
-bool fieldset_equal(const struct fieldset *left, const struct fieldset *right)
-{
-	if (left == right)
-		return true;
-	if (left == NULL || right == NULL || left->n != right->n)
-		return false;
-	for (size_t i = 0; i < left->n; i++) {
-		if (left->v[i].member != right->v[i].member ||
-		    fieldset_el_cmp(left->v[i].el, right->v[i].el) != 0 ||
-		    !fieldset_equal(left->v[i].sub, right->v[i].sub))
-			return false;
-	}
-	return true;
 }
 
 /* Appends a node unless it is empty; takes ownership of `sub`. */
@@ -254,17 +218,6 @@ struct fieldset *fieldset_without(struct fieldset *left, struct fieldset *right)
 	if (left->n == 0 || right->n == 0)
 		return fieldset_ref(left);
 	return combine_sets(left, right, &op);
-}
-
-struct fieldset *fieldset_leaves(struct fieldset *fieldset)
-{
-	struct fieldset *out = fieldset_new();
-	for (size_t i = 0; i < fieldset->n; i++) {
-		const struct fieldset_node *node = &fieldset->v[i];
-		keep_node(out, node->el, node->member && node->sub == NULL,
-			  node->sub != NULL ? fieldset_leaves(node->sub) : NULL);
-	}
-	return out;
 }
 
 struct each {

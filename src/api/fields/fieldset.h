@@ -52,10 +52,7 @@ void fieldset_insert(struct fieldset *fieldset, struct fieldset_el *const *path,
 /* NULL when the element is not there. */
 const struct fieldset_node *fieldset_find(const struct fieldset *fieldset,
 					  const struct fieldset_el *element);
-bool fieldset_has(const struct fieldset *fieldset, struct fieldset_el *const *path, size_t count);
 bool fieldset_empty(const struct fieldset *fieldset);
-size_t fieldset_count(const struct fieldset *fieldset);
-bool fieldset_equal(const struct fieldset *left, const struct fieldset *right);
 
 /* Operations return a reference of the caller's, which may be to one of the arguments: do not
  * insert into it. Arguments are not consumed and must not be NULL. */
@@ -65,8 +62,6 @@ struct fieldset *fieldset_intersection(struct fieldset *left, struct fieldset *r
 struct fieldset *fieldset_difference(struct fieldset *left, struct fieldset *right);
 /* The same, and without what is below the members of `right`. */
 struct fieldset *fieldset_without(struct fieldset *left, struct fieldset *right);
-/* Members with nothing below them. */
-struct fieldset *fieldset_leaves(struct fieldset *fieldset);
 
 /* Each member, those of a level before those below it. */
 typedef void (*fieldset_each_fn)(void *ctx, struct fieldset_el *const *path, size_t count);

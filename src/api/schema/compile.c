@@ -472,16 +472,3 @@ int api_schema_new(const json_t *openapi, struct api_schema **ret, struct err_te
 	*ret = TAKE_PTR(s);
 	return 0;
 }
-
-int api_schema_of_crd(const json_t *crd, const char *version, struct api_schema **ret,
-		      struct err_text err)
-{
-	const json_t *list = api_get(crd, "spec.versions");
-	for (size_t i = 0; i < json_array_size(list); i++) {
-		const json_t *v = json_array_get(list, i);
-		if (strcmp(api_get_string(v, "name"), version) == 0)
-			return api_schema_new(api_get(v, "schema.openAPIV3Schema"), ret, err);
-	}
-	err_text_set(err, "the CRD has no version '%s'", version);
-	return ERR_NOTFOUND;
-}

@@ -19,9 +19,6 @@ struct api_schema;
 /* From an `openAPIV3Schema`. ERR_UNSUPPORTED, ERR_PARSE, ERR_LIMIT; `err` gets a sentence with the
  * place. */
 MUST_CHECK int api_schema_new(const json_t *openapi, struct api_schema **ret, struct err_text err);
-/* From a CustomResourceDefinition; ERR_NOTFOUND when it does not have the version. */
-MUST_CHECK int api_schema_of_crd(const json_t *crd, const char *version, struct api_schema **ret,
-				 struct err_text err);
 void api_schema_free(struct api_schema *schema);
 static inline void api_schema_freep(struct api_schema **schema)
 {

@@ -29,6 +29,11 @@ static void use(const struct api_schema *s, json_t *o, const json_t *old)
 	api_errors_done(&errs);
 }
 
+static const json_t *schema_of_crd(const json_t *crd)
+{
+	return api_get(json_array_get(api_get(crd, "spec.versions"), 0), "schema.openAPIV3Schema");
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	struct api_docs d = { 0 };
@@ -38,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	if (n > 64 << 10 ||
 	    api_yaml_parse("f", (struct slice){ (const char *)data, n }, &d, &err) < 0)
 		return 0;
-	if (d.n != 0 && (api_schema_of_crd(d.v[0], "v1", &s, ERR_TEXT(text)) == 0 ||
+	if (d.n != 0 && (api_schema_new(schema_of_crd(d.v[0]), &s, ERR_TEXT(text)) == 0 ||
 			 api_schema_new(d.v[0], &s, ERR_TEXT(text)) == 0)) {
 		for (size_t i = 1; i < d.n; i++)
 			use(s, d.v[i], i > 1 ? d.v[i - 1] : NULL);
