@@ -16,6 +16,7 @@
 #include "controller/controller.h"
 #include "controller/manager.h"
 #include "kube/decode/tree.h"
+#include "kube/informer/store_test.h"
 #include "kube/test_rig.h"
 #include "testing/fake_http.h"
 

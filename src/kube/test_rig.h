@@ -14,6 +14,7 @@
 #include "base/err_text.h"
 #include "kube/client/client.h"
 #include "kube/client/config_priv.h"
+#include "kube/client/config_test.h"
 #include "kube/client/credential_priv.h"
 #include "kube/client/kubeconfig_priv.h"
 #include "testing/fake_api.h"

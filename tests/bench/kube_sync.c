@@ -23,6 +23,7 @@
 #include "kube/client/config.h"
 #include "kube/informer/informer_priv.h"
 #include "kube/decode/compact.h"
+#include "kube/informer/store_test.h"
 
 static double cpu_s(clockid_t which)
 {

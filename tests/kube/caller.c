@@ -6,7 +6,7 @@
  *
  *   {"do":"call","method":"GET","path":"/version","body":...,"type":"...","timeout_ms":500}
  *   {"do":"get","kind":"Pod","group":"","ns":"a","name":"b"}     also delete (uid, rv, propagation)
- *   {"do":"create",...,"body":{}}            also update, merge, jsonpatch, apply (manager); sub
+ *   {"do":"create",...,"body":{}}            also update, merge, apply (manager); sub
  *   {"do":"edit",...}                        adds 1 to data.n
  *   {"do":"stream","path":"...","gzip":true,"idle_ms":500}       a line {"total":BYTES} per piece
  *   {"do":"info"}                            text, namespace, resident memory
@@ -24,6 +24,7 @@
 #include "base/err_text.h"
 #include "kube/client/client.h"
 #include "kube/client/config.h"
+#include "kube/client/config_test.h"
 
 struct caller {
 	struct kube_client *client;
@@ -87,11 +88,6 @@ static int do_merge(struct caller *c)
 	return kube_merge(c->conn, &c->ref, c->sub, c->body, &c->object, &c->st);
 }
 
-static int do_json_patch(struct caller *c)
-{
-	return kube_json_patch(c->conn, &c->ref, c->sub, c->body, &c->object, &c->st);
-}
-
 static int do_apply(struct caller *c)
 {
 	return kube_apply(c->conn, &c->ref, c->sub, text(c, "manager"), c->body, &c->object,
@@ -151,10 +147,10 @@ static const struct {
 	const char *name;
 	int (*run)(struct caller *c);
 } verbs[] = {
-	{ "call", do_call },	 { "get", do_get },	  { "create", do_create },
-	{ "update", do_update }, { "merge", do_merge },	  { "jsonpatch", do_json_patch },
-	{ "apply", do_apply },	 { "delete", do_delete }, { "edit", do_edit },
-	{ "stream", do_stream }, { "info", do_info },
+	{ "call", do_call },	 { "get", do_get },	{ "create", do_create },
+	{ "update", do_update }, { "merge", do_merge }, { "apply", do_apply },
+	{ "delete", do_delete }, { "edit", do_edit },	{ "stream", do_stream },
+	{ "info", do_info },
 };
 
 static int run(struct caller *c, json_t *cmd)

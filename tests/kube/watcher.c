@@ -29,9 +29,11 @@
 #include "base/err_text.h"
 #include "kube/client/client.h"
 #include "kube/client/config.h"
+#include "kube/client/config_test.h"
 #include "kube/informer/informer.h"
 #include "kube/decode/compact.h"
 #include "kube/decode/tree.h"
+#include "kube/informer/store_test.h"
 
 static pthread_mutex_t out_lock = PTHREAD_MUTEX_INITIALIZER;
 

@@ -13,6 +13,7 @@
 #include "base/err_text.h"
 #include "base/mem.h"
 #include "kube/client/config_priv.h"
+#include "kube/client/config_test.h"
 #include "kube/client/credential_priv.h"
 #include "kube/client/kubeconfig_priv.h"
 
@@ -89,11 +90,6 @@ const char *kube_config_server(const struct kube_config *config)
 const char *kube_config_namespace(const struct kube_config *config)
 {
 	return config->ns;
-}
-
-const char *kube_config_origin(const struct kube_config *config)
-{
-	return config->origin;
 }
 
 /* ---- files ---- */

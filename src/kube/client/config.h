@@ -28,8 +28,6 @@ void kube_config_free(struct kube_config *config);
 const char *kube_config_server(const struct kube_config *config);
 /* "default" when none is set. */
 const char *kube_config_namespace(const struct kube_config *config);
-/* For people: "context 'prod' of /home/me/.kube/config", "the pod's service account". */
-const char *kube_config_origin(const struct kube_config *config);
 
 /* Zero: the default. */
 struct kube_config_times {
@@ -37,5 +35,3 @@ struct kube_config_times {
 	uint64_t files_ns; /* between two reads of files of certificates; 5 min */
 	uint64_t exec_ns;  /* after which an exec plugin is killed; 60 s */
 };
-/* Before threads share it. */
-void kube_config_set_times(struct kube_config *config, const struct kube_config_times *times);

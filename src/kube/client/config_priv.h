@@ -47,9 +47,6 @@ struct kube_config {
 	uint64_t tls_read_ns;
 };
 
-/* Empty, with the default times. */
-struct kube_config *kube_config_new(void);
-
 /* May credentials change without a restart? Else asking again after a 401 is in vain. */
 static inline bool kube_config_renewable(const struct kube_config *config)
 {

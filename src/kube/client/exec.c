@@ -2,6 +2,7 @@
 /* Exec plugins: a program that prints a credential. It gets no terminal and no standard input, has
  * a time limit, and is killed with all it started when that is over or nobody wants it any more. */
 #include "kube/client/exec_priv.h"
+#include "kube/client/exec_test.h"
 
 #include <errno.h>
 #include <fcntl.h>

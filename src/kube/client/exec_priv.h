@@ -35,7 +35,4 @@ struct kube_exec_cred {
  * command. */
 MUST_CHECK int kube_exec_run(const struct kube_config *config, const _Atomic bool *stop, int wake,
 			     struct kube_exec_cred *ret, struct err_text err);
-/* Parses the output of a plugin, an ExecCredential. */
-MUST_CHECK int kube_exec_parse(struct slice text, const char *api_version,
-			       struct kube_exec_cred *ret, struct err_text err);
 void kube_exec_cred_done(struct kube_exec_cred *cred);

@@ -4,6 +4,7 @@
 
 #include "base/err_text.h"
 #include "kube/client/exec_priv.h"
+#include "kube/client/exec_test.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

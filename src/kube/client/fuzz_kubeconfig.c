@@ -6,6 +6,7 @@
 #include "base/compiler.h"
 #include "base/err_text.h"
 #include "kube/client/config_priv.h"
+#include "kube/client/config_test.h"
 #include "kube/client/kubeconfig_priv.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);

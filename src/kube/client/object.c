@@ -93,16 +93,6 @@ int kube_merge(struct kube_conn *conn, const struct kube_ref *ref, const char *s
 	return send_patch(conn, path.s, "application/merge-patch+json", value, ret, reterr);
 }
 
-int kube_json_patch(struct kube_conn *conn, const struct kube_ref *ref, const char *sub,
-		    const json_t *ops, json_t **ret, struct kube_status *reterr)
-{
-	CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
-	int r = path_of(&path, ref, sub, reterr);
-	if (r < 0)
-		return r;
-	return send_patch(conn, path.s, "application/json-patch+json", ops, ret, reterr);
-}
-
 int kube_apply(struct kube_conn *conn, const struct kube_ref *ref, const char *sub,
 	       const char *manager, const json_t *value, json_t **ret, struct kube_status *reterr)
 {

@@ -32,8 +32,6 @@ MUST_CHECK int kube_update(struct kube_conn *conn, const struct kube_ref *ref, c
  */
 MUST_CHECK int kube_merge(struct kube_conn *conn, const struct kube_ref *ref, const char *sub,
 			  const json_t *patch, json_t **ret, struct kube_status *reterr);
-MUST_CHECK int kube_json_patch(struct kube_conn *conn, const struct kube_ref *ref, const char *sub,
-			       const json_t *ops, json_t **ret, struct kube_status *reterr);
 /* Server-side apply with force. `value` holds only the fields we own, with apiVersion and kind. */
 MUST_CHECK int kube_apply(struct kube_conn *conn, const struct kube_ref *ref, const char *sub,
 			  const char *manager, const json_t *value, json_t **ret,

@@ -24,6 +24,7 @@
 #include "base/mem.h"
 #include "kube/client/client_priv.h"
 #include "kube/client/write_limit.h"
+#include "kube/client/config_test.h"
 #include "kube/test_rig.h"
 
 static int get(struct rig *g, const char *path, json_t **ret)

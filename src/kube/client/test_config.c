@@ -206,7 +206,7 @@ static void pods_own(void **state)
 	struct kube_config *c = in_cluster("fd00::1");
 	assert_string_equal(kube_config_server(c), "https://[fd00::1]:6443");
 	assert_string_equal(kube_config_namespace(c), "dns");
-	assert_string_equal(kube_config_origin(c), "the pod's service account");
+	assert_string_equal(c->origin, "the pod's service account");
 	kube_config_free(c);
 	clock_set_source(&fake_clock);
 	c = in_cluster("10.0.0.1");

@@ -16,6 +16,7 @@
 #include "base/err.h"
 #include "base/err_text.h"
 #include "base/mem.h"
+#include "kube/client/config_test.h"
 #include "kube/test_rig.h"
 #include "testing/testcert.h"
 

@@ -20,7 +20,9 @@
 #include "base/err_text.h"
 #include "base/mem.h"
 #include "kube/client/config_priv.h"
+#include "kube/client/config_test.h"
 #include "kube/client/credential_priv.h"
+#include "kube/client/exec_test.h"
 
 #define V1   "client.authentication.k8s.io/v1"
 #define CRED "{\"kind\":\"ExecCredential\",\"apiVersion\":\"" V1 "\",\"status\":"

@@ -13,6 +13,7 @@
 #include "base/err_text.h"
 #include "base/mem.h"
 #include "kube/client/config_priv.h"
+#include "kube/client/config_test.h"
 #include "kube/client/kubeconfig_priv.h"
 
 static char err[512];
@@ -55,7 +56,7 @@ static void all_keys(void **state)
 			 0);
 	assert_string_equal(kube_config_server(c), "https://h:1/p");
 	assert_string_equal(kube_config_namespace(c), "default");
-	assert_string_equal(kube_config_origin(c), "context 'c' of /d/f");
+	assert_string_equal(c->origin, "context 'c' of /d/f");
 	assert_string_equal(c->ca.path, "/d/ca.pem");
 	assert_string_equal(c->tls_name, "name");
 	assert_string_equal(c->proxy, "http://p:3128");

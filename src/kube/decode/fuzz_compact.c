@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any bytes as each of the trimmed kinds. */
 #include "kube/decode/compact.h"
+#include "kube/decode/string_pool_test.h"
 
 #include <stdlib.h>
 

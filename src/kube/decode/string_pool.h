@@ -16,8 +16,4 @@ void kube_string_pool_free(struct kube_string_pool *pool);
 /* The string, terminated. Each call adds a holder, to be removed with kube_string_pool_drop. ""
  * needs no drop (but may have one). */
 const char *kube_string_pool_get(struct kube_string_pool *pool, struct slice text);
-/* Adds a holder to a string of a pool. */
-const char *kube_string_pool_again(const char *text);
 void kube_string_pool_drop(const char *text);
-
-size_t kube_string_pool_count(struct kube_string_pool *pool);

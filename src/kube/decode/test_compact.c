@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "kube/decode/compact.h"
+#include "kube/decode/string_pool_test.h"
 
 static void ip_add(struct strbuf *b, const struct kube_ip *ip)
 {

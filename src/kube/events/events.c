@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Builds Event objects, and sends them on a thread. */
 #include "kube/events/events.h"
+#include "kube/events/events_test.h"
 
 #include <assert.h>
 #include <pthread.h>

@@ -42,12 +42,6 @@ struct event {
 	const char *action; /* "Create": what was done or failed */
 };
 /* Queues an Event; any thread, never waits for the server. Everything is copied. Dropped
- * when there are too many (events_stats counts them) or after events_stop. */
+ * when there are too many or after events_stop. */
 void events_emit(struct events *events, const struct event *ev, const char *fmt, ...)
 	PRINTF_LIKE(3, 4);
-
-void events_stats(struct events *events, struct series_stats *ret);
-
-/* The object that is sent; for tests. */
-json_t *events_body(const char *controller, const char *instance, const struct event *ev,
-		    const char *note, uint64_t wall_ns);

@@ -10,6 +10,7 @@
 #include "base/err_text.h"
 #include "base/mem.h"
 #include "kube/events/events.h"
+#include "kube/events/events_test.h"
 #include "kube/test_rig.h"
 
 static json_t *object(const char *ns, const char *name)

@@ -2,6 +2,7 @@
 /* The store of an informer. Objects are in an array; hash tables of 8 bytes per entry lead from a
  * hash to a place in it. The object itself is compared with the key, so no keys are stored. */
 #include "kube/informer/store.h"
+#include "kube/informer/store_test.h"
 
 #include <assert.h>
 #include <pthread.h>

@@ -37,7 +37,6 @@ void kube_store_each(struct kube_store *store, kube_store_fn fn, void *ctx);
 /* Those that index number `index` knows by the key. */
 void kube_store_each_by(struct kube_store *store, size_t index, struct slice key, kube_store_fn fn,
 			void *ctx);
-size_t kube_store_count(struct kube_store *store);
 
 /* ---- writing: one thread ---- */
 

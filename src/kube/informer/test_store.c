@@ -15,6 +15,7 @@
 #include "base/rng.h"
 #include "base/rng_test.h"
 #include "kube/informer/store.h"
+#include "kube/informer/store_test.h"
 
 struct thing {
 	struct kube_obj o;

@@ -53,7 +53,8 @@ void elect_done(struct elect *elect)
 	elect->lease = NULL;
 }
 
-const char *elect_holder(const struct elect *elect)
+/* Who holds the lease; "" for nobody. */
+static const char *holder_of(const struct elect *elect)
 {
 	return api_get_string(elect->lease, "spec.holderIdentity");
 }
@@ -75,7 +76,7 @@ static uint64_t expiry_ns(const struct elect *elect)
 
 static bool is_free(const struct elect *elect, uint64_t now_ns)
 {
-	const char *holder = elect_holder(elect);
+	const char *holder = holder_of(elect);
 	return holder[0] == '\0' || strcmp(holder, elect->identity) == 0 ||
 	       now_ns >= expiry_ns(elect);
 }
@@ -120,7 +121,7 @@ static json_t *make_claim(const struct elect *elect, uint64_t wall_ns)
 		spec = json_object();
 		json_object_set_new(o, "spec", spec);
 	}
-	bool same = !elect->missing && strcmp(elect_holder(elect), elect->identity) == 0;
+	bool same = !elect->missing && strcmp(holder_of(elect), elect->identity) == 0;
 	json_int_t n = json_integer_value(json_object_get(spec, "leaseTransitions"));
 	json_object_set_new(spec, "holderIdentity", json_string(elect->identity));
 	json_object_set_new(spec, "leaseDurationSeconds",
@@ -177,7 +178,7 @@ static void result_of_get(struct elect *elect, const json_t *answer, uint64_t no
 	assert(!elect->missing);
 	note_lease(elect, answer, now_ns);
 	elect->stale = false;
-	if (elect->leading && strcmp(elect_holder(elect), elect->identity) != 0)
+	if (elect->leading && strcmp(holder_of(elect), elect->identity) != 0)
 		lose_lease(elect);
 	if (elect->leading) {
 		elect->due_ns = now_ns;

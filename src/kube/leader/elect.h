@@ -61,5 +61,3 @@ void elect_result(struct elect *elect, enum elect_act act, int ret, const json_t
 uint64_t elect_deadline_ns(const struct elect *elect, uint64_t now_ns);
 /* The object that releases the lease, or NULL when it is not ours (any more). */
 json_t *elect_release(const struct elect *elect, uint64_t now_ns, uint64_t wall_ns);
-/* Who holds it, "" for nobody; as long as the machine is left alone. */
-const char *elect_holder(const struct elect *elect);

@@ -2,6 +2,7 @@
 /* The thread of leader election: sends the requests that the state machine (elect.h) asks for and
  * sleeps until the next one is due. */
 #include "kube/leader/lease.h"
+#include "kube/leader/lease_test.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -40,7 +41,6 @@ struct lease {
 	struct elect elect;
 	bool stop;
 	bool woken;
-	char err[512];
 };
 
 /* ---- requests ---- */
@@ -92,7 +92,6 @@ static void act_on(struct lease *lease, enum elect_act act, json_t *body, uint64
 	if (why[0] != '\0' && lease->on_error != NULL)
 		lease->on_error(lease->ctx, why);
 	pthread_mutex_lock(&lease->lock);
-	snprintf(lease->err, sizeof(lease->err), "%s", why);
 	uint64_t after_ns = clock_mono_ns();
 	elect_result(&lease->elect, act, r, answer, now_ns, after_ns);
 	if (was_held != (elect_deadline_ns(&lease->elect, after_ns) != 0))
@@ -247,11 +246,6 @@ uint64_t lease_deadline_ns(struct lease *lease)
 	return r;
 }
 
-bool lease_is_held(struct lease *lease)
-{
-	return lease_deadline_ns(lease) != 0;
-}
-
 bool lease_wait(struct lease *lease, bool held)
 {
 	pthread_mutex_lock(&lease->lock);
@@ -274,14 +268,6 @@ void lease_wake(struct lease *lease)
 	pthread_mutex_lock(&lease->lock);
 	lease->woken = true;
 	pthread_cond_broadcast(&lease->cond);
-	pthread_mutex_unlock(&lease->lock);
-}
-
-void lease_status(struct lease *lease, struct err_text err, char *holder, size_t holder_n)
-{
-	pthread_mutex_lock(&lease->lock);
-	err_text_set(err, "%s", lease->err);
-	snprintf(holder, holder_n, "%s", elect_holder(&lease->elect));
 	pthread_mutex_unlock(&lease->lock);
 }
 

@@ -5,7 +5,7 @@
  * lost:
  *
  *	if (lease_wait(l, false)) {
- *		... start to work; lease_deadline_ns(l) limits calls that no resourceVersion guards
+ *		... start to work
  *		lease_wait(l, true);
  *		... end all work
  *	}
@@ -48,15 +48,9 @@ MUST_CHECK int lease_start(const struct lease_conf *conf, struct lease **ret, st
 /* Gives the lease back if it is ours, so that another need not wait; frees. NULL is fine. */
 void lease_stop(struct lease *lease);
 
-bool lease_is_held(struct lease *lease);
-/* Until when (clock_mono_ns) we are the leader for sure; 0: we are not. A call to a third party
- * must be over by then, or another leader may be at work. */
-uint64_t lease_deadline_ns(struct lease *lease);
 /* Waits until the lease is held (held false) or lost (held true), or for lease_wake. Returns whether
  * it is held now. */
 bool lease_wait(struct lease *lease, bool held);
 /* From any thread: ends this wait and all later ones. */
 void lease_wake(struct lease *lease);
-/* The last error, "" when the last request succeeded, and the holder. For logs and health. */
-void lease_status(struct lease *lease, struct err_text err, char *holder, size_t holder_n);
 const char *lease_identity(const struct lease *lease);

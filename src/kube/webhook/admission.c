@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Answers admission reviews: parses the review, calls the hooks of its kind, writes their answer. */
 #include "kube/webhook/admission.h"
+#include "kube/webhook/admission_test.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -59,6 +59,3 @@ struct admission_hook {
  * server decides by the registration's failurePolicy. */
 MUST_CHECK int admission_review(const struct admission_hook *hooks, size_t count,
 				enum admission_phase phase, struct slice body, struct strbuf *out);
-
-/* The JSON patch (RFC 6902) that makes `to` of `from`; an array, empty when they are equal. */
-json_t *admission_diff(const json_t *from, const json_t *to);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any bytes as a review, by a hook that changes what it can. */
 #include "kube/webhook/admission.h"
+#include "kube/webhook/admission_test.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "base/text/base64.h"
 #include "kube/webhook/admission.h"
+#include "kube/webhook/admission_test.h"
 
 static unsigned asked;
 

@@ -8,6 +8,7 @@
 #include "api/kind.h"
 #include "base/err_text.h"
 #include "kube/decode/compact.h"
+#include "kube/decode/string_pool_test.h"
 #include "kube/decode/tree.h"
 #include "net/digest.h"
 #include "plugin/kubernetes/objects/snapshot_object.h"

@@ -20,6 +20,7 @@
 #include "base/err_text.h"
 #include "base/readfile.h"
 #include "kube/decode/compact.h"
+#include "kube/decode/string_pool_test.h"
 #include "kube/decode/tree.h"
 #include "plugin/kubernetes/objects/snapshot_object.h"
 
