@@ -398,11 +398,6 @@ void apiserver_server_stop(struct apiserver_server *server)
 	free(server);
 }
 
-uint16_t apiserver_server_port(const struct apiserver_server *server)
-{
-	return http_service_port(server->http);
-}
-
 const char *apiserver_server_url(const struct apiserver_server *server)
 {
 	return server->url;

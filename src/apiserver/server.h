@@ -33,7 +33,6 @@ MUST_CHECK int apiserver_server_start(const struct apiserver_server_conf *conf,
 /* Ends watches, finishes writes, closes the store. NULL is fine. */
 void apiserver_server_stop(struct apiserver_server *server);
 
-uint16_t apiserver_server_port(const struct apiserver_server *server);
 /* The server in the kubeconfigs: "https://127.0.0.1:8054". */
 const char *apiserver_server_url(const struct apiserver_server *server);
 /* Paths of the kubeconfigs: the user's, and that of the system's own programs. */

@@ -202,7 +202,6 @@ static void refusals(void **state)
 {
 	struct rig r, other;
 	struct apiserver_server *s;
-	char addr[64];
 	(void)state;
 	rig_init(&r);
 	rig_start(&r);
@@ -213,7 +212,7 @@ static void refusals(void **state)
 	assert_non_null(strstr(r.err, pid));
 	/* Two on one port. */
 	rig_init(&other);
-	snprintf(addr, sizeof(addr), "127.0.0.1:%u", apiserver_server_port(r.server));
+	const char *addr = apiserver_server_url(r.server) + strlen("https://");
 	other.conf.listen = addr;
 	assert_int_equal(apiserver_server_start(&other.conf, &s, ERR_TEXT(other.err)), -EADDRINUSE);
 	CLEANUP(freep)

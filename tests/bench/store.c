@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "apiserver/store/store.h"
-#include "apiserver/store/compact.h"
+#include "apiserver/store/compact_test.h"
 #include "apiserver/store/read.h"
 #include "apiserver/store/watch.h"
 #include "apiserver/store/writer.h"

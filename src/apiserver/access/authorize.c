@@ -138,8 +138,9 @@ bool apiserver_authorize_user(void *ctx, const char *user, const struct apiserve
 	return who != NULL && apiserver_authorize(who, action);
 }
 
-void apiserver_authorize_explain(const struct apiserver_identity *who,
-				 const struct apiserver_action *action, struct strbuf *out)
+/* Appends what RBAC of kube-apiserver says after `dnsnames.k8s.ovn.org "x" is forbidden: `. */
+static void add_reason(const struct apiserver_identity *who, const struct apiserver_action *action,
+		       struct strbuf *out)
 {
 	strbuf_adds(out, "User ");
 	strbuf_add_quoted(out, slice_of(who->user));
@@ -164,7 +165,7 @@ void apiserver_authorize_refuse(const struct apiserver_identity *who,
 		strbuf_add_quoted(&message, slice_of(action->name));
 	}
 	strbuf_adds(&message, " is forbidden: ");
-	apiserver_authorize_explain(who, action, &message);
+	add_reason(who, action, &message);
 	IGNORE(apiserver_status_refuse(&status, 403, "Forbidden", "%s", message.s));
 	status.details = apiserver_status_details(action->name, action->group, action->resource);
 	apiserver_answer_refuse(ret, &status);

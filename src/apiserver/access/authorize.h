@@ -27,9 +27,6 @@ bool apiserver_authorize(const struct apiserver_identity *who,
 			 const struct apiserver_action *action);
 /* The same by name, as `may` of struct apiserver_env; unknown users may nothing. ctx is unused. */
 bool apiserver_authorize_user(void *ctx, const char *user, const struct apiserver_action *action);
-/* Appends the reason of a refusal, which follows `dnsnames.k8s.ovn.org "x" is forbidden: `. */
-void apiserver_authorize_explain(const struct apiserver_identity *who,
-				 const struct apiserver_action *action, struct strbuf *out);
 /* Answers 403 with a Status that explains why. */
 void apiserver_authorize_refuse(const struct apiserver_identity *who,
 				const struct apiserver_action *action,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any path, over a tree of every shape. */
 #include "apiserver/codec/jsonpath.h"
+#include "apiserver/codec/jsonpath_test.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -2,6 +2,7 @@
 /* JSONPath of printer columns: a path is parsed into steps, which are then followed in the tree.
  * Paths are short, so that they are parsed anew for each call. */
 #include "apiserver/codec/jsonpath.h"
+#include "apiserver/codec/jsonpath_test.h"
 
 #include <string.h>
 

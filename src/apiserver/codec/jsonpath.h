@@ -17,7 +17,5 @@ enum {
 	APISERVER_JSONPATH_DEPTH_MAX = 4, /* of filters in filters */
 };
 
-/* Whether the path can be evaluated here. */
-bool apiserver_jsonpath_check(const char *path);
 /* The first result, borrowed; NULL when there is none or the path is invalid. */
 const json_t *apiserver_jsonpath_first(const json_t *object, const char *path);

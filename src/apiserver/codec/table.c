@@ -174,11 +174,6 @@ void apiserver_table_row(struct strbuf *out, const struct apiserver_table *table
 	strbuf_addc(out, '}');
 }
 
-void apiserver_table_end(struct strbuf *out)
-{
-	strbuf_adds(out, "]}");
-}
-
 void apiserver_table_object(struct strbuf *out, const struct apiserver_table *table,
 			    const json_t *object, bool columns)
 {
@@ -188,7 +183,7 @@ void apiserver_table_object(struct strbuf *out, const struct apiserver_table *ta
 		json_object_set_new(meta, "resourceVersion", json_string(version));
 	apiserver_table_begin(out, table, meta, columns);
 	apiserver_table_row(out, table, object);
-	apiserver_table_end(out);
+	strbuf_adds(out, "]}");
 	json_decref(meta);
 }
 

@@ -31,13 +31,13 @@ struct apiserver_table {
 MUST_CHECK int apiserver_table_include(const char *arg, enum apiserver_include *ret,
 				       struct strbuf *err);
 
-/* A list: begin, a row for each object, end. `list_meta` is the list's metadata; `columns`: with
- * columnDefinitions, which only the first event of a watch has. Trees are borrowed. */
+/* A list: begin, a row for each object; the caller closes it with "]}". `list_meta` is the list's
+ * metadata; `columns`: with columnDefinitions, which only the first event of a watch has. Trees are
+ * borrowed. */
 void apiserver_table_begin(struct strbuf *out, const struct apiserver_table *table,
 			   const json_t *list_meta, bool columns);
 void apiserver_table_row(struct strbuf *out, const struct apiserver_table *table,
 			 const json_t *object);
-void apiserver_table_end(struct strbuf *out);
 /* One object, or the object of an event of a watch. */
 void apiserver_table_object(struct strbuf *out, const struct apiserver_table *table,
 			    const json_t *object, bool columns);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* JSONPath: the paths that printer columns use, and invalid ones. */
 #include "apiserver/codec/jsonpath.h"
+#include "apiserver/codec/jsonpath_test.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,6 +2,7 @@
 /* Builds the catalogue of served groups and versions from the table of resources, in the order in
  * which discovery lists them. */
 #include "apiserver/discovery/catalogue.h"
+#include "apiserver/discovery/catalogue_test.h"
 
 #include <stdlib.h>
 #include <string.h>

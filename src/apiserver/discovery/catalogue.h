@@ -28,7 +28,3 @@ void apiserver_catalogue_done(struct apiserver_catalogue *catalogue);
 /* NULL when it is not served. */
 const struct apiserver_group_version *apiserver_catalogue_find(
 	const struct apiserver_catalogue *catalogue, const char *group, const char *version);
-
-/* Negative when `left` is preferred: v2, v1, v1beta2, v1beta1, v1alpha1, then others by
- * alphabet. */
-int apiserver_version_cmp(const char *left, const char *right);

@@ -13,6 +13,7 @@
 
 #include "api/tree.h"
 #include "apiserver/discovery/catalogue.h"
+#include "apiserver/discovery/catalogue_test.h"
 #include "apiserver/request/answer.h"
 #include "base/mem.h"
 

@@ -27,7 +27,8 @@ static const struct {
 	{ INT64_MAX, YEAR_S, 0, 'y', 0 },
 };
 
-const char *apiserver_span(int64_t seconds, char out[APISERVER_AGE_MAX])
+/* Up to one second in the future counts as 0, since clocks differ. */
+static const char *format_span(int64_t seconds, char out[APISERVER_AGE_MAX])
 {
 	size_t i = 0;
 	if (seconds < -1) {
@@ -55,5 +56,5 @@ const char *apiserver_age(const char *time, uint64_t now_s, char out[APISERVER_A
 		return "<unknown>";
 	if (api_time_parse(time, &then_ns) < 0)
 		return "<invalid>";
-	return apiserver_span((int64_t)now_s - (int64_t)(then_ns / NS_PER_S), out);
+	return format_span((int64_t)now_s - (int64_t)(then_ns / NS_PER_S), out);
 }

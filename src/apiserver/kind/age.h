@@ -6,7 +6,6 @@
 
 enum { APISERVER_AGE_MAX = 48 };
 
-/* Formats a span. Up to one second in the future counts as 0 (clocks differ), more is "<invalid>". */
-const char *apiserver_span(int64_t seconds, char out[APISERVER_AGE_MAX]);
-/* The age since a time as objects contain it; "<unknown>" for NULL and "", "<invalid>" if malformed. */
+/* The age since a time as objects contain it; "<unknown>" for NULL and "", "<invalid>" if malformed
+ * or in the future. */
 const char *apiserver_age(const char *time, uint64_t now_s, char out[APISERVER_AGE_MAX]);

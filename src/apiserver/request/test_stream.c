@@ -3,7 +3,7 @@
  * back or skip many changes. A stream buffers one piece, and the pulling thread never produces
  * it. */
 #include "apiserver/request/stream.h"
-#include "apiserver/store/compact.h"
+#include "apiserver/store/compact_test.h"
 #include "apiserver/store/store.h"
 
 #include <pthread.h>

@@ -21,6 +21,7 @@
 #include "apiserver/store/db_priv.h"
 #include "apiserver/store/reader_pool_priv.h"
 #include "apiserver/store/database_file_priv.h"
+#include "apiserver/store/schema_priv.h"
 #include "apiserver/store/store_priv.h"
 #include "base/err.h"
 #include "base/err_text.h"
@@ -137,17 +138,6 @@ static int write_backup(struct store_db *from, const char *file, struct err_text
 		r = sync_dir_of(file);
 	if (r < 0)
 		err_text_set(err, "cannot write '%s': %s", file, err_str(r));
-	return r;
-}
-
-int apiserver_store_backup(struct apiserver_store *store, const char *file, struct err_text err)
-{
-	struct store_db *db;
-	int r = store_pool_lend(store, &db);
-	if (r < 0)
-		return store_database_error(r, store->file, err_str(r), err);
-	r = write_backup(db, file, err);
-	store_pool_return(store, db);
 	return r;
 }
 

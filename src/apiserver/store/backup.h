@@ -8,10 +8,8 @@
 #include "base/compiler.h"
 #include "base/err_text.h"
 
-/* Writes the copy into a new file. -EEXIST: the file exists already. */
-MUST_CHECK int apiserver_store_backup(struct apiserver_store *store, const char *file,
-				      struct err_text err);
-/* The same for a data directory that another process may use. */
+/* Copies the database of a data directory, which may be in use, into a new file. -EEXIST: the file
+ * exists already. */
 MUST_CHECK int apiserver_backup(const char *dir, const char *file, struct err_text err);
 
 /* Replaces the database of a directory that no process uses; the old file is kept beside it.

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "apiserver/store/compact.h"
+#include "apiserver/store/compact_test.h"
 #include "apiserver/store/damage.h"
 #include "apiserver/store/db_priv.h"
 #include "apiserver/store/spare_file_priv.h"

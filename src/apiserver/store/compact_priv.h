@@ -7,8 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "apiserver/store/compact.h"
 #include "base/compiler.h"
+
+struct apiserver_store;
 
 enum { STORE_SAMPLES = 64 };
 

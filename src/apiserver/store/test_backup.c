@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 
 #include "apiserver/store/backup.h"
-#include "apiserver/store/compact.h"
+#include "apiserver/store/compact_test.h"
 #include "apiserver/store/read.h"
 #include "apiserver/store/store.h"
 #include "apiserver/store/test_store.h"
@@ -34,7 +34,7 @@ static void close_it(struct fixture *f)
 
 static void backup(struct fixture *f, const char *file)
 {
-	if (apiserver_store_backup(f->s, file, ERR_TEXT(f->err)) < 0)
+	if (apiserver_backup(f->dir, file, ERR_TEXT(f->err)) < 0)
 		fail_msg("%s", f->err);
 }
 
@@ -49,8 +49,7 @@ static void there_and_back(void **state)
 	struct fixture *f = *state;
 	uint64_t a = put(f->s, "a", 0, "then"), b = put(f->s, "b", 0, "then");
 	backup(f, path(f, "backup"));
-	assert_int_equal(apiserver_store_backup(f->s, path(f, "backup"), ERR_TEXT(f->err)),
-			 -EEXIST);
+	assert_int_equal(apiserver_backup(f->dir, path(f, "backup"), ERR_TEXT(f->err)), -EEXIST);
 	assert_non_null(strstr(f->err, "exists already"));
 	struct stat st;
 	assert_int_equal(stat(path(f, "backup"), &st), 0);

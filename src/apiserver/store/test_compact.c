@@ -6,7 +6,7 @@
 
 #include <sqlite3.h>
 
-#include "apiserver/store/compact.h"
+#include "apiserver/store/compact_test.h"
 #include "apiserver/store/read.h"
 #include "apiserver/store/store.h"
 #include "apiserver/store/test_store.h"

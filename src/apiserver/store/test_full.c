@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "apiserver/store/compact.h"
+#include "apiserver/store/compact_test.h"
 #include "apiserver/store/read.h"
 #include "apiserver/store/store.h"
 #include "apiserver/store/test_store.h"

@@ -8,7 +8,7 @@
 #include "apiserver/export.h"
 #include "apiserver/request/request.h"
 #include "apiserver/request/resource_version.h"
-#include "apiserver/store/compact.h"
+#include "apiserver/store/compact_test.h"
 #include "apiserver/store/store.h"
 #include "apiserver/test_api.h"
 #include "apiserver/verb/dispatch.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Compaction on request; otherwise a thread of the store does it by time (see compact.c). */
+/* Tests and benchmarks compact at once; otherwise a thread of the store does it by time (see
+ * compact.c). */
 #pragma once
 
 #include <stdint.h>
