@@ -37,7 +37,9 @@ static inline void rows_check(const json_t *row, const struct dnsoperator_proble
 			 text.s);
 	json_array_foreach (want, i, v) {
 		char got[400];
-		snprintf(got, sizeof(got), "%s %s", dnsoperator_reason_str(p->v[i].reason),
+		snprintf(got, sizeof(got), "%s %s",
+			 dnsoperator_problems_reason(
+				 &(struct dnsoperator_problems){ .v = &p->v[i], .n = 1 }),
 			 p->v[i].field);
 		if (strcmp(got, json_string_value(v)) != 0)
 			fail_msg("%s: '%s' instead of '%s'", id, got, json_string_value(v));

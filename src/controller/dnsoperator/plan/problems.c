@@ -14,11 +14,6 @@ static const char *const reasons[] = {
 #undef X
 };
 
-const char *dnsoperator_reason_str(enum dnsoperator_reason reason)
-{
-	return reasons[reason];
-}
-
 /* Quoted, so that nothing in it looks like our words; cut to fit a line. */
 static char *shown_value(const struct slice *value)
 {

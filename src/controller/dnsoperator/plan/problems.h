@@ -61,7 +61,6 @@ void dnsoperator_problem_add(struct dnsoperator_problems *problems, enum dnsoper
 			     const char *fix);
 void dnsoperator_problems_done(struct dnsoperator_problems *problems);
 
-const char *dnsoperator_reason_str(enum dnsoperator_reason reason);
 /* The reason of all of them, or MultipleErrors; "" when there are none. */
 const char *dnsoperator_problems_reason(const struct dnsoperator_problems *problems);
 /* A line for each, up to DNSOPERATOR_PROBLEMS_SHOWN. */

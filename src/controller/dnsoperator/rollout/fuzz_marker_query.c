@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "controller/dnsoperator/rollout/marker_query.h"
+#include "controller/dnsoperator/rollout/marker_query_test.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

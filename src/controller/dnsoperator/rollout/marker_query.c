@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Queries servers for the marker, on a loop of its own that lives as long as the call. */
 #include "controller/dnsoperator/rollout/marker_query.h"
+#include "controller/dnsoperator/rollout/marker_query_test.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -27,10 +27,6 @@ struct dnsoperator_marker_answer {
 	const char *why; /* a sentence for the status, with what to do; NULL: none */
 };
 
-/* Reads a reply; any bytes. */
-void dnsoperator_marker_answer_read(const uint8_t *msg, size_t len,
-				    struct dnsoperator_marker_answer *ret);
-
 struct dnsoperator_marker_query_opts {
 	const char *name; /* to query; NULL: DNSOPERATOR_MARKER_NAME */
 	uint64_t try_ns;  /* how long one question waits; 0: 500 ms */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Queries pods through the API server, with a few threads that have a connection each. */
 #include "controller/dnsoperator/rollout/proxy_query.h"
+#include "controller/dnsoperator/rollout/proxy_query_test.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -32,11 +32,6 @@ struct dnsoperator_known_corefiles {
 void dnsoperator_corefiles_add(struct dnsoperator_known_corefiles *texts, struct slice text,
 			       const char *hash);
 
-/* Reads one pod's answer. `result` and `st` are of the request, `body` is what came with a
- * 2xx. Never DNSOPERATOR_MARKER_MISSING: only a hash shows which Corefile it is. */
-void dnsoperator_proxy_read(int result, const struct kube_status *st, struct slice body,
-			    char ret_running[DNSOPERATOR_PROXY_HASH_MAX],
-			    struct dnsoperator_marker_answer *ret);
 /* Replaces the hash at /config by that of the marker; that of an unknown Corefile stays as it is, and
  * so differs from all others. */
 void dnsoperator_corefiles_translate(const struct dnsoperator_known_corefiles *texts,

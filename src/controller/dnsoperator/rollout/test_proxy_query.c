@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "controller/dnsoperator/rollout/proxy_query.h"
+#include "controller/dnsoperator/rollout/proxy_query_test.h"
 #include "kube/test_rig.h"
 
 #define DIGITS                                                             \

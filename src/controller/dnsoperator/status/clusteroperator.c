@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Computes and writes the status of the ClusterOperator `dns`. */
 #include "controller/dnsoperator/status/clusteroperator.h"
+#include "controller/dnsoperator/status/clusteroperator_test.h"
 
 #include <stdlib.h>
 #include <string.h>

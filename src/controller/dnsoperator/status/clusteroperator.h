@@ -39,9 +39,6 @@ struct dnsoperator_clusteroperator {
 
 /* RELEASE_VERSION, IMAGE, OPENSHIFT_CLI_IMAGE, KUBE_RBAC_PROXY_IMAGE, as the real one has them. */
 void dnsoperator_versions_env(const char *wanted[DNSOPERATOR_VERSIONS]);
-/* Brings the status of the object up to date; true when something besides times changed. */
-bool dnsoperator_clusteroperator_set(json_t *co, const struct dnsoperator_clusteroperator *in,
-				     uint64_t now_wall_ns);
 /* Makes it when it is missing, and writes what changed. Nothing is done where there is no such
  * kind. */
 MUST_CHECK int dnsoperator_clusteroperator_write(struct controller_ctx *ctx,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The backup of spec.templates in an annotation of the DNS object. */
 #include "controller/dnsoperator/status/templates_backup.h"
+#include "controller/dnsoperator/status/templates_backup_test.h"
 
 #include <stdlib.h>
 #include <string.h>

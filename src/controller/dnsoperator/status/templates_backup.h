@@ -10,9 +10,6 @@
 
 #define DNSOPERATOR_BACKUP "dns.fairlead.dev/templates-backup" /* the annotation */
 
-/* The merge patch that brings the annotation up to date; the caller's. NULL: nothing to do. */
-json_t *dnsoperator_backup_patch(const json_t *dns, const struct dnsoperator_plan *plan,
-				 const struct dnsoperator_facts *facts);
-/* Sends that patch, unless the watch's copy is older than our last one or the Corefile is still
- * changing. */
+/* Sends the merge patch that brings the annotation up to date, unless the watch's copy is older than
+ * our last one or the Corefile is still changing. */
 MUST_CHECK int dnsoperator_backup_write(struct dnsoperator_pass *pass);

@@ -9,6 +9,7 @@
 #include "api/condition.h"
 #include "base/clock.h"
 #include "controller/dnsoperator/status/clusteroperator.h"
+#include "controller/dnsoperator/status/clusteroperator_test.h"
 
 #define NOW (1700000000 * NS_PER_S)
 

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "controller/dnsoperator/status/dns_status.h"
 #include "controller/dnsoperator/status/templates_backup.h"
+#include "controller/dnsoperator/status/templates_backup_test.h"
 
 struct scene {
 	json_t *dns;

@@ -21,8 +21,10 @@
 #include "controller/dnsoperator/plan/configmap_objects.h"
 #include "controller/dnsoperator/rollout/instances.h"
 #include "controller/dnsoperator/status/clusteroperator.h"
+#include "controller/dnsoperator/status/clusteroperator_test.h"
 #include "controller/dnsoperator/status/operator_conditions.h"
 #include "controller/dnsoperator/status/templates_backup.h"
+#include "controller/dnsoperator/status/templates_backup_test.h"
 
 #define TREES_NOW (1700000000 * NS_PER_S)
 
