@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The store's table: look-up without locks, insertion under a shard's lock. */
 #include "plugin/cache/store.h"
+#include "plugin/cache/store_test.h"
 
 #include <assert.h>
 #include <stdlib.h>

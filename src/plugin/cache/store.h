@@ -186,8 +186,5 @@ void store_flush(struct store *store, bool (*is_gone)(const void *ctx, const uin
 		 const void *ctx);
 uint32_t store_epoch(const struct store *store);
 
-/* Entries now; memory for entries that was ever used. Any thread. */
+/* The number of entries now. Any thread. */
 size_t store_count(const struct store *store, enum store_half half);
-size_t store_bytes(const struct store *store);
-/* Memory of the table itself. */
-size_t store_table_bytes(const struct store *store);

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/rcu/rcu.h"
 #include "plugin/cache/store_priv.h"
+#include "plugin/cache/store_test.h"
 
 struct names {
 	uint8_t name[DNS_NAME_MAX + 8];

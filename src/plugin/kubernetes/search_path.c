@@ -64,9 +64,10 @@ static bool client_ip(const struct query *q, struct kube_ip *ret)
 	return true;
 }
 
-/* The namespace's own list, all of it in q's memory; its length, 0 when there is no room. */
-int kubernetes_search_of(const struct kubernetes_conf *conf, struct query *q, size_t zone,
-			 struct slice ns, const uint8_t **out, size_t max)
+/* The search list of a namespace: ns.svc.ZONE, svc.ZONE, ZONE, those of the host, the root. Returns
+ * their number, 0 when there is no room; they live as long as q. */
+static int own_search_list(const struct kubernetes_conf *conf, struct query *q, size_t zone,
+			   struct slice ns, const uint8_t **out, size_t max)
 {
 	static const uint8_t svc[] = "\3svc";
 	const uint8_t *z = conf->zones.wire[zone];
@@ -99,7 +100,7 @@ int kubernetes_search_for_client(struct plugin_inst *self, struct query *q, cons
 	if (zone < 0 || c->pods != KUBERNETES_PODS_VERIFIED || !client_ip(q, &ip))
 		return 0;
 	const char *ns = kubernetes_index_pod_namespace(c->index, &ip);
-	return ns != NULL ? kubernetes_search_of(c, q, (size_t)zone, slice_of(ns), out, max) : 0;
+	return ns != NULL ? own_search_list(c, q, (size_t)zone, slice_of(ns), out, max) : 0;
 }
 
 /* ---- by the id of a list, for searchpath ---- */
@@ -132,9 +133,9 @@ int kubernetes_search_by_id(struct plugin_inst *self, struct query *q, struct sl
 	if (!kubernetes_exposed(c, id))
 		return 0;
 	l = kubernetes_search_lists_by_ns(lists, id);
-	return l != NULL ? copy_list(l, q, out, max)
-			 : kubernetes_search_of(c, q, zone < 0 ? c->primary : (size_t)zone, id, out,
-						max);
+	return l != NULL
+		       ? copy_list(l, q, out, max)
+		       : own_search_list(c, q, zone < 0 ? c->primary : (size_t)zone, id, out, max);
 }
 
 void kubernetes_set_search_list(struct kubernetes_index *index, const struct kube_obj *ns,

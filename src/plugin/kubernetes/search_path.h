@@ -11,10 +11,6 @@
 
 void kubernetes_host_search_read(struct kubernetes_conf *conf, const char *path);
 void kubernetes_host_search_free(struct kubernetes_conf *conf);
-/* The search list of a namespace: ns.svc.ZONE, svc.ZONE, ZONE, those of the host, the root. Their
- * number; they live as long as q. */
-int kubernetes_search_of(const struct kubernetes_conf *conf, struct query *q, size_t zone,
-			 struct slice ns, const uint8_t **out, size_t max);
 int kubernetes_search_for_client(struct plugin_inst *self, struct query *q, const uint8_t **out,
 				 size_t max);
 int kubernetes_search_by_id(struct plugin_inst *self, struct query *q, struct slice id,

@@ -2,6 +2,7 @@
 /* The API server's objects, kept in an index by informers. Stanzas that ask for the same share one
  * source, which outlives reloads. */
 #include "plugin/kubernetes/source.h"
+#include "plugin/kubernetes/source_test.h"
 
 #include <errno.h>
 #include <ifaddrs.h>
@@ -429,7 +430,7 @@ void kubernetes_source_put(struct kubernetes_conf *conf)
 	conf->local = NULL;
 }
 
-bool kubernetes_source_synced(const struct kubernetes_source *source)
+static bool is_synced(const struct kubernetes_source *source)
 {
 	if (source->preset != NULL)
 		return !source->preset->unsynced;
@@ -442,8 +443,7 @@ bool kubernetes_source_synced(const struct kubernetes_source *source)
 
 bool kubernetes_source_usable(const struct kubernetes_source *source)
 {
-	return kubernetes_snapshot_keeper_was_read(source->snapshots) ||
-	       kubernetes_source_synced(source);
+	return kubernetes_snapshot_keeper_was_read(source->snapshots) || is_synced(source);
 }
 
 /* Signals are handled when the start, or the reload, is over; until then they are pending here. */
@@ -460,7 +460,7 @@ int kubernetes_source_wait(struct kubernetes_source *source, int64_t timeout_ns)
 	static const uint64_t say_ns = 500 * NS_PER_MS;
 	uint64_t now = clock_mono_ns(), end = now + (uint64_t)MAX(timeout_ns, 0),
 		 say = now + say_ns;
-	while (source->preset == NULL && !kubernetes_source_synced(source)) {
+	while (source->preset == NULL && !is_synced(source)) {
 		now = clock_mono_ns();
 		if (now >= end) {
 			log_warn(KUBERNETES_AREA, "starting server with unsynced Kubernetes API%s",

@@ -5,22 +5,13 @@
 
 #include "plugin/kubernetes/conf.h"
 
-/* For tests and benchmarks: stanzas prepared from now on get their names from these, which stay the
- * caller's; no API server is asked. NULL: from the API server again. */
-struct kubernetes_preset {
-	struct kubernetes_index *index, *imports;
-	bool unsynced;
-	struct kube_ip local; /* our only address, without `bind` */
-};
-
 /* Starts, or joins, the source of this configuration. */
 MUST_CHECK int kubernetes_source_get(struct plugin_inst *self, struct prepare *prepare);
 /* Queries of this configuration come from now on. */
 void kubernetes_source_use(struct kubernetes_source *source);
 void kubernetes_source_put(struct kubernetes_conf *conf);
-void kubernetes_source_preset(const struct kubernetes_preset *kubernetes_preset);
-bool kubernetes_source_synced(const struct kubernetes_source *source);
-/* That, or a snapshot was read: a name that is not found does not exist. */
+/* All objects were read, from the API server or from a snapshot: a name that is not found does not
+ * exist. */
 bool kubernetes_source_usable(const struct kubernetes_source *source);
 /* Waits until it has all, up to startup_timeout; logs that it waits. -EINTR: the program is to
  * end. */

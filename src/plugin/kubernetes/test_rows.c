@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/rcu/rcu.h"
-#include "plugin/kubernetes/source.h"
+#include "plugin/kubernetes/source_test.h"
 #include "plugin/kubernetes/test_world.h"
 #include "testing/fake_server.h"
 

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "dns/test_names.h"
-#include "plugin/kubernetes/source.h"
+#include "plugin/kubernetes/source_test.h"
 #include "plugin/kubernetes/test_world.h"
 #include "plugin/shared/zonecopy.h"
 #include "server/generation.h"
@@ -128,7 +128,7 @@ static void rig_up(struct rig *g, const char *corefile)
 	g->f = fake_new(corefile);
 	if (g->f == NULL)
 		fail_msg("%s", fake_error());
-	g->inst = block_find(generation_block(fake_server(g->f)->gen, 0), "kubernetes");
+	g->inst = block_find(&fake_server(g->f)->gen->block[0], "kubernetes");
 	assert_non_null(g->inst);
 }
 

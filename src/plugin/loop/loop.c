@@ -4,7 +4,7 @@
  *
  * Queries are counted when they arrive and not when they pass this place of the chain: a cache
  * above holds a second query for the name back until the first is answered, which it never is. */
-#include "plugin/loop/loop.h"
+#include "plugin/loop/loop_test.h"
 
 #include <stdatomic.h>
 #include <stdio.h>

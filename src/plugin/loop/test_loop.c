@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* loop: the third meeting ends the program with CoreDNS's words; others are no concern. */
-#include "plugin/loop/loop.h"
+#include "plugin/loop/loop_test.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,13 +15,14 @@
 #include <cmocka.h>
 
 #include "base/log.h"
+#include "server/generation.h"
 #include "server/server_state.h"
 #include "server/setup.h"
 #include "testing/fake_server.h"
 
 static const char *name_in(struct fake *f)
 {
-	return loop_name(block_find(generation_block(fake_server(f)->gen, 0), "loop"));
+	return loop_name(block_find(&fake_server(f)->gen->block[0], "loop"));
 }
 
 static void ask(struct fake *f, const char *name, const char *type)

@@ -26,7 +26,7 @@ static enum rewrite_result no_memory(struct rewrite_run *run)
 }
 
 /* The name that is asked now, in lower case. */
-struct slice rewrite_run_name(struct rewrite_run *run)
+static struct slice current_name(struct rewrite_run *run)
 {
 	if (!run->has_text) {
 		run->text_n = dns_name_to_text(run->q->qname.wire, false, run->text);
@@ -45,7 +45,7 @@ enum rewrite_result rewrite_push(struct rewrite_run *run, const struct rewrite_a
 	return REWRITE_DONE;
 }
 
-enum rewrite_result rewrite_push_all(struct rewrite_run *run, const struct rewrite_rule *rule)
+static enum rewrite_result push_actions(struct rewrite_run *run, const struct rewrite_rule *rule)
 {
 	enum rewrite_result res = REWRITE_DONE;
 	for (size_t i = 0; i < rule->n_actions && res == REWRITE_DONE; i++)
@@ -68,7 +68,7 @@ static enum rewrite_result push_remap(struct rewrite_run *run, struct slice now,
 				      const uint8_t *wire)
 {
 	struct arena *a = &run->q->arena;
-	struct slice before = rewrite_run_name(run);
+	struct slice before = current_name(run);
 	struct rewrite_action *act = arena_calloc(a, 2 * sizeof(*act));
 	const char *from = arena_memdup(a, now.p, now.n);
 	const char *to = arena_memdup(a, before.p, before.n);
@@ -108,7 +108,7 @@ static enum rewrite_result rename_to(const struct rewrite_rule *rule, struct rew
 		res = push_remap(run, name, wire);
 	if (res == REWRITE_DONE)
 		res = ask_name(run, wire, q->req.qtype, q->req.qclass);
-	return res == REWRITE_DONE ? rewrite_push_all(run, rule) : res;
+	return res == REWRITE_DONE ? push_actions(run, rule) : res;
 }
 
 enum rewrite_result rewrite_apply_name(const struct rewrite_rule *rule, struct rewrite_run *run)
@@ -121,9 +121,9 @@ enum rewrite_result rewrite_apply_name(const struct rewrite_rule *rule, struct r
 		if (rule->to_wire == NULL)
 			return invalid_name(run, rule->to);
 		enum rewrite_result res = ask_name(run, rule->to_wire, q->req.qtype, q->req.qclass);
-		return res == REWRITE_DONE ? rewrite_push_all(run, rule) : res;
+		return res == REWRITE_DONE ? push_actions(run, rule) : res;
 	}
-	if (!rewrite_replace(&rule->match, rule->to, q, rewrite_run_name(run), &text))
+	if (!rewrite_replace(&rule->match, rule->to, q, current_name(run), &text))
 		return REWRITE_IGNORED;
 	return rename_to(rule, run, &text);
 }
@@ -155,7 +155,7 @@ enum rewrite_result rewrite_apply_metadata(const struct rewrite_rule *rule, stru
 	struct rewrite_text text;
 	if (!rewrite_matcher_may(&rule->match, &run->q->qname))
 		return REWRITE_IGNORED;
-	if (!rewrite_matcher_hits(&rule->match, run->q, rewrite_run_name(run)) ||
+	if (!rewrite_matcher_hits(&rule->match, run->q, current_name(run)) ||
 	    !fill_parts(rule, run->q, &text))
 		return REWRITE_IGNORED;
 	return rename_to(rule, run, &text);
@@ -166,14 +166,14 @@ enum rewrite_result rewrite_apply_match(const struct rewrite_rule *rule, struct 
 	if (!rewrite_matcher_may(&rule->match, &run->q->qname))
 		return REWRITE_IGNORED;
 	if (rule->match.how != REWRITE_EXACT &&
-	    !rewrite_matcher_hits(&rule->match, run->q, rewrite_run_name(run)))
+	    !rewrite_matcher_hits(&rule->match, run->q, current_name(run)))
 		return REWRITE_IGNORED;
-	return rewrite_push_all(run, rule);
+	return push_actions(run, rule);
 }
 
 enum rewrite_result rewrite_apply_always(const struct rewrite_rule *rule, struct rewrite_run *run)
 {
-	return rewrite_push_all(run, rule);
+	return push_actions(run, rule);
 }
 
 enum rewrite_result rewrite_apply_never(const struct rewrite_rule *rule, struct rewrite_run *run)

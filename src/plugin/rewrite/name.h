@@ -6,10 +6,8 @@
 
 enum verdict rewrite_out_of_memory(struct query *q);
 enum rewrite_result rewrite_failed(struct rewrite_run *run, enum verdict verdict);
-struct slice rewrite_run_name(struct rewrite_run *run);
 /* Collects an action; REWRITE_DONE or, without memory, REWRITE_FAILED. */
 enum rewrite_result rewrite_push(struct rewrite_run *run, const struct rewrite_action *act);
-enum rewrite_result rewrite_push_all(struct rewrite_run *run, const struct rewrite_rule *rule);
 enum rewrite_result rewrite_apply_name(const struct rewrite_rule *rule, struct rewrite_run *run);
 enum rewrite_result rewrite_apply_metadata(const struct rewrite_rule *rule,
 					   struct rewrite_run *run);

@@ -16,7 +16,7 @@ static bool is_word(const char *word, const char *text)
 	return slice_eq_nocase(slice_of(word), slice_of(text));
 }
 
-const char *rewrite_lower(struct setup *setup, const char *text)
+static const char *to_lower(struct setup *setup, const char *text)
 {
 	char *copy = arena_strdup(setup->arena, text);
 	for (char *p = copy; *p != '\0'; p++)
@@ -42,7 +42,7 @@ const char *rewrite_absolute(struct setup *setup, const char *text)
 
 const char *rewrite_normal(struct setup *setup, const char *text)
 {
-	return rewrite_absolute(setup, rewrite_lower(setup, text));
+	return rewrite_absolute(setup, to_lower(setup, text));
 }
 
 struct rewrite_pattern *rewrite_add_pattern(struct rewrite_words *words, const struct word *at,
@@ -78,8 +78,9 @@ int rewrite_how_parse(const char *word)
 	return -1;
 }
 
-int rewrite_parse_matcher(struct rewrite_words *words, const struct word *how,
-			  const struct word *name)
+/* Fills in the matcher of a rule of the form [HOW] NAME. */
+static int parse_matcher(struct rewrite_words *words, const struct word *how,
+			 const struct word *name)
 {
 	struct rewrite_matcher *m = &words->rule->match;
 	int k = how != NULL ? rewrite_how_parse(how->s) : (int)REWRITE_EXACT;
@@ -128,7 +129,7 @@ static int parse_range(const char *text, struct rewrite_action *act)
 	return act->min <= act->max ? 0 : ERR_RANGE;
 }
 
-int rewrite_parse_ttl(struct rewrite_words *words)
+static int parse_ttl_rule(struct rewrite_words *words)
 {
 	if (words->n < 2 || words->n > 3)
 		return setup_error(words->s, words->pos, "ttl: expected [HOW] NAME TTL");
@@ -141,7 +142,7 @@ int rewrite_parse_ttl(struct rewrite_words *words)
 				   "ttl: expected seconds or a range such as 60-300, got '%s'",
 				   range->s);
 	words->rule->apply = rewrite_apply_match;
-	return rewrite_parse_matcher(words, how, &words->v[words->n - 2]);
+	return parse_matcher(words, how, &words->v[words->n - 2]);
 }
 
 /* ---- rcode ---- */
@@ -172,7 +173,7 @@ static int parse_rcode(struct rewrite_words *words, const struct word *at, uint3
 	return 0;
 }
 
-int rewrite_parse_rcode(struct rewrite_words *words)
+static int parse_rcode_rule(struct rewrite_words *words)
 {
 	if (words->n < 3 || words->n > 4)
 		return setup_error(words->s, words->pos, "rcode: expected [HOW] NAME FROM TO");
@@ -185,13 +186,13 @@ int rewrite_parse_rcode(struct rewrite_words *words)
 	if (r < 0)
 		return r;
 	words->rule->apply = rewrite_apply_match;
-	return rewrite_parse_matcher(words, how, &words->v[words->n - 3]);
+	return parse_matcher(words, how, &words->v[words->n - 3]);
 }
 
 /* ---- cname ---- */
 
 /* Only exact names are completed with a dot. */
-int rewrite_parse_cname(struct rewrite_words *words)
+static int parse_cname_rule(struct rewrite_words *words)
 {
 	if (words->n < 2 || words->n > 3)
 		return setup_error(words->s, words->pos, "cname: expected [HOW] FROM TO");
@@ -205,13 +206,13 @@ int rewrite_parse_cname(struct rewrite_words *words)
 				   words->v[0].s);
 	bool exact = how == REWRITE_EXACT;
 	m->how = (enum rewrite_how)how;
-	m->from = slice_of((exact ? rewrite_normal : rewrite_lower)(words->s, from->s));
+	m->from = slice_of((exact ? rewrite_normal : to_lower)(words->s, from->s));
 	if (how == REWRITE_REGEX)
 		m->pattern = rewrite_add_pattern(words, from, m->from.p, NULL);
 	struct rewrite_action *act = rewrite_add_actions(words, 1);
 	act->kind = REWRITE_ACT_CNAME;
 	act->match = m;
-	act->to = slice_of((exact ? rewrite_normal : rewrite_lower)(words->s, to->s));
+	act->to = slice_of((exact ? rewrite_normal : to_lower)(words->s, to->s));
 	words->rule->apply =
 		m->from.n != 0 && act->to.n != 0 ? rewrite_apply_always : rewrite_apply_never;
 	return 0;
@@ -269,10 +270,10 @@ static const struct {
 	const char *word;
 	int (*parse)(struct rewrite_words *words);
 } fields[] = {
-	{ "name", rewrite_parse_name },	  { "type", parse_type },
-	{ "class", parse_class },	  { "ttl", rewrite_parse_ttl },
-	{ "cname", rewrite_parse_cname }, { "rcode", rewrite_parse_rcode },
-	{ "edns0", rewrite_parse_edns },  { "answer", parse_answer },
+	{ "name", rewrite_parse_name },	 { "type", parse_type },
+	{ "class", parse_class },	 { "ttl", parse_ttl_rule },
+	{ "cname", parse_cname_rule },	 { "rcode", parse_rcode_rule },
+	{ "edns0", rewrite_parse_edns }, { "answer", parse_answer },
 };
 
 static int parse_rule(struct rewrite_words *words)

@@ -30,7 +30,7 @@ struct sending {
 };
 
 /* RFC 1996 §4.5: the question is the zone's SOA, with AA set. The id is given when it is sent. */
-size_t transfer_notify_message(const uint8_t *zone, uint8_t out[TRANSFER_NOTIFY_MAX])
+static size_t make_notify(const uint8_t *zone, uint8_t out[DNS_QUERY_MAX])
 {
 	return dns_message_query(out, 0, DNS_OPCODE_NOTIFY << 11 | DNS_FLAG_AA, zone, DNS_TYPE_SOA);
 }
@@ -38,9 +38,9 @@ size_t transfer_notify_message(const uint8_t *zone, uint8_t out[TRANSFER_NOTIFY_
 static void notify_server(const struct sending *sending, const union net_addr *to)
 {
 	struct resolve_conf conf = { .addr = *to, .source = sending->source };
-	uint8_t msg[TRANSFER_NOTIFY_MAX], reply[512];
+	uint8_t msg[DNS_QUERY_MAX], reply[512];
 	char why[64] = "", text[NET_ADDR_TEXT_MAX];
-	size_t n = transfer_notify_message(sending->zone, msg);
+	size_t n = make_notify(sending->zone, msg);
 	for (int i = 0; i < TRIES; i++) {
 		int r = resolve_query_blocking(&conf, msg, (uint16_t)n, wait_ns, reply,
 					       sizeof(reply));

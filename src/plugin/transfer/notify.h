@@ -5,7 +5,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "dns/message.h"
 #include "net/addr.h"
 
 struct transfer_notify {
@@ -19,7 +18,3 @@ struct transfer_notify {
 /* Everything is copied. Sends from a thread of its own, three times at most to each until it says
  * yes; what is not accepted is logged. */
 void transfer_notify(const struct transfer_notify *notify);
-
-/* The message; its length. */
-enum { TRANSFER_NOTIFY_MAX = DNS_QUERY_MAX };
-size_t transfer_notify_message(const uint8_t *zone, uint8_t out[TRANSFER_NOTIFY_MAX]);

@@ -521,14 +521,6 @@ bool kubernetes_index_has_namespace(const struct kubernetes_index *index, struct
 	return find_namespace(index, name) != NULL;
 }
 
-const struct kube_service *kubernetes_index_by_ip(const struct kubernetes_index *index,
-						  const struct kube_ip *ip)
-{
-	struct rcutable_cursor c;
-	struct rcutable_node *n = find_ip(&index->service_ips, ip, &c);
-	return n != NULL ? kube_service_of(block_of(n)->o) : NULL;
-}
-
 void kubernetes_index_each_by_ip(const struct kubernetes_index *index, const struct kube_ip *ip,
 				 bool (*fn)(void *ctx, const struct kube_service *service),
 				 void *ctx)

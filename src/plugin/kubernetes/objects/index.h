@@ -60,10 +60,7 @@ void kubernetes_index_namespace(struct kubernetes_index *index, struct slice nam
 const struct kubernetes_entry *kubernetes_index_find(const struct kubernetes_index *index,
 						     struct slice ns, struct slice name);
 bool kubernetes_index_has_namespace(const struct kubernetes_index *index, struct slice name);
-/* The Service whose cluster address this is (the one that came first); NULL. */
-const struct kube_service *kubernetes_index_by_ip(const struct kubernetes_index *index,
-						  const struct kube_ip *ip);
-/* All of them in the order they came; false stops. */
+/* All Services that have the cluster address, in the order they came; `fn` returns false to stop. */
 void kubernetes_index_each_by_ip(const struct kubernetes_index *index, const struct kube_ip *ip,
 				 bool (*fn)(void *ctx, const struct kube_service *service),
 				 void *ctx);

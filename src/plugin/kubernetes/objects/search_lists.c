@@ -3,6 +3,8 @@
  * `searchpath`: parses the annotation, computes a list's id, and keeps a table by namespace and
  * by id that workers read under RCU. */
 #include "plugin/kubernetes/objects/search_lists.h"
+#include "plugin/kubernetes/objects/lists.h"
+#include "plugin/kubernetes/objects/lists_test.h"
 
 #include <pthread.h>
 #include <stdio.h>

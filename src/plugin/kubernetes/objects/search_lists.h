@@ -44,7 +44,6 @@ void kubernetes_search_lists_free(struct kubernetes_search_lists *lists);
  * are too many or none at all. */
 struct kubernetes_search_list *kubernetes_search_list_parse(struct slice ns, struct slice text,
 							    struct err_text err);
-void kubernetes_search_list_free(struct kubernetes_search_list *list);
 
 /* Replaces the namespace's list by `list`, which is taken over; NULL removes it. The old one is
  * freed when no reader can see it. Control threads only (a lock orders them). */

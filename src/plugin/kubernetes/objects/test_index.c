@@ -162,6 +162,12 @@ static void check_ips(const struct world *w)
 	}
 }
 
+static bool note_service(void *ctx, const struct kube_service *service)
+{
+	*(const struct kube_service **)ctx = service;
+	return false;
+}
+
 static void check_services_and_pods(const struct world *w)
 {
 	for (unsigned last = 0; last < 8; last++) {
@@ -170,7 +176,8 @@ static void check_services_and_pods(const struct world *w)
 		snprintf(text, sizeof(text), "10.0.0.%u", last);
 		assert_int_equal(kube_ip_parse(slice_of(text), &ip), 0);
 		bool any = false;
-		const struct kube_service *s = kubernetes_index_by_ip(w->x, &ip);
+		const struct kube_service *s = NULL;
+		kubernetes_index_each_by_ip(w->x, &ip, note_service, &s);
 		for (unsigned i = 0; i < SPACES * NAMES; i++) {
 			const struct kube_obj *o = w->service[i / NAMES][i % NAMES];
 			any = any || (o != NULL &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What tests of loop need to know. */
+/* Tests ask for the random name of a configuration as a client would that loops back. */
 #pragma once
 
 struct plugin_inst;
