@@ -2,6 +2,7 @@
 /* Start, reload, stop. The control thread talks to workers by messages and waits for their
  * acknowledgements; nothing it does holds up a query. */
 #include "server/server.h"
+#include "server/server_test.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -509,19 +510,9 @@ void server_print_zones(const struct server *server, struct strbuf *out)
 		strbuf_addf(out, "%s\n", server->gen->shown[i]);
 }
 
-const struct corefile *server_corefile(const struct server *server)
-{
-	return server->gen->corefile;
-}
-
 void server_turn(struct server *server, unsigned worker, bool wait)
 {
 	loop_turn(server->worker[worker].loop, wait);
 	if (server->retired != NULL)
 		server_reap(server);
-}
-
-unsigned server_n_workers(const struct server *server)
-{
-	return server->n_workers;
 }

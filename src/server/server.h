@@ -57,13 +57,7 @@ void server_reload_interval(const struct server *server, int64_t *ret_interval_n
 			    int64_t *ret_jitter_ns);
 /* One line per zone and listener, as CoreDNS prints at start ("example.org.:53 on 127.0.0.1"). */
 void server_print_zones(const struct server *server, struct strbuf *out);
-/* Parsed configuration now live; for the hash of reload. */
-const struct corefile *server_corefile(const struct server *server);
 
-/* no_threads: one loop turn of worker i. */
-void server_turn(struct server *server, unsigned worker, bool wait);
-/* Those of UDP and TCP. */
-unsigned server_n_workers(const struct server *server);
 /* Workers this machine suggests: cpuset and cgroup quota. */
 unsigned server_default_workers(void);
 /* For metrics_init, in a program that counts before the server starts: what `workers` of them need.

@@ -267,16 +267,6 @@ struct generation *block_generation(const struct block *block)
 	return block->gen;
 }
 
-size_t generation_n_blocks(const struct generation *generation)
-{
-	return generation->n_block;
-}
-
-struct block *generation_block(const struct generation *generation, size_t index)
-{
-	return &generation->block[index];
-}
-
 bool block_served(const struct block *block, size_t index, const char **ret_server,
 		  const char **ret_zone)
 {

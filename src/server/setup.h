@@ -78,9 +78,6 @@ struct plugin_inst *block_inst(struct block *block, size_t index);
 /* The handler that follows `self` in the chain, or NULL. */
 struct plugin_inst *block_next(struct block *block, const struct plugin_inst *self);
 struct generation *block_generation(const struct block *block);
-/* Position of the block in its file, from 0, and the number of blocks. */
-size_t generation_n_blocks(const struct generation *generation);
-struct block *generation_block(const struct generation *generation, size_t index);
 /* What the block serves: each of its zones on each of its listeners, labelled as in metrics; false
  * past the end. After set-up (not in parse). */
 bool block_served(const struct block *block, size_t index, const char **ret_server,

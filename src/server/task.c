@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One background thread with a loop of its own; it starts with the first task. */
 #include "server/task.h"
+#include "server/task_test.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -19,7 +20,6 @@ struct task {
 	struct loop_msg stop; /* the add may still be on its way */
 	uint64_t interval_ns;
 	uint64_t first_ns; /* when it is due first, counted from the call that made it */
-	bool once;
 	task_fn fn;
 	void *ctx;
 	bool added;	/* on the thread */
@@ -63,8 +63,7 @@ static void start_thread(void)
 static void on_timer(struct loop_timer *timer)
 {
 	struct task *task = CONTAINER_OF(timer, struct task, timer);
-	if (!task->once)
-		loop_timer_set(loop, &task->timer, loop_now(loop) + task->interval_ns);
+	loop_timer_set(loop, &task->timer, loop_now(loop) + task->interval_ns);
 	task->fn(task->ctx); /* may stop, and so free, its own task */
 }
 
@@ -91,29 +90,18 @@ static void on_stop(struct loop_msg *msg)
 	pthread_mutex_unlock(&stop_lock);
 }
 
-static struct task *add_task(uint64_t interval_ns, bool once, task_fn fn, void *ctx)
+struct task *task_every(uint64_t interval_ns, task_fn fn, void *ctx)
 {
 	pthread_once(&start_once, start_thread);
 	struct task *task = xcalloc(1, sizeof(*task));
 	task->timer.cb = on_timer;
 	task->interval_ns = interval_ns;
 	task->first_ns = clock_mono_ns() + interval_ns;
-	task->once = once;
 	task->fn = fn;
 	task->ctx = ctx;
 	task->msg.cb = on_add;
 	loop_post(loop, &task->msg);
 	return task;
-}
-
-struct task *task_every(uint64_t interval_ns, task_fn fn, void *ctx)
-{
-	return add_task(interval_ns, false, fn, ctx);
-}
-
-struct task *task_after(uint64_t delay_ns, task_fn fn, void *ctx)
-{
-	return add_task(delay_ns, true, fn, ctx);
 }
 
 void task_stop(struct task *task)

@@ -12,11 +12,6 @@ typedef void (*task_fn)(void *ctx);
 
 /* Calls fn(ctx) every interval_ns on the background thread, first after one interval. */
 struct task *task_every(uint64_t interval_ns, task_fn fn, void *ctx);
-/* Calls fn(ctx) once after delay_ns. */
-struct task *task_after(uint64_t delay_ns, task_fn fn, void *ctx);
-/* Afterwards fn is not running (unless it is the caller) and will not be called; frees the task,
- * also one that has run once. NULL is fine. */
+/* Afterwards fn is not running (unless it is the caller) and will not be called; frees the task. NULL
+ * is fine. */
 void task_stop(struct task *task);
-
-/* Waits until every task that is due by now has run; for tests that move the clock. */
-void task_sync(void);

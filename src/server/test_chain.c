@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "server/conn/listener.h"
+#include "server/conn/listener_test.h"
 #include "server/handler.h"
 #include "server/query.h"
 #include "server/server_state.h"

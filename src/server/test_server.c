@@ -23,6 +23,7 @@
 #include "base/err.h"
 #include "corefile/corefile.h"
 #include "server/conn/listener.h"
+#include "server/conn/listener_test.h"
 #include "server/handler.h"
 #include "server/query.h"
 #include "server/server_state.h"

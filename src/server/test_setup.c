@@ -62,8 +62,7 @@ static int prepare(struct plugin_inst *self, struct prepare *p)
 	assert_null(block_inst(b, 2));
 	assert_ptr_equal(block_next(b, self), block_find(b, "z"));
 	assert_null(block_next(b, block_find(b, "z")));
-	assert_int_equal(generation_n_blocks(block_generation(b)), 2);
-	assert_ptr_equal(generation_block(block_generation(b), 0), b);
+	assert_non_null(block_generation(b));
 	blocks[0] = '\0';
 	for (size_t i = 0; block_served(b, i, &server, &zone); i++)
 		snprintf(blocks + strlen(blocks), sizeof(blocks) - strlen(blocks), "%s@%s ", zone,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Background tasks: once, again and again, stopped from outside and from inside. */
+/* Background tasks: run again and again, stopped from outside and from inside. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,6 +18,7 @@
 #include "base/clock_test.h"
 #include "server/handler.h"
 #include "server/task.h"
+#include "server/task_test.h"
 
 const struct plugin *const plugin_list[] = { NULL };
 
@@ -57,11 +58,11 @@ static int zero(void **state)
 	return 0;
 }
 
-static void fires_once(void **state)
+static void waits_one_interval(void **state)
 {
 	(void)state;
 	uint64_t begin = clock_mono_ns();
-	struct task *t = task_after(5 * NS_PER_MS, bump, NULL);
+	struct task *t = task_every(5 * NS_PER_MS, bump, NULL);
 	wait_for(1);
 	assert_true(clock_mono_ns() - begin >= 5 * NS_PER_MS);
 	struct task *other = task_every(NS_PER_MS, bump, NULL);
@@ -80,7 +81,7 @@ static void stopped_is_stopped(void **state)
 			wait_for(counted() + 1);
 		task_stop(t);
 		unsigned n = counted();
-		struct task *long_one = task_after(3600 * NS_PER_S, bump, NULL);
+		struct task *long_one = task_every(3600 * NS_PER_S, bump, NULL);
 		task_stop(long_one); /* perhaps before it was added */
 		assert_int_equal(counted(), n);
 	}
@@ -92,7 +93,7 @@ static void busy_task_lets_others_run(void **state)
 	(void)state;
 	struct task *busy = task_every(0, bump, NULL);
 	wait_for(100);
-	struct task *other = task_after(0, bump, NULL);
+	struct task *other = task_every(0, bump, NULL);
 	task_stop(other);
 	task_stop(busy);
 }
@@ -106,12 +107,15 @@ static uint64_t moved_clock(void)
 	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec + atomic_load(&ahead_ns);
 }
 
+/* Holds the thread from its first call until the test counts, too. */
 static void hold(void *ctx)
 {
 	(void)ctx;
 	pthread_mutex_lock(&lock);
-	count++;
-	pthread_cond_broadcast(&changed);
+	if (count == 0) {
+		count++;
+		pthread_cond_broadcast(&changed);
+	}
 	while (count < 2)
 		pthread_cond_wait(&changed, &lock);
 	pthread_mutex_unlock(&lock);
@@ -121,9 +125,9 @@ static void hold(void *ctx)
 static void late_thread_does_not_delay(void **state)
 {
 	(void)state;
-	struct task *busy = task_after(0, hold, NULL);
+	struct task *busy = task_every(0, hold, NULL);
 	wait_for(1);
-	struct task *t = task_after(5 * NS_PER_S, bump, NULL);
+	struct task *t = task_every(5 * NS_PER_S, bump, NULL);
 	atomic_fetch_add(&ahead_ns, 6 * NS_PER_S);
 	bump(NULL); /* lets the thread go on */
 	task_sync();
@@ -141,7 +145,7 @@ static void stop_itself(void *ctx)
 	while ((t = atomic_load(&self)) == NULL)
 		;
 	/* One that was made here is not added yet. */
-	inner = task_after(0, bump, NULL);
+	inner = task_every(0, bump, NULL);
 	task_stop(inner);
 	task_stop(t);
 	bump(ctx);
@@ -152,21 +156,17 @@ static void may_stop_itself(void **state)
 	(void)state;
 	for (unsigned i = 0; i < 100; i++) {
 		atomic_store(&self, NULL);
-		atomic_store(&self, i % 2 == 0 ? task_every(1, stop_itself, NULL)
-					       : task_after(1, stop_itself, NULL));
+		atomic_store(&self, task_every(i % 2, stop_itself, NULL));
 		wait_for(i + 1);
 	}
-	/* Nothing of it is left to fire. */
-	struct task *last = task_after(NS_PER_MS, bump, NULL);
-	wait_for(101);
-	task_stop(last);
-	assert_int_equal(counted(), 101);
+	task_sync();
+	assert_int_equal(counted(), 100); /* nothing of it is left to fire */
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(fires_once, zero),
+		cmocka_unit_test_setup(waits_one_interval, zero),
 		cmocka_unit_test_setup(stopped_is_stopped, zero),
 		cmocka_unit_test_setup(busy_task_lets_others_run, zero),
 		cmocka_unit_test_setup(may_stop_itself, zero),

@@ -60,7 +60,8 @@ static void *thread_main(void *arg)
 	return NULL;
 }
 
-void worker_prepare(struct worker *worker)
+/* The parts that need no thread. */
+static void prepare_worker(struct worker *worker)
 {
 	worker->is_stream = worker->index >= worker->srv->n_workers;
 	worker->pool = worker->is_stream ? &worker->srv->stream : &worker->srv->plain;
@@ -84,7 +85,7 @@ int worker_start(struct worker *worker, struct server *srv, unsigned index)
 	worker->loop = loop_new();
 	if (worker->loop == NULL)
 		return ERR_INTERNAL;
-	worker_prepare(worker);
+	prepare_worker(worker);
 	if (srv->opts.no_threads)
 		return 0;
 	pthread_attr_t attr;

@@ -88,8 +88,6 @@ struct worker {
 	uint8_t *tcp_out; /* scratch */
 };
 
-/* The parts that need no loop and no thread; worker_start calls it, and tests do. */
-void worker_prepare(struct worker *worker);
 MUST_CHECK int worker_start(struct worker *worker, struct server *srv, unsigned index);
 /* The thread has ended. */
 void worker_cleanup(struct worker *worker);

@@ -27,7 +27,9 @@
 #include "server/conn/udp.h"
 #include "server/generation.h"
 #include "server/server_state.h"
+#include "server/server_test.h"
 #include "server/task.h"
+#include "server/task_test.h"
 
 enum { QUEUE = 2048, DATAGRAM_MAX = 65536 };
 

@@ -33,6 +33,7 @@
 #include "server/conn/udp.h"
 #include "server/generation.h"
 #include "server/server_state.h"
+#include "server/server_test.h"
 
 enum { PACKETS_LEAST = 1024, NAMES = 256, PACKET_MAX = 62 };
 

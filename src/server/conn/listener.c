@@ -2,6 +2,7 @@
 /* Opening and closing listeners: all sockets of a new listener are open before any worker learns
  * of it, and one that is no longer used closes after the workers have left it. */
 #include "server/conn/listener.h"
+#include "server/conn/listener_test.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -52,6 +52,5 @@ MUST_CHECK int listeners_open(struct server *srv, struct generation *generation,
 			      struct srcerr *err);
 /* Closes those that neither the live generation nor a retired one uses. */
 void listeners_close_unused(struct server *srv);
-struct listener *listener_find(struct server *srv, const char *label);
 /* Its sockets on this worker; NULL: it is served by others. */
 struct listener_sock *listener_sock_of(struct listener *listener, const struct worker *worker);

@@ -21,6 +21,7 @@
 #include "server/conn/certs.h"
 #include "server/handler.h"
 #include "server/task.h"
+#include "server/task_test.h"
 #include "testing/testcert.h"
 
 const struct plugin *const plugin_list[] = { NULL };

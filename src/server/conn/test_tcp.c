@@ -20,6 +20,7 @@
 #include "base/mem.h"
 #include "corefile/corefile.h"
 #include "server/conn/listener.h"
+#include "server/conn/listener_test.h"
 #include "server/handler.h"
 #include "server/query.h"
 #include "server/server_state.h"
