@@ -8,6 +8,7 @@
 #include "api/meta.h"
 #include "api/tree.h"
 #include "apiserver/controllers/endpoints.h"
+#include "apiserver/controllers/endpoints_slices.h"
 #include "apiserver/controllers/endpoints_subsets.h"
 #include "apiserver/kind/strategy.h"
 #include "apiserver/rules/ip_rules.h"
@@ -158,20 +159,6 @@ static json_t *ports_of(const json_t *pod, const json_t *service, bool unnamed)
 
 /* ---- groups ---- */
 
-static json_t *group_with(json_t *groups, const char *type, json_t *ports)
-{
-	json_t *group;
-	size_t i;
-	json_array_foreach (groups, i, group) {
-		if (apiserver_is(group, "addressType", type) &&
-		    json_equal(json_object_get(group, "ports"), ports))
-			return group;
-	}
-	group = json_pack("{ss,sO,s[]}", "addressType", type, "ports", ports, "endpoints");
-	json_array_append_new(groups, group);
-	return group;
-}
-
 static json_t *make_endpoint(const json_t *pod, const json_t *service, const json_t *zones,
 			     json_t *addresses)
 {
@@ -207,9 +194,8 @@ json_t *apiserver_endpoints_pods_to_groups(const json_t *service, const json_t *
 				addresses_of(pod, strcmp(type, "IPv6") == 0 ? 6 : 4, refused);
 			json_t *ports = ports_of(pod, service, true);
 			if (json_array_size(addresses) != 0)
-				json_array_append_new(
-					json_object_get(group_with(groups, type, ports),
-							"endpoints"),
+				apiserver_endpoints_groups_add(
+					groups, type, ports,
 					make_endpoint(pod, service, zones, addresses));
 			json_decref(addresses);
 			json_decref(ports);

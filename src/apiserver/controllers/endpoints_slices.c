@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Plans which EndpointSlices to change, create and remove so that they hold the wanted
- * endpoints. */
+/* Collects endpoints in groups, and plans which EndpointSlices to change, create and remove so that
+ * they hold the groups. */
 #include "apiserver/controllers/endpoints_slices.h"
 
 #include <assert.h>
@@ -12,6 +12,29 @@
 #include "apiserver/rules/members.h"
 #include "base/map.h"
 #include "base/mem.h"
+
+static json_t *find_group(json_t *groups, const char *type, json_t *ports)
+{
+	json_t *group;
+	size_t i;
+	json_array_foreach (groups, i, group) {
+		if (apiserver_is(group, "addressType", type) &&
+		    json_equal(json_object_get(group, "ports"), ports))
+			return group;
+	}
+	group = json_pack("{ss,sO,s[]}", "addressType", type, "ports", ports, "endpoints");
+	json_array_append_new(groups, group);
+	return group;
+}
+
+void apiserver_endpoints_groups_add(json_t *groups, const char *type, json_t *ports,
+				    json_t *endpoint)
+{
+	json_t *group = find_group(groups, type, ports);
+	json_array_append_new(json_object_get(group, "endpoints"), endpoint);
+}
+
+/* ---- plan ---- */
 
 /* The new content of one slice. */
 struct draft {

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which EndpointSlices to write so that they hold the groups, without I/O. */
+/* Groups of endpoints (see endpoints.h), and which EndpointSlices to write so that they hold them;
+ * without I/O. */
 #pragma once
 
 #include <jansson.h>
 
 enum { APISERVER_SLICE_ENDPOINTS_MAX = 100 };
+
+/* Adds an endpoint, of which the groups become the owner, to the group with this address type and
+ * these ports. */
+void apiserver_endpoints_groups_add(json_t *groups, const char *type, json_t *ports,
+				    json_t *endpoint);
 
 /* The writes that make the present slices hold the groups. All three are new arrays. */
 struct apiserver_endpoints_slices_plan {

@@ -7,6 +7,7 @@
 
 #include "api/meta.h"
 #include "apiserver/controllers/endpoints.h"
+#include "apiserver/controllers/endpoints_slices.h"
 #include "apiserver/rules/ip_rules.h"
 #include "base/map.h"
 #include "base/mem.h"
@@ -159,21 +160,6 @@ static json_t *slice_endpoint(const json_t *address, bool ready)
 	return endpoint;
 }
 
-/* A slice holds addresses of one type; subsets with the same ports share their slices. */
-static json_t *group_with(json_t *groups, const char *type, json_t *ports)
-{
-	json_t *group;
-	size_t i;
-	json_array_foreach (groups, i, group) {
-		if (strcmp(api_get_string(group, "addressType"), type) == 0 &&
-		    json_equal(json_object_get(group, "ports"), ports))
-			return group;
-	}
-	group = json_pack("{ss,sO,s[]}", "addressType", type, "ports", ports, "endpoints");
-	json_array_append_new(groups, group);
-	return group;
-}
-
 static void add_family(json_t *groups, const json_t *subset, int family)
 {
 	json_t *ports = slice_ports(subset), *address;
@@ -182,10 +168,8 @@ static void add_family(json_t *groups, const json_t *subset, int family)
 	for (size_t l = 0; l < ARRAY_LEN(lists); l++) {
 		json_array_foreach (json_object_get(subset, lists[l]), k, address) {
 			if (apiserver_address_family(api_get_string(address, "ip")) == family)
-				json_array_append_new(
-					json_object_get(group_with(groups, type, ports),
-							"endpoints"),
-					slice_endpoint(address, l == 0));
+				apiserver_endpoints_groups_add(groups, type, ports,
+							       slice_endpoint(address, l == 0));
 		}
 	}
 	json_decref(ports);
