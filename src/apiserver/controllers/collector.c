@@ -202,8 +202,11 @@ static void forget_all(void *ctx)
 
 /* ---- work ---- */
 
-static bool process_key(struct apiserver_collector *collector, const char *key)
+/* False: try again. */
+static bool process_key(void *ctx, const char *key, void *value)
 {
+	struct apiserver_collector *collector = ctx;
+	(void)value;
 	struct collector_item item = { 0 };
 	int e = collector_read(collector, key, &item);
 	if (e == ERR_NOTFOUND && apiserver_bootstrap_owns(key))
@@ -236,18 +239,10 @@ static void sweep_if_due(struct apiserver_collector *collector)
 static bool process_due(void *ctx, const struct apiserver_follower *follower)
 {
 	struct apiserver_collector *collector = ctx;
-	struct map todo = collector->due;
-	const struct map_entry *e;
-	size_t pos = 0;
-	map_init(&collector->due);
 	collector->running = follower;
-	while (!apiserver_follower_is_ending(follower) && (e = map_next(&todo, &pos)) != NULL) {
-		if (!process_key(collector, e->key))
-			collector_push(collector, e->key);
-	}
-	map_done(&todo);
+	bool again = apiserver_follower_process(follower, &collector->due, process_key, collector);
 	sweep_if_due(collector);
-	return collector->due.n != 0;
+	return again;
 }
 
 static uint64_t next_sweep_ns(void *ctx)

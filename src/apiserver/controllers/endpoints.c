@@ -378,8 +378,9 @@ static bool sync_mirror(struct apiserver_endpoints *endpoints, const struct work
 }
 
 /* False: try again. */
-static bool sync_service(struct apiserver_endpoints *endpoints, const char *key, bool was_removed)
+static bool sync_service(void *ctx, const char *key, void *why)
 {
+	struct apiserver_endpoints *endpoints = ctx;
 	struct slice rest = slice_of(key), ns = slice_cut(&rest, '/');
 	CLEANUP(freep) char *ns_text = xstrndup(ns.p, ns.n);
 	json_t *service = NULL;
@@ -393,7 +394,7 @@ static bool sync_service(struct apiserver_endpoints *endpoints, const char *key,
 	if (e < 0 || !api_is_deleting(service)) {
 		struct work work = { ns_text, rest.p, service,
 				     apiserver_endpoints_index_get(&endpoints->slices, key),
-				     was_removed };
+				     why == &removed };
 		fine = sync_mirror(endpoints, &work);
 		if (e == 0 && selects_pods(service))
 			fine = sync_selected(endpoints, service, work.slices) && fine;
@@ -405,16 +406,7 @@ static bool sync_service(struct apiserver_endpoints *endpoints, const char *key,
 static bool sync_due(void *ctx, const struct apiserver_follower *follower)
 {
 	struct apiserver_endpoints *endpoints = ctx;
-	struct map todo = endpoints->due;
-	const struct map_entry *entry;
-	size_t pos = 0;
-	map_init(&endpoints->due);
-	while (!apiserver_follower_is_ending(follower) && (entry = map_next(&todo, &pos)) != NULL) {
-		if (!sync_service(endpoints, entry->key, entry->value == &removed))
-			push_key(endpoints, entry->key, entry->value);
-	}
-	map_done(&todo);
-	return endpoints->due.n != 0;
+	return apiserver_follower_process(follower, &endpoints->due, sync_service, endpoints);
 }
 
 static const struct apiserver_follower_ops endpoints_ops = {

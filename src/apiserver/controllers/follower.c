@@ -131,6 +131,21 @@ bool apiserver_follower_is_ending(const struct apiserver_follower *follower)
 	return atomic_load_explicit(&follower->stop, memory_order_relaxed);
 }
 
+bool apiserver_follower_process(const struct apiserver_follower *follower, struct map *due,
+				bool (*process)(void *ctx, const char *key, void *value), void *ctx)
+{
+	struct map todo = *due;
+	const struct map_entry *entry;
+	size_t pos = 0;
+	map_init(due);
+	while (!apiserver_follower_is_ending(follower) && (entry = map_next(&todo, &pos)) != NULL) {
+		if (!process(ctx, entry->key, entry->value))
+			map_set(due, slice_of(entry->key), entry->value);
+	}
+	map_done(&todo);
+	return due->n != 0;
+}
+
 void apiserver_follower_free(struct apiserver_follower *follower)
 {
 	if (follower == NULL)

@@ -10,6 +10,7 @@
 
 #include "apiserver/store/read.h"
 #include "apiserver/store/watch.h"
+#include "base/map.h"
 
 struct apiserver_follower;
 
@@ -34,5 +35,10 @@ struct apiserver_follower *apiserver_follower_new(struct apiserver_store *store,
 						  void *ctx);
 /* Whether apiserver_follower_free waits: stop early, the rest is found again after a restart. */
 bool apiserver_follower_is_ending(const struct apiserver_follower *follower);
+/* For `act`: empties `due` and calls `process` with each key that was in it; one for which it
+ * returns false becomes due again. Stops early when the follower is ending. True: some are due. */
+bool apiserver_follower_process(const struct apiserver_follower *follower, struct map *due,
+				bool (*process)(void *ctx, const char *key, void *value),
+				void *ctx);
 /* Waits for the thread to end. NULL is fine. */
 void apiserver_follower_free(struct apiserver_follower *follower);
