@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* `fairlead controller`: runs controllers against the API of a kubeconfig, or of the pod's cluster.
  */
+#include <assert.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -157,11 +158,24 @@ static int complain_usage(const char *why)
 	return cmd_usage_error("controller", why);
 }
 
-/* The index of the first argument, or as flags_parse; -2 after the help was printed. */
-static int parse_flags(struct controllerconf_flags *values, int argc, char **argv,
-		       struct err_text why)
+enum { FLAGS_MAX = 64 };
+
+/* All flags, in the order of --help. */
+struct flag_table {
+	struct flag v[FLAGS_MAX];
+	size_t n;
+};
+
+static void add_flags(struct flag_table *table, const struct flag *rows, size_t count)
 {
-	const struct flag flags[] = {
+	assert(count <= FLAGS_MAX - table->n);
+	memcpy(table->v + table->n, rows, count * sizeof(*rows));
+	table->n += count;
+}
+
+static void add_cluster_flags(struct flag_table *table, struct controllerconf_flags *values)
+{
+	const struct flag rows[] = {
 		FLAG_VALUE("controllers", &values->controllers, "NAME,...", "controllers to run"),
 		FLAG_VALUE("kubeconfig", &values->kubeconfig, "FILE",
 			   "of the API server; default: $KUBECONFIG, ~/.kube/config, the pod's "
@@ -171,6 +185,14 @@ static int parse_flags(struct controllerconf_flags *values, int argc, char **arg
 		FLAG_VALUE("namespace", &values->ns, "NAME",
 			   "namespace of leases and sources; default: that of the context of "
 			   "--lease-kubeconfig, else of --kubeconfig"),
+	};
+	add_flags(table, rows, ARRAY_LEN(rows));
+}
+
+/* Leader election, health and metrics. */
+static void add_process_flags(struct flag_table *table, struct controllerconf_flags *values)
+{
+	const struct flag rows[] = {
 		FLAG_VALUE("lease-kubeconfig", &values->lease_kubeconfig, "FILE",
 			   "cluster that holds the leases and the webhook Secret, or " IN_CLUSTER
 			   ": the pod's own; default: that of --kubeconfig"),
@@ -191,6 +213,13 @@ static int parse_flags(struct controllerconf_flags *values, int argc, char **arg
 			    "run without leader election, for a single process"),
 		FLAG_VALUE("listen", &values->listen, "ADDR:PORT",
 			   "address of /healthz, /readyz and /metrics; default: not served"),
+	};
+	add_flags(table, rows, ARRAY_LEN(rows));
+}
+
+static void add_webhook_flags(struct flag_table *table, struct controllerconf_flags *values)
+{
+	const struct flag rows[] = {
 		FLAG_VALUE("webhook-listen", &values->hook_listen, "ADDR:PORT",
 			   "address of the admission webhooks (HTTPS); default: not served"),
 		FLAG_VALUE(
@@ -214,6 +243,14 @@ static int parse_flags(struct controllerconf_flags *values, int argc, char **arg
 			   "time for which a CA is trusted before and after its use; default 10m"),
 		FLAG_VALUE("webhook-look", &values->check_interval, "TIME",
 			   "time between two checks of the files or the Secret; default 10s"),
+	};
+	add_flags(table, rows, ARRAY_LEN(rows));
+}
+
+/* Flags of dnsoperator, and of the log. */
+static void add_operator_flags(struct flag_table *table, struct controllerconf_flags *values)
+{
+	const struct flag rows[] = {
 		FLAG_VALUE("platform", &values->options.platform, "NAME",
 			   "kubernetes, openshift, microshift, gardener or auto (detect); default "
 			   "auto"),
@@ -249,10 +286,22 @@ static int parse_flags(struct controllerconf_flags *values, int argc, char **arg
 		FLAG_VALUE("log-format", &values->log_format, "FORMAT",
 			   "text or json; default text"),
 	};
+	add_flags(table, rows, ARRAY_LEN(rows));
+}
+
+/* The index of the first argument, or as flags_parse; -2 after the help was printed. */
+static int parse_flags(struct controllerconf_flags *values, int argc, char **argv,
+		       struct err_text why)
+{
+	struct flag_table table = { .n = 0 };
+	add_cluster_flags(&table, values);
+	add_process_flags(&table, values);
+	add_webhook_flags(&table, values);
+	add_operator_flags(&table, values);
 	cmd_find_log_format(argc, argv);
-	int at = flags_parse(flags, ARRAY_LEN(flags), argc, argv, why);
+	int at = flags_parse(table.v, table.n, argc, argv, why);
 	if (at == -2)
-		print_help(flags, ARRAY_LEN(flags));
+		print_help(table.v, table.n);
 	return at;
 }
 
