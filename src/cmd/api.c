@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* `fairlead api`: the embedded API alone, until a signal ends it. */
+#include "cmd/api.h"
+
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>

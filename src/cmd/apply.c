@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* `fairlead apply`: creates and updates objects from manifests by server-side apply. An error is
  * reported with its place in the file; the other objects are applied all the same. */
+#include "cmd/apply.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -8,7 +10,6 @@
 #include "base/err.h"
 #include "base/err_text.h"
 #include "base/mem.h"
-#include "cmd/apply.h"
 #include "cmd/cmd.h"
 #include "cmd/kubecli.h"
 #include "cmd/manifest.h"

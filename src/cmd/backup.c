@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* `fairlead backup`, `restore` and `export`: copies of a data directory, while it is in use. */
+#include "cmd/backup.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* `fairlead check`: reads Corefiles as a start would, files they name included, and opens no port.
  */
+#include "cmd/check.h"
+
 #include <stdio.h>
 #include <unistd.h>
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* `fairlead controller`: runs controllers against the API of a kubeconfig, or of the pod's cluster.
  */
+#include "cmd/controller.h"
+
 #include <assert.h>
 #include <pthread.h>
 #include <signal.h>

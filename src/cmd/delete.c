@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* `fairlead delete`: removes objects by name, or those that manifests name, and waits until they
  * are gone: an object with finalizers goes when whoever set them is done. */
+#include "cmd/delete.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <time.h>

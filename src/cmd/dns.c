@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* `fairlead dns`: CoreDNS's flags in front of the server. */
+#include "cmd/dns.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* `fairlead help PLUGIN`: the options of a plugin, from the rows it parses them by. */
+#include "cmd/help.h"
+
 #include <stdio.h>
 #include <string.h>
 

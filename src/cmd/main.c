@@ -6,7 +6,18 @@
 #include <unistd.h>
 
 #include "base/compiler.h"
+#include "cmd/api.h"
+#include "cmd/apply.h"
+#include "cmd/backup.h"
+#include "cmd/check.h"
 #include "cmd/cmd.h"
+#include "cmd/controller.h"
+#include "cmd/delete.h"
+#include "cmd/dns.h"
+#include "cmd/get.h"
+#include "cmd/help.h"
+#include "cmd/status.h"
+#include "cmd/up.h"
 #include "net/sock.h"
 
 static const struct {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* `fairlead status`: checks that the API and the DNS server answer, and the conditions of the
  * product's own objects. Exit status 1 with the reasons if there are problems. */
+#include "cmd/status.h"
+
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* `fairlead up`: the embedded API and a DNS server that knows its Services, on one machine. */
+#include "cmd/up.h"
+
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
