@@ -2,6 +2,7 @@
 /* autopath: follows a client's search path on the server. A name below the first element is looked
  * up, in the chain below, with each element in its place and then bare; the first reply that is not
  * NXDOMAIN is the answer, with a CNAME in front that leads from the name asked to the one found. */
+#include <assert.h>
 #include <errno.h>
 
 #include "base/err.h"
@@ -144,7 +145,8 @@ static enum verdict end_walk(struct plugin_inst *self, struct query *q,
 	case PATHWALK_NOTHING:
 		break;
 	}
-	/* The first element always gives a name: the question itself. */
+	/* The first element always forms a name: the question itself. */
+	assert(like != NULL);
 	if (like->outcome == V_FAIL)
 		return query_fail(q, like->rcode, like->err);
 	if (like->outcome != V_ANSWERED)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* errors: a log line for each query that failed with a text. Lines that match a `consolidate`
  * pattern are counted instead, and logged as one number when the pattern's period is over. */
+#include <assert.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -199,6 +200,8 @@ static bool is_consolidated(struct plugin_inst *self, struct query *q, struct pa
 	if (atomic_fetch_add(&pattern->count, 1) != 0)
 		return true;
 	struct pattern_timer *t = self->worker_data[query_slot(q)];
+	/* Only the timer of the worker that raised the count from 0 sets it to 0 again. */
+	assert(t[pattern->index].timer.heap_at == 0);
 	uint64_t wait_ns = pattern->period_ns > 0 ? (uint64_t)pattern->period_ns : 0;
 	loop_timer_set(query_loop(q), &t[pattern->index].timer, query_now(q) + wait_ns);
 	return !pattern->show_first;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* forward: asks other servers. The stanzas of a block are one instance and are tried in file order;
  * each worker has a resolver (resolve/types.h) of its own. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,6 +52,9 @@ static void forward_teardown(struct plugin_inst *self)
 {
 	struct forward_conf *conf = self->conf;
 	forward_count_done(conf);
+	/* No query waits any more: each has left its stanza. */
+	for (unsigned i = 0; conf->active != NULL && i < conf->n_stanza; i++)
+		assert(atomic_load_explicit(&conf->active[i].n, memory_order_relaxed) == 0);
 	free(conf->active);
 	for (unsigned i = 0; i < conf->n_up; i++)
 		resolve_upstream_unref(conf->up[i]);

@@ -3,6 +3,7 @@
  * when it is needed: nearly every query is answered by the first. */
 #include "plugin/forward/policy.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -98,11 +99,13 @@ static const struct {
 
 unsigned forward_policy_first(struct forward_query *query)
 {
+	assert(query->stanza->n_up != 0); /* forward_upstreams_make refuses stanzas without any */
 	return query->stanza->n_up == 1 ? 0 : policies[query->stanza->policy].first(query);
 }
 
 int forward_policy_at(struct forward_query *query, unsigned at)
 {
+	assert(at < query->stanza->n_up && query->first < query->stanza->n_up);
 	if (at == 0)
 		return query->first;
 	if (query->list == NULL) {

@@ -8,6 +8,7 @@
  * first. */
 #include "plugin/forward/serve.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -43,6 +44,7 @@ static bool enter_stanza(struct forward_query *query)
 	const struct forward_stanza *stanza = query->stanza;
 	if (stanza->max_concurrent == 0)
 		return true;
+	assert(!query->counted);
 	_Atomic uint64_t *active = &query->conf->active[stanza->index].n;
 	query->counted =
 		atomic_fetch_add_explicit(active, 1, memory_order_relaxed) < stanza->max_concurrent;
@@ -68,9 +70,11 @@ static void leave_stanza(struct forward_query *query)
 	if (query->stanza == NULL)
 		return;
 	cancel_tries(query);
-	if (query->counted)
-		atomic_fetch_sub_explicit(&query->conf->active[query->stanza->index].n, 1,
-					  memory_order_relaxed);
+	if (query->counted) {
+		uint64_t before = atomic_fetch_sub_explicit(
+			&query->conf->active[query->stanza->index].n, 1, memory_order_relaxed);
+		assert(before != 0);
+	}
 	query->counted = false;
 	query->stanza = NULL;
 }
@@ -148,6 +152,7 @@ static void exchange_done(struct resolve_exchange *exchange)
 {
 	struct forward_try *try = CONTAINER_OF(exchange, struct forward_try, exchange);
 	struct query *q = try->query->q;
+	assert(try->state == FORWARD_TRY_RUNNING && try->query->stanza != NULL);
 	try->state = FORWARD_TRY_ENDED;
 	try->reply = NULL;
 	if (exchange->result == RESOLVE_OK ||
@@ -186,6 +191,7 @@ static void watch_silence(const struct forward_query *query, struct forward_up *
 
 static int start_try(struct forward_query *query, struct forward_try *try, unsigned up, bool tcp)
 {
+	assert(try->state == FORWARD_TRY_IDLE && up < query->stanza->n_up);
 	struct forward_up *u = forward_up(query, up);
 	uint64_t now = query_now(query->q);
 	memset(&try->exchange, 0, sizeof(try->exchange));
@@ -450,6 +456,7 @@ static bool is_garbled(const struct forward_try *try)
 
 static enum verdict try_ended(struct forward_query *query, struct forward_try *try)
 {
+	assert(query->stanza != NULL && try->state == FORWARD_TRY_ENDED);
 	struct forward_up *up = forward_up(query, try->up);
 	try->state = FORWARD_TRY_IDLE;
 	forward_count_conn(query, up, &try->exchange);
@@ -476,6 +483,7 @@ static enum verdict try_ended(struct forward_query *query, struct forward_try *t
 static enum verdict serve_from(struct forward_query *query, unsigned stanza)
 {
 	const struct forward_conf *conf = query->conf;
+	assert(query->stanza == NULL && !query->counted);
 	while (stanza < conf->n_stanza && !matches_stanza(&conf->stanza[stanza], &query->q->qname))
 		stanza++;
 	if (stanza == conf->n_stanza)

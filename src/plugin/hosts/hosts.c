@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* hosts: answers A, AAAA and PTR from a hosts file, which is read again when it changes, and from
  * lines written into the Corefile. */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -278,6 +279,7 @@ static int hosts_prepare(struct plugin_inst *self, struct prepare *prepare)
 static void hosts_commit(struct plugin_inst *self)
 {
 	struct hosts_conf *c = self->conf;
+	assert(c->task == NULL);
 	if (c->reload_ns > 0)
 		c->task = task_every((uint64_t)c->reload_ns, on_task, c);
 }

@@ -7,6 +7,7 @@
  * list. */
 #include "plugin/kubernetes/search_path.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,6 +89,7 @@ static int own_search_list(const struct kubernetes_conf *conf, struct query *q, 
 	for (size_t i = 0; i < conf->n_host_search && (size_t)n + 1 < max; i++)
 		out[n++] = conf->host_search[i];
 	out[n++] = dns_name_root;
+	assert((size_t)n <= max);
 	return n;
 }
 

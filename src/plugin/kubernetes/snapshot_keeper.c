@@ -3,6 +3,7 @@
  * objects, which its informer's thread empties; one more thread writes snapshots. */
 #include "plugin/kubernetes/snapshot_keeper.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -298,6 +299,7 @@ static void *run_saver(void *arg)
 void kubernetes_snapshot_keeper_start(struct kubernetes_snapshot_keeper *keeper,
 				      struct kube_informer *const informer[KUBERNETES_KINDS])
 {
+	assert(!keeper->started);
 	for (int i = 0; i < KUBERNETES_KINDS; i++)
 		keeper->kind[i].informer = informer[i];
 	keeper->started = pthread_create(&keeper->thread, NULL, run_saver, keeper) == 0;

@@ -4,6 +4,7 @@
  * them a few at a time, when they are asked for. */
 #include "plugin/kubernetes/xfr.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -195,6 +196,7 @@ static bool make_more(struct copy *copy)
 		copy->slice = copy->endpoint = 0;
 		return true;
 	}
+	assert(i->slice + copy->slice < copy->slices.n);
 	const struct kube_slice *s = copy->slices.v[i->slice + copy->slice];
 	if (copy->endpoint < s->n_endpoints) {
 		make_endpoint(copy, i->service, s, &s->endpoints[copy->endpoint++]);
@@ -216,6 +218,7 @@ static int copy_next(struct zone_copy *copy, struct dns_rr *ret)
 		if (!make_more(x))
 			return 0;
 	}
+	assert(x->given < x->made.n);
 	const struct made *m = &x->made.v[x->given++];
 	const uint8_t *bytes = (const uint8_t *)x->bytes.s;
 	*ret = (struct dns_rr){ .owner = bytes + m->owner,
@@ -315,6 +318,7 @@ static void make_apex(struct copy *copy, size_t zone)
 	uint8_t soa[KUBERNETES_SOA_MAX];
 	make_record(copy, copy->zone, DNS_TYPE_SOA, soa,
 		    kubernetes_soa_data(copy->c, zone, copy->zone, soa));
+	assert(copy->made.n == 1);
 	copy->made.v[0].ttl = kubernetes_soa_ttl(copy->c);
 	kubernetes_each_host(copy->c, make_server, copy);
 }

@@ -3,6 +3,7 @@
  * is over. */
 #include "plugin/loop/probe.h"
 
+#include <assert.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -38,6 +39,7 @@ static void on_readable(struct loop_fd *loop_fd, uint32_t events)
 	struct loop_probe *p = CONTAINER_OF(loop_fd, struct loop_probe, io);
 	uint8_t m[512];
 	(void)events;
+	assert(p->asked);
 	ssize_t n = recv(loop_fd->fd, m, sizeof(m), MSG_DONTWAIT);
 	if (n < 0) {
 		finish_probe(p, false); /* nobody listens there, or no way */
@@ -50,6 +52,7 @@ static void on_readable(struct loop_fd *loop_fd, uint32_t events)
 static bool send_probe(struct loop_probe *probe)
 {
 	uint8_t m[DNS_QUERY_MAX];
+	assert(!probe->asked);
 	rng_secure(&probe->id, sizeof(probe->id));
 	probe->io = (struct loop_fd){ .cb = on_readable };
 	probe->io.fd = socket(probe->to.family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);

@@ -2,6 +2,7 @@
 /* ready: an HTTP page that answers OK once every plugin with a readiness check, in every block that
  * lists `ready`, is ready; else which ones are not. A second page shows the hash of the running
  * configuration. */
+#include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -232,6 +233,7 @@ static int ready_prepare(struct plugin_inst *self, struct prepare *prepare)
 static void ready_commit(struct plugin_inst *self)
 {
 	const struct ready_conf *c = self->conf;
+	assert(c->watched != NULL);
 	struct watched *w = c->watched->value;
 	const struct generation *gen = block_generation(self->block);
 	struct plugin_inst *inst;

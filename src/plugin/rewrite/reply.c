@@ -3,6 +3,7 @@
  * answer before additional, as CoreDNS runs them. */
 #include "plugin/rewrite/reply.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -413,5 +414,6 @@ enum verdict rewrite_reply_resume(struct plugin_inst *self, struct query *q,
 	} else if (dns_resp_thaw(&sub->resp, &q->arena) < 0 || replace_answer(&r, &sub->resp) < 0) {
 		return rewrite_out_of_memory(q);
 	}
+	assert(st->step != NULL && st->step->act->kind == REWRITE_ACT_CNAME);
 	return walk_records(&r, st->step->next);
 }

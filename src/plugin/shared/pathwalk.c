@@ -2,6 +2,7 @@
 /* Walks a search path by sub-queries, one element after the other, until one exists. */
 #include "plugin/shared/pathwalk.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -27,6 +28,8 @@ static enum pathwalk_end ask_element(struct plugin_inst *self, struct query *q,
 {
 	uint8_t name[DNS_NAME_MAX];
 	const uint8_t *suffix = pathwalk->path.v[pathwalk->at];
+	assert(pathwalk->at < pathwalk->path.n &&
+	       pathwalk->base + dns_name_len(suffix) <= DNS_NAME_MAX);
 	memcpy(name, q->req.qname, pathwalk->base);
 	memcpy(name + pathwalk->base, suffix, dns_name_len(suffix));
 	if (query_sub(q, self, SUB_BELOW, name, type) < 0)

@@ -2,6 +2,7 @@
 /* The thread that copies zones for transfers, so that no worker waits, and its queue of jobs. */
 #include "plugin/transfer/copier.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +37,7 @@ static struct transfer_job *take_job(struct transfer_copier *copier)
 
 static void job_do(struct transfer_job *job)
 {
+	assert(job->copy == NULL && !atomic_load_explicit(&job->ready, memory_order_relaxed));
 	job->copy = job->from->plugin->ops.copy_zone(job->from, job->zone);
 	atomic_store_explicit(&job->ready, true, memory_order_release);
 }
@@ -92,6 +94,7 @@ void transfer_copier_free(struct transfer_copier *copier)
 	pthread_cond_signal(&copier->wake);
 	pthread_mutex_unlock(&copier->lock);
 	pthread_join(copier->thread, NULL);
+	assert(copier->first == NULL); /* the thread ends when it has done all jobs */
 	pthread_cond_destroy(&copier->wake);
 	pthread_mutex_destroy(&copier->lock);
 	free(copier);
@@ -119,6 +122,7 @@ struct transfer_job *transfer_copier_add(struct transfer_copier *copier, struct 
 
 void transfer_copier_drop(struct transfer_copier *copier, struct transfer_job *job)
 {
+	assert(!job->drop);
 	job->drop = true;
 	put_job(copier, job);
 }

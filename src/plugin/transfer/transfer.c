@@ -249,6 +249,7 @@ static enum verdict start_transfer(struct plugin_inst *self, struct query *q,
 	struct transfer_state *s = query_state(q, self);
 	if (s == NULL || c->copier == NULL)
 		return query_fail(q, DNS_RCODE_SERVFAIL, "plugin/transfer: no memory or thread");
+	assert(!s->counted && s->job == NULL);
 	s->counted = true;
 	if (atomic_fetch_add(&c->running, 1) >= RUNNING_MAX)
 		return query_fail(q, DNS_RCODE_SERVFAIL, "plugin/transfer: too many at once");
@@ -326,8 +327,10 @@ static void transfer_done(struct plugin_inst *self, struct query *q)
 	struct transfer_state *s = query_state_get(q, self);
 	if (s == NULL)
 		return;
-	if (s->counted)
-		atomic_fetch_sub(&c->running, 1);
+	if (s->counted) {
+		unsigned before = atomic_fetch_sub(&c->running, 1);
+		assert(before != 0);
+	}
 	if (s->job != NULL)
 		transfer_copier_drop(c->copier, s->job);
 	s->job = NULL;

@@ -3,6 +3,7 @@
  * object's addresses are made in one block, which goes when the object is replaced. */
 #include "plugin/kubernetes/objects/index.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -178,6 +179,7 @@ static void change_ips(struct rcutable *rcutable, const struct ip_change *change
 {
 	struct ip_block *old = find_block(rcutable, change->old, &change->old_ips);
 	struct ip_block *now = new_block(change->now, &change->now_ips);
+	assert(old != NULL || change->old == NULL || change->old_ips.n == 0);
 	uint32_t n_old = old != NULL ? change->old_ips.n : 0,
 		 n_now = now != NULL ? change->now_ips.n : 0;
 	for (uint32_t i = 0; i < n_now; i++) {
@@ -262,10 +264,12 @@ static struct kubernetes_entry *build_entry(const struct parts *parts, struct sl
 	}
 	if (add != NULL)
 		put_slice(e, add);
+	assert(e->n_slices <= parts->n_slices + 1);
 	/* Texts of what the entry itself holds. */
 	const struct kube_slice *s = e->n_slices != 0 ? e->slices[0] : NULL;
 	e->ns = e->service != NULL ? e->service->o.ns : s != NULL ? s->o.ns : "";
 	e->name = e->service != NULL ? e->service->o.name : s != NULL ? s->service : "";
+	assert(ns.n <= UINT8_MAX && name.n <= UINT8_MAX); /* see is_unusable */
 	e->n_ns = (uint8_t)ns.n;
 	e->n_name = (uint8_t)name.n;
 	return e;
@@ -372,6 +376,7 @@ void kubernetes_index_service(struct kubernetes_index *index, struct kube_obj *o
 							      .now = now,
 							      .old_ips = external_ips(old),
 							      .now_ips = external_ips(now) });
+	assert(old == NULL || index->stats.services != 0);
 	index->stats.services += now != NULL;
 	index->stats.services -= old != NULL;
 	if (!same_service(old, now))
@@ -440,6 +445,7 @@ void kubernetes_index_slice(struct kubernetes_index *index, struct kube_obj *old
 		change_slice(index, old, NULL);
 	change_slice(index, moved ? NULL : old, now);
 	change_ips(&index->endpoint_ips, &c);
+	assert(old == NULL || index->stats.slices != 0);
 	index->stats.slices += now != NULL;
 	index->stats.slices -= old != NULL;
 	index->stats.endpoints = index->endpoint_ips.n;
@@ -466,6 +472,7 @@ void kubernetes_index_pod(struct kubernetes_index *index, struct kube_obj *old,
 							 .old_ips = pod_ips(old),
 							 .now_ips = pod_ips(now),
 							 .newest_first = true });
+	assert(old == NULL || index->stats.pods != 0);
 	index->stats.pods += now != NULL;
 	index->stats.pods -= old != NULL;
 	pthread_mutex_unlock(&index->lock);

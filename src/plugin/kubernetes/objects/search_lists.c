@@ -6,6 +6,7 @@
 #include "plugin/kubernetes/objects/lists.h"
 #include "plugin/kubernetes/objects/lists_test.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,6 +81,7 @@ static bool add_name(struct kubernetes_search_list *list, struct slice word,
 	/* Names are written without an escape for commas, which end a name in a list. */
 	if (strchr(text, ',') != NULL)
 		return false;
+	assert(list->n < KUBERNETES_LIST_NAMES);
 	list->name[list->n++] = xmemdup(name, (size_t)n);
 	text[strlen(text) - 1] = '\0';
 	strbuf_addf(canonical, "%s%s", canonical->n != 0 ? " " : "", text);
@@ -152,6 +154,7 @@ static void free_later(struct rcu_item *item)
 void kubernetes_search_lists_set(struct kubernetes_search_lists *lists, struct slice ns,
 				 struct kubernetes_search_list *list)
 {
+	assert(list == NULL || slice_eq(slice_of(list->ns), ns));
 	pthread_mutex_lock(&lists->lock);
 	struct kubernetes_search_list *old = find_ns(lists, ns);
 	/* The new one is there before the old one goes: readers always find a list. */
