@@ -3,6 +3,7 @@
  * addresses by chance, by weight or by network. */
 #include "plugin/loadbalance/order.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "plugin/loadbalance/weights.h"
@@ -52,6 +53,7 @@ static bool split_section(struct groups *groups, const struct loadbalance_job *j
 		groups->start[order[i]] = start;
 		start += groups->n[order[i]];
 	}
+	assert(start == groups->total); /* a response counts the records of its lists */
 	memcpy(at, groups->start, sizeof(at));
 	DNS_RR_FOREACH(rr, job->resp, section)
 	groups->rr[at[group_of(rr)]++] = rr;
@@ -172,6 +174,7 @@ static void sort_by_network(const struct loadbalance_job *job, struct dns_rr **r
 				out[at++] = rr[i];
 		}
 	}
+	assert(at == count);
 	memcpy(rr, out, count * sizeof(struct dns_rr *));
 }
 

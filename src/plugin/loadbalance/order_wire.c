@@ -5,6 +5,7 @@
  * that follows points at them. Messages as servers make them are so nearly always. */
 #include "plugin/loadbalance/order_wire.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "dns/rrwalk.h"
@@ -135,10 +136,12 @@ static void swap_records(const struct run *run, size_t left, size_t right)
 	uint8_t *a = run->at + left * run->size, *b = run->at + right * run->size;
 	if (left == right)
 		return;
-	if (run->size == A_BYTES) /* known at compile time: no calls */
+	if (run->size == A_BYTES) { /* known at compile time: no calls */
 		exchange_bytes(a, b, A_BYTES);
-	else
+	} else {
+		assert(run->size == AAAA_BYTES); /* others are odd, and are not moved */
 		exchange_bytes(a, b, AAAA_BYTES);
+	}
 }
 
 static void shuffle_run(const struct loadbalance_job *job, const struct run *run)
