@@ -10,7 +10,6 @@
 #include "dns/types.h"
 #include "operator_corefile.h"
 #include "plugin/kubernetes/source.h"
-#include "operator_text.h"
 #include "plugin/kubernetes/source_test.h"
 #include "plugin/kubernetes/test_world.h"
 

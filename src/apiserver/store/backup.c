@@ -19,9 +19,7 @@
 
 #include "apiserver/store/data_dir_priv.h"
 #include "apiserver/store/db_priv.h"
-#include "apiserver/store/reader_pool_priv.h"
 #include "apiserver/store/database_file_priv.h"
-#include "apiserver/store/schema_priv.h"
 #include "apiserver/store/store_priv.h"
 #include "base/err.h"
 #include "base/err_text.h"

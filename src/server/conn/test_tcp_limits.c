@@ -100,12 +100,12 @@ static void client_that_does_not_read_is_cut(void **state)
 			break;
 	}
 	int other = client();
-	for (int i = 0; i < 5000 && srv->plain.n != 1; i++) {
+	for (int i = 0; i < 5000 && srv->plain.n_conns != 1; i++) {
 		ask(other, 1, "x.test"); /* others are served meanwhile */
 		assert_int_equal(next_id(other), 1);
 		poll(NULL, 0, 1);
 	}
-	assert_int_equal(srv->plain.n, 1);
+	assert_int_equal(srv->plain.n_conns, 1);
 	close(fd);
 	close(other);
 	stop();
@@ -130,7 +130,7 @@ static void oldest_idle_makes_room(void **state)
 	ask(e, 3, "x.test");
 	assert_int_equal(next_id(e), 3);
 	expect_end(b);
-	assert_int_equal(srv->plain.n, 4);
+	assert_int_equal(srv->plain.n_conns, 4);
 	int left[] = { a, c, d, e };
 	for (size_t i = 0; i < 4; i++) {
 		ask(left[i], 4, "x.test");
@@ -153,7 +153,7 @@ static void one_client_has_at_most_half(void **state)
 		assert_int_equal(next_id(fd[i]), 1);
 	}
 	expect_end(fd[0]); /* its own oldest, not the quiet one which is older */
-	assert_int_equal(srv->plain.n, 5);
+	assert_int_equal(srv->plain.n_conns, 5);
 	ask(quiet, 2, "x.test");
 	assert_int_equal(next_id(quiet), 2);
 	close(quiet);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any text as a search list; what is taken is taken again, with the same id, from its own names. */
 #include "plugin/kubernetes/objects/search_lists.h"
-#include "plugin/kubernetes/objects/lists.h"
-#include "plugin/kubernetes/objects/lists_test.h"
+#include "plugin/kubernetes/objects/search_lists.h"
+#include "plugin/kubernetes/objects/search_lists_test.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,8 +3,8 @@
  * `searchpath`: parses the annotation, computes a list's id, and keeps a table by namespace and
  * by id that workers read under RCU. */
 #include "plugin/kubernetes/objects/search_lists.h"
-#include "plugin/kubernetes/objects/lists.h"
-#include "plugin/kubernetes/objects/lists_test.h"
+#include "plugin/kubernetes/objects/search_lists.h"
+#include "plugin/kubernetes/objects/search_lists_test.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -81,7 +81,7 @@ static bool add_name(struct kubernetes_search_list *list, struct slice word,
 	/* Names are written without an escape for commas, which end a name in a list. */
 	if (strchr(text, ',') != NULL)
 		return false;
-	assert(list->n < KUBERNETES_LIST_NAMES);
+	assert(list->n < KUBERNETES_SEARCH_LIST_NAMES);
 	list->name[list->n++] = xmemdup(name, (size_t)n);
 	text[strlen(text) - 1] = '\0';
 	strbuf_addf(canonical, "%s%s", canonical->n != 0 ? " " : "", text);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Search lists: their text, ids, limits, and the table of them. */
 #include "plugin/kubernetes/objects/search_lists.h"
-#include "plugin/kubernetes/objects/lists.h"
-#include "plugin/kubernetes/objects/lists_test.h"
+#include "plugin/kubernetes/objects/search_lists.h"
+#include "plugin/kubernetes/objects/search_lists_test.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

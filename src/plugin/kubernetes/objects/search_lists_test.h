@@ -2,6 +2,6 @@
 /* Tests and the fuzz target free lists that they give to no namespace. */
 #pragma once
 
-#include "plugin/kubernetes/objects/lists.h"
+#include "plugin/kubernetes/objects/search_lists.h"
 
-void kubernetes_list_free(struct kubernetes_list *list);
+void kubernetes_search_list_free(struct kubernetes_search_list *list);
