@@ -88,7 +88,7 @@ static int check_parts(const struct tmpl *tmpl, struct err_text err)
 	for (size_t i = 0; i < tmpl_n_parts(tmpl); i++) {
 		struct tmpl_part p = tmpl_part(tmpl, i);
 		if (p.kind == TMPL_PART_OTHER)
-			return set_error(err, "has more in it than text, .Name, .Type and .Class");
+			return set_error(err, "uses more than plain text, .Name, .Type and .Class");
 	}
 	return 0;
 }
@@ -126,7 +126,7 @@ static int try_name(struct trial *trial, const char *name, struct api_answer *re
 				.err = why,
 				.err_cap = sizeof(why) };
 	if (tmpl_exec(trial->tmpl, &run, trial->out, sizeof(trial->out), &n) < 0)
-		return set_error(trial->err, "makes too long a text of a long name");
+		return set_error(trial->err, "makes a record that is too long for long names");
 	int r = dns_rrtext_parse(trial->scanner, (struct slice){ trial->out, n }, &a, &rr);
 	if (r == ERR_PARSE) {
 		err_text_set(trial->err, "does not make a record (%s)",
@@ -172,7 +172,8 @@ static int try_all(struct trial *trial, struct api_answer *ret)
 			return r;
 		if (i != 0 &&
 		    (first.ttl_s != other.ttl_s || strcmp(first.address, other.address) != 0))
-			return set_error(trial->err, "makes other data of another name");
+			return set_error(trial->err,
+					 "has a TTL or address that depends on the name");
 	}
 	*ret = first;
 	return 0;

@@ -422,7 +422,7 @@ int cel_parse(struct slice text, const struct cel_env *env, struct arena *arena,
 	if (r >= 0)
 		r = parse_expr(&p, &p.expr->root);
 	if (r >= 0 && p.token.type != CEL_T_END)
-		r = set_error(&p, ERR_PARSE, "something is left behind the expression's end");
+		r = set_error(&p, ERR_PARSE, "unexpected input after the end of the expression");
 	if (r >= 0)
 		r = cel_check(p.expr, env, arena, err);
 	if (r < 0) {

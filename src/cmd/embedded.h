@@ -24,7 +24,7 @@ struct embedded {
 
 /* Rows of a table of flags; `listen` is --listen or --api. */
 #define EMBEDDED_FLAG_DATA(e) \
-	FLAG_VALUE("data", &(e)->data, "DIR", "where all is kept; default " EMBEDDED_DATA)
+	FLAG_VALUE("data", &(e)->data, "DIR", "data directory; default " EMBEDDED_DATA)
 #define EMBEDDED_FLAG_NAME(e)                    \
 	FLAG_VALUES("name", &(e)->names, "NAME", \
 		    "what clients call this machine, for its certificate; repeatable")

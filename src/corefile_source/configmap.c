@@ -267,7 +267,7 @@ static int take_corefile(struct configmap *configmap, struct err_text why)
 			     configmap->key);
 		return ERR_NOTFOUND;
 	case ABSENT:
-		err_text_set(why, "ConfigMap %s/%s is not there", configmap->ns, configmap->name);
+		err_text_set(why, "ConfigMap %s/%s does not exist", configmap->ns, configmap->name);
 		return ERR_NOTFOUND;
 	case UNKNOWN:
 		break;

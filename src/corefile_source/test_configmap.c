@@ -165,7 +165,7 @@ static void tells_what_is_missing(void **unused)
 	struct fakeapi *f = fakeapi_new(NULL);
 	push(f, LISTED("5"), true);
 	struct configmap *m = open_map(f, 1);
-	expect(m, "ConfigMap dns/main is not there");
+	expect(m, "ConfigMap dns/main does not exist");
 	configmap_free(m);
 	fakeapi_free(f);
 

@@ -47,7 +47,7 @@ bool http_refuse_framing(struct MHD_Connection *mc, enum MHD_Result *ret)
 	MHD_get_connection_values(mc, MHD_HEADER_KIND, count_framing_field, &f);
 	if (f.lengths > 1)
 		*ret = answer_and_close(mc, MHD_HTTP_BAD_REQUEST,
-					"400 the length of the body is said twice\n");
+					"400 more than one Content-Length or Transfer-Encoding\n");
 	else if (f.unknown)
 		*ret = answer_and_close(mc, MHD_HTTP_NOT_IMPLEMENTED,
 					"501 unsupported transfer encoding: send chunked\n");

@@ -104,7 +104,7 @@ static struct slice next_row(struct slice *text)
 	while (text->n > 0) {
 		struct slice line = slice_cut(text, '\n');
 		if (slice_starts(line, SLICE("| ")) && !slice_starts(line, SLICE("| plugin ")) &&
-		    !slice_starts(line, SLICE("| not there ")))
+		    !slice_starts(line, SLICE("| not supported ")))
 			return line;
 	}
 	return (struct slice){ NULL, 0 };

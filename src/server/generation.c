@@ -306,7 +306,7 @@ static int check_duplicate(struct builder *builder, const struct block *blk,
 		return srcerr_set(builder->err, sv->pos,
 				  "cannot serve %s on port %u - zone overlap listener capacity "
 				  "with a block that %s an address by 'bind'",
-				  sv->zone, sv->port, mark == &bound ? "does not give" : "gives");
+				  sv->zone, sv->port, mark == &bound ? "does not set" : "sets");
 	return 0;
 }
 

@@ -347,13 +347,13 @@ static void refused_corefiles(void **state)
 		  "defined" },
 		{ "a.test {\n on ::1\n}\na.test {\n tag x\n}\n",
 		  "Corefile:4:1: cannot serve a.test. on port 53 - zone overlap listener capacity "
-		  "with a block that gives an address by 'bind'" },
+		  "with a block that sets an address by 'bind'" },
 		{ "a.test {\n tag x\n}\na.test {\n on 127.0.0.1 ::1\n}\n",
 		  "Corefile:4:1: cannot serve a.test. on port 53 - zone overlap listener capacity "
-		  "with a block that does not give an address by 'bind'" },
+		  "with a block that does not set an address by 'bind'" },
 		{ "a.test {\n tag x\n}\na.test {\n only 1\n on 127.0.0.1\n}\n",
 		  "Corefile:4:1: cannot serve a.test. on port 53 - zone overlap listener capacity "
-		  "with a block that does not give an address by 'bind'" },
+		  "with a block that does not set an address by 'bind'" },
 		{ "quic://a.test {\n}\n",
 		  "Corefile:1:1: scheme 'quic://' is not supported, use 'dns://', 'tls://' or "
 		  "'https://'" },

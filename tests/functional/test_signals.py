@@ -70,7 +70,7 @@ def test_end_while_a_start_waits(tmp_path):
             assert p.wait(slower(10)) == 1
         finally:
             p.kill()
-    assert "told to end while waiting" in log.read_text()
+    assert "stopped while waiting" in log.read_text()
 
 
 @needs("kubernetes")
@@ -83,7 +83,7 @@ def test_end_while_a_reload_waits(serve):
     assert answers(s.port())
     s.process.send_signal(signal.SIGTERM)
     assert wait_status(s) == 0
-    assert "told to end while waiting" in s.output() and "[INFO] SIGTERM: " in s.output()
+    assert "stopped while waiting" in s.output() and "[INFO] SIGTERM: " in s.output()
 
 
 LAMEDUCK = ".:@PORT@ {\n    whoami\n    health 127.0.0.1:@HTTP:health@ {\n        lameduck %s\n    }\n}\n"

@@ -155,7 +155,7 @@ def test_a_deleted_object_leaves_what_serves(c, state):
         d.start()
         assert c.call("DELETE", PATH)[0] == 200
         until(lambda: d.errors())
-        assert d.version() == "v1" and "ConfigMap dns/main is not there" in d.errors()[0]
+        assert d.version() == "v1" and "ConfigMap dns/main does not exist" in d.errors()[0]
         d.s.process.terminate()
         d.s.process.wait()
         d.start()  # from the copy

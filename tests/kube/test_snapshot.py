@@ -128,7 +128,7 @@ def test_files_that_are_not_used(place, how):
         text = path.read_text()
         path.write_text({"torn": text[:-10], "version": text.replace("kubernetes 1", "kubernetes 9", 1),
                          "other": text.replace(text.split()[2], "0" * 32, 1)}[how])
-    sentence = {"torn": "it is torn", "version": "it is of another version", "other": "it is of another configuration",
+    sentence = {"torn": "it is incomplete", "version": "it is of another version", "other": "it is of another configuration",
                 "folder": "Is a directory"}[how]
     os.kill(api.cluster.api.process.pid, signal.SIGSTOP)
     try:

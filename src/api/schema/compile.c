@@ -115,13 +115,13 @@ static int read_strings(struct compile *compile, const struct keyword *keyword,
 {
 	struct schema_strings *list = field_of(keyword, node);
 	if (!json_is_array(value))
-		return set_wrong_type(compile, keyword->name, "a list of texts");
+		return set_wrong_type(compile, keyword->name, "a list of strings");
 	list->n = json_array_size(value);
 	list->v = arena_calloc(&compile->schema->arena, (list->n + 1) * sizeof(*list->v));
 	for (size_t i = 0; i < list->n; i++) {
 		list->v[i] = api_text_or(json_array_get(value, i), NULL);
 		if (list->v[i] == NULL)
-			return set_wrong_type(compile, keyword->name, "a list of texts");
+			return set_wrong_type(compile, keyword->name, "a list of strings");
 	}
 	return 0;
 }
@@ -135,7 +135,7 @@ static int read_word(struct compile *compile, const struct keyword *keyword, con
 		if (strcmp(words[i], s) == 0)
 			return i;
 	}
-	return set_wrong_type(compile, keyword->name, "one of the words that are known here");
+	return set_wrong_type(compile, keyword->name, "one of the values that are supported");
 }
 
 static int read_type(struct compile *compile, const struct keyword *keyword,
@@ -174,7 +174,7 @@ static int read_format(struct compile *compile, const struct keyword *keyword,
 		       struct schema_node *node, const json_t *value)
 {
 	if (!json_is_string(value))
-		return set_wrong_type(compile, keyword->name, "a text");
+		return set_wrong_type(compile, keyword->name, "a string");
 	node->format = api_text(value); /* settled when the type is known */
 	return 0;
 }
@@ -184,7 +184,7 @@ static int read_pattern(struct compile *compile, const struct keyword *keyword,
 {
 	struct srcerr err = { 0 };
 	if (!json_is_string(value))
-		return set_wrong_type(compile, keyword->name, "a text");
+		return set_wrong_type(compile, keyword->name, "a string");
 	if (json_string_length(value) == 0)
 		return 0;
 	struct slice pattern = api_text_slice(value);

@@ -46,7 +46,8 @@ static void refused(void **state)
 	} rows[] = {
 		{ "", "a value is missing", ERR_PARSE },
 		{ "self.a ==", "a value is missing", ERR_PARSE },
-		{ "self.a == 'x' 'y'", "something is left behind the expression's end", ERR_PARSE },
+		{ "self.a == 'x' 'y'", "unexpected input after the end of the expression",
+		  ERR_PARSE },
 		{ "(self.i > 1", "')' is missing", ERR_PARSE },
 		{ "self.i ? 1", "':' is missing", ERR_PARSE },
 		{ "self.", "a field's name is missing", ERR_PARSE },

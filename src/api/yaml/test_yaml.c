@@ -68,12 +68,12 @@ static const struct {
 	unsigned line, col;
 	const char *text;
 } errors[] = {
-	{ "a: 1\na: 2\n", ERR_PARSE, 2, 1, "key 'a' is there twice" },
+	{ "a: 1\na: 2\n", ERR_PARSE, 2, 1, "duplicate key 'a'" },
 	{ "a:\n  - b\n c: d\n", ERR_PARSE, 3, 2, "did not find expected" },
-	{ "a: .inf", ERR_PARSE, 1, 4, "cannot be said in JSON" },
-	{ "a: 1e999", ERR_PARSE, 1, 4, "cannot be said in JSON" },
-	{ "{a: *nobody}", ERR_PARSE, 1, 5, "nothing has the anchor 'nobody'" },
-	{ "a: &x [*x]", ERR_PARSE, 1, 8, "nothing has the anchor 'x'" },
+	{ "a: .inf", ERR_PARSE, 1, 4, "cannot be written in JSON" },
+	{ "a: 1e999", ERR_PARSE, 1, 4, "cannot be written in JSON" },
+	{ "{a: *nobody}", ERR_PARSE, 1, 5, "unknown anchor 'nobody'" },
+	{ "a: &x [*x]", ERR_PARSE, 1, 8, "unknown anchor 'x'" },
 	{ "? [a]\n: b", ERR_PARSE, 1, 3, "a key must be a scalar" },
 	{ "<<: 1\na: 2", ERR_PARSE, 1, 5, "a merge key needs a mapping" },
 	{ "a: \"\\0\"", ERR_PARSE, 1, 4, "NUL" },

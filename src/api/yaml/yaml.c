@@ -97,7 +97,7 @@ static int scalar_value(struct builder *builder, const yaml_event_t *event, json
 		v = json_real(num.real);
 		break;
 	case YAML_NOT_JSON:
-		return fail_at(builder, event, "infinity and not-a-number cannot be said in JSON");
+		return fail_at(builder, event, "infinity and NaN cannot be written in JSON");
 	}
 	*ret = v;
 	return 0;
@@ -240,7 +240,7 @@ static int on_key(struct builder *builder, const yaml_event_t *event)
 		return r;
 	if (json_object_get(f->value, f->key) != NULL)
 		return srcerr_set(builder->err, pos_of(builder, &event->start_mark),
-				  "key '%s' is there twice", f->key);
+				  "duplicate key '%s'", f->key);
 	return 0;
 }
 
@@ -262,7 +262,7 @@ static int on_alias(struct builder *builder, const yaml_event_t *event)
 	json_t *v = map_get(&builder->anchors, slice_of(name));
 	if (v == NULL)
 		return srcerr_set(builder->err, pos_of(builder, &event->start_mark),
-				  "nothing has the anchor '%s'", name);
+				  "unknown anchor '%s'", name);
 	int r = count_value(builder, event, count_nodes(v));
 	return r < 0 ? r : put_value(builder, event, json_deep_copy(v));
 }

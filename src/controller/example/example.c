@@ -287,7 +287,7 @@ static const struct admission_hook hooks[] = {
 
 const struct controller example_controller = {
 	.name = "example",
-	.help = "copies a ConfigMap into labelled Namespaces; to learn from",
+	.help = "copies a ConfigMap into labelled Namespaces; an example of a controller",
 	.watch = watches,
 	.n_watch = ARRAY_LEN(watches),
 	.has_engine = true,

@@ -286,7 +286,7 @@ int kube_call(struct kube_conn *conn, const struct kube_request *request, json_t
 	int e = kube_conn_request(conn, &x, reterr);
 	/* An exec plugin, too, may have said more than it should: that is no answer. */
 	if (e == ERR_LIMIT && x.code >= 200 && x.code <= 299)
-		set_unusable(reterr, x.code, "the answer is longer than this program takes");
+		set_unusable(reterr, x.code, "the answer is longer than the limit of 16 MiB");
 	kube_exchange_done(&x);
 	if (e == 0 && ret != NULL)
 		e = decode_answer(strbuf_slice(&text), x.code, ret, reterr);

@@ -228,8 +228,8 @@ static int take_field(struct reader *rd, const struct entry *entry, const char *
 	}
 	const char *text = api_text(v);
 	if (!json_is_string(v))
-		return set_error(rd, ERR_PARSE, "%s: %s '%s': %s is not a text", entry->file, list,
-				 entry->name, field->key);
+		return set_error(rd, ERR_PARSE, "%s: %s '%s': %s is not a string", entry->file,
+				 list, entry->name, field->key);
 	if (text[0] == '\0')
 		return 0;
 	if (take_text(field, entry->file, text, at) < 0)
@@ -245,7 +245,7 @@ static int add_header(struct reader *rd, const struct entry *entry, const char *
 {
 	const char *text = api_text(value);
 	if (!json_is_string(value) || strpbrk(text, "\r\n") != NULL)
-		return set_error(rd, ERR_PARSE, "%s: users '%s': %s is not a text of one line",
+		return set_error(rd, ERR_PARSE, "%s: users '%s': %s is not a string of one line",
 				 entry->file, entry->name, key);
 	vec_push(&config->headers, xasprintf("%s: %s", header, text));
 	return 0;
@@ -299,7 +299,8 @@ static int take_exec_lists(struct reader *rd, const struct entry *entry, const j
 		return set_exec_error(rd, entry, "env is not a list of at most 1000");
 	json_array_foreach (args, i, v) {
 		if (!json_is_string(v))
-			return set_exec_error(rd, entry, "args holds what is not a text");
+			return set_exec_error(rd, entry,
+					      "args has an element that is not a string");
 		vec_push(&out->args, xstrdup(api_text(v)));
 	}
 	json_array_foreach (env, i, v) {
@@ -438,8 +439,8 @@ static int context_text(struct reader *rd, const struct entry *ctx, const char *
 	*ret = api_text(v);
 	if (v == NULL || json_is_null(v) || json_is_string(v))
 		return 0;
-	return set_error(rd, ERR_PARSE, "%s: contexts '%s': %s is not a text", ctx->file, ctx->name,
-			 key);
+	return set_error(rd, ERR_PARSE, "%s: contexts '%s': %s is not a string", ctx->file,
+			 ctx->name, key);
 }
 
 static int take_context(struct reader *rd, const char *name, struct kube_config *config)

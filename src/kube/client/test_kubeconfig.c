@@ -133,7 +133,7 @@ static void wrong_keys(void **state)
 	} rows[] = {
 		{ "", "", "/d/f: clusters 'k': server is missing" },
 		{ "server: ''", "", "/d/f: clusters 'k': server is missing" },
-		{ "server: 1", "", "/d/f: clusters 'k': server is not a text" },
+		{ "server: 1", "", "/d/f: clusters 'k': server is not a string" },
 		{ "server: 'ftp://x'", "", "/d/f: clusters 'k': server is not http or https" },
 		/* libcurl would take the next word of the path for the host. */
 		{ "server: '/'", "", "/d/f: clusters 'k': server names no host" },
@@ -164,7 +164,7 @@ static void wrong_keys(void **state)
 		  "/d/f: users 'u': as-user-extra is not supported: only as, as-uid and "
 		  "as-groups" },
 		{ "server: h", "as: \"a\\nX: y\"",
-		  "/d/f: users 'u': as is not a text of one line" },
+		  "/d/f: users 'u': as is not a string of one line" },
 		{ "server: h", "as-groups: a", "/d/f: users 'u': as-groups is not a short list" },
 		{ "server: h", "exec: {command: x}",
 		  "/d/f: users 'u': exec.apiVersion is not client.authentication.k8s.io/v1 or "
@@ -179,7 +179,7 @@ static void wrong_keys(void **state)
 		{ "server: h", EXEC("command: x, args: a"),
 		  "/d/f: users 'u': exec.args is not a list of at most 1000" },
 		{ "server: h", EXEC("command: x, args: [1]"),
-		  "/d/f: users 'u': exec.args holds what is not a text" },
+		  "/d/f: users 'u': exec.args has an element that is not a string" },
 		{ "server: h", EXEC("command: x, env: [{value: a}]"),
 		  "/d/f: users 'u': exec.env holds a variable without a name" },
 		{ "server: h", EXEC("command: x, env: {}"),
@@ -201,7 +201,7 @@ static void wrong_files(void **state)
 		{ "{current-context: x}", "/d/f: there is no context 'x'" },
 		{ "a: [", "/d/f:2:1: while" },
 		{ "{current-context: x, contexts: [{name: x, context: {cluster: N}}]}",
-		  "/d/f: contexts 'x': cluster is not a text" },
+		  "/d/f: contexts 'x': cluster is not a string" },
 		{ "[]", "/d/f: not a kubeconfig" },
 		{ "{}\n---\n{}", "/d/f: more than one document" },
 		{ "kind: Pod", "/d/f: kind is 'Pod', not Config" },

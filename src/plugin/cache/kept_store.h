@@ -10,6 +10,9 @@
 
 #include "plugin/cache/cache_priv.h"
 
-int cache_kept_open(struct plugin_inst *self);
+/* All on the control thread, once per generation. open (prepare): sets conf->store to the kept
+ * store or a new one; negative: errors of resource_get. commit: this generation serves now,
+ * entries that are out of date are flushed. close (teardown): only after open succeeded. */
+MUST_CHECK int cache_kept_open(struct plugin_inst *self);
 void cache_kept_commit(struct plugin_inst *self);
 void cache_kept_close(struct plugin_inst *self);

@@ -27,9 +27,9 @@ struct chaos_conf {
 
 static const struct opt chaos_opts[] = {
 	{ "<version>", OPT_STRING, offsetof(struct chaos_conf, version_text), .args = "VERSION",
-	  .help = "version told (name and version of this program)" },
+	  .help = "version to return (default: name and version of this program)" },
 	{ "<author>", OPT_LIST, offsetof(struct chaos_conf, author_words),
-	  .def = "Fairlead-authors", .args = "AUTHOR...", .help = "authors told" },
+	  .def = "Fairlead-authors", .args = "AUTHOR...", .help = "authors to return" },
 };
 
 enum question { Q_VERSION, Q_HOST, Q_AUTHORS };

@@ -57,13 +57,14 @@ static int prefix_opt(struct opt_ctx *ctx, const struct opt_line *line)
 static const struct opt dns64_opts[] = {
 	{ "<prefix>", OPT_FN, offsetof(struct dns64_conf, prefix), .fn = prefix_opt, .min = 1,
 	  .max = 1, .def = "64:ff9b::/96", .args = "PREFIX",
-	  .help = "where addresses are mapped to" },
+	  .help = "prefix that IPv4 addresses are mapped into" },
 	{ "prefix", OPT_FN, offsetof(struct dns64_conf, prefix), .fn = prefix_opt, .min = 1,
-	  .max = 1, .repeatable = true, .args = "PREFIX", .help = "the same" },
+	  .max = 1, .repeatable = true, .args = "PREFIX",
+	  .help = "the same as the argument PREFIX" },
 	{ "translate_all", OPT_FLAG, offsetof(struct dns64_conf, translate_all), .repeatable = true,
-	  .help = "translate also where there are AAAA records" },
+	  .help = "translate also if AAAA records exist" },
 	{ "allow_ipv4", OPT_FLAG, offsetof(struct dns64_conf, allow_ipv4), .repeatable = true,
-	  .help = "also for clients that ask over IPv4" },
+	  .help = "translate also for clients that use IPv4" },
 };
 
 /* Stanzas add up; the last prefix counts. */

@@ -109,12 +109,12 @@ static const char *const files[] = { "stdout", NULL };
 
 static const struct opt errors_opts[] = {
 	{ "<file>", OPT_ENUM, offsetof(struct errors_conf, file), .words = files, .def = "stdout",
-	  .args = "stdout", .help = "where the lines go" },
+	  .args = "stdout", .help = "output of the log lines" },
 	{ "stacktrace", OPT_FLAG, offsetof(struct errors_conf, stacktrace), .repeatable = true,
 	  .help = "accepted and without effect: there are no panics to trace" },
 	{ "consolidate", OPT_FN, .fn = parse_consolidate, .min = 2, .max = 4, .repeatable = true,
 	  .args = "DURATION REGEX [warning|error|info|debug] [show_first]",
-	  .help = "count the errors that match and tell their number once per DURATION" },
+	  .help = "count the errors that match and log their number once per DURATION" },
 };
 
 static int errors_parse(struct plugin_inst *self, struct setup *setup)

@@ -185,7 +185,7 @@ const struct opt forward_opts[FORWARD_OPTS] = {
 	  .args = "GET|POST", .help = "HTTP method for https:// upstreams" },
 	{ "tls", OPT_FN, F(tls_file), 0, FORWARD_TLS_FILES, .fn = parse_tls, .repeatable = true,
 	  .args = "[CERT KEY] [CA]",
-	  .help = "own certificate and the authority to trust (default: the system's)" },
+	  .help = "own certificate and the CA to trust (default: the system's CAs)" },
 	{ "tls_servername", OPT_STRING, F(tls_servername), .repeatable = true, .args = "NAME",
 	  .help = "the name that certificates of tls:// and https:// upstreams must have" },
 	{ "policy", OPT_ENUM, F(policy), .def = "random", .words = policies, .repeatable = true,

@@ -28,7 +28,7 @@ static const struct opt health_opts[] = {
 	  .args = "HOST:PORT", .help = "address of the HTTP server" },
 	{ "lameduck", OPT_DURATION, offsetof(struct health_conf, lameduck_ns), 0, INT64_MAX,
 	  .def = "0s", .repeatable = true,
-	  .help = "how long to go on serving after the order to stop" },
+	  .help = "how long to keep serving after the signal to stop" },
 };
 
 /* The page of one address, kept over reloads, and the task that asks it. */

@@ -72,7 +72,7 @@ static const struct opt hosts_opts[] = {
 	{ "no_reverse", OPT_FLAG, offsetof(struct hosts_conf, no_reverse), .repeatable = true,
 	  .help = "no PTR answers" },
 	{ "reload", OPT_DURATION, offsetof(struct hosts_conf, reload_ns), .def = "5s",
-	  .repeatable = true, .help = "how often to look whether the file changed; 0: never" },
+	  .repeatable = true, .help = "how often to check the file for changes; 0: never" },
 	{ "fallthrough", OPT_FN, offsetof(struct hosts_conf, fall), .fn = setup_fallthrough_opt,
 	  .repeatable = true, .args = "[ZONE...]",
 	  .help = "pass unknown names (of these zones) to the next plugin" },

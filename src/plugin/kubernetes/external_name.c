@@ -107,7 +107,7 @@ enum verdict kubernetes_serve_external(struct plugin_inst *self, struct query *q
 	if (type != DNS_TYPE_A && type != DNS_TYPE_AAAA && type != DNS_TYPE_CNAME)
 		return no_data(self->conf, q, zone);
 	if (st == NULL)
-		return query_fail(q, DNS_RCODE_SERVFAIL, "no memory left for the query");
+		return query_fail(q, DNS_RCODE_SERVFAIL, "out of query memory");
 	st->n = 0;
 	if (type == DNS_TYPE_CNAME) {
 		uint8_t wire[DNS_NAME_MAX];

@@ -36,7 +36,7 @@ static int kubernetes_prepare(struct plugin_inst *self, struct prepare *prepare)
 	int r = kubernetes_source_get(self, prepare);
 	if (r == 0 && kubernetes_source_wait(c->source, c->startup_ns) < 0)
 		r = srcerr_set(prepare->err, self->pos,
-			       "kubernetes: told to end while waiting for the API server");
+			       "kubernetes: stopped while waiting for the API server");
 	if (r < 0)
 		kubernetes_teardown(self);
 	return r;

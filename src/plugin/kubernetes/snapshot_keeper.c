@@ -48,7 +48,7 @@ struct kubernetes_snapshot_keeper {
 
 static const struct metrics_family served_family = {
 	.name = "fairlead_kubernetes_snapshot_served",
-	.help = "1 while names come from a snapshot because the API server was not heard yet.",
+	.help = "1 while names come from a snapshot because the API server has not answered yet.",
 	.kind = METRICS_GAUGE,
 	.labels = { "file" },
 };

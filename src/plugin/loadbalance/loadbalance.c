@@ -71,7 +71,7 @@ enum { ROW_POLICY, ROW_RELOAD, ROW_PREFER };
 
 static const struct opt loadbalance_opts[] = {
 	[ROW_POLICY] = { "<policy>", OPT_LIST, 0, .args = "round_robin | weighted FILE",
-			 .help = "order by chance (default), or by the weights of a file" },
+			 .help = "random order (default), or by the weights of a file" },
 	[ROW_RELOAD] = { "reload", OPT_DURATION, offsetof(struct loadbalance_conf, reload_ns),
 			 .def = "30s", .repeatable = true,
 			 .help = "how often to read the weight file; 0: once" },

@@ -21,7 +21,7 @@ struct nsid_state {
 
 static const struct opt nsid_opts[] = {
 	{ "<data>", OPT_LIST, offsetof(struct nsid_conf, words), .args = "TEXT...",
-	  .help = "what is told (the name of the host)" },
+	  .help = "identifier to return (default: the host name)" },
 };
 
 static const char *host_name(struct arena *arena)

@@ -9,7 +9,7 @@ enum { INTERVAL_MIN_S = 2, JITTER_MIN_S = 1 };
 static const struct opt reload_opts[] = {
 	{ "<interval>", OPT_DURATION, offsetof(struct block_conf, reload_ns),
 	  INTERVAL_MIN_S *(int64_t)NS_PER_S, INT64_MAX, .def = "30s", .args = "DURATION",
-	  .help = "time between two looks" },
+	  .help = "time between two checks" },
 	{ "<jitter>", OPT_DURATION, offsetof(struct block_conf, reload_jitter_ns), .def = "15s",
 	  .args = "DURATION", .help = "width of the random part of the interval" },
 };

@@ -44,14 +44,14 @@ static const struct metrics_family failure_families[] = {
 };
 static const struct metrics_family answers_family = {
 	.name = "fairlead_dns_template_answers_total",
-	.help = "Replies made by a template, each time they are given, from a cache too.",
+	.help = "Counter of replies made by a template, those sent again from a cache included.",
 	.kind = METRICS_COUNTER,
 	.labels = { "server", "zone", "view", "class", "type" },
 };
 static const struct metrics_family errors_family = {
 	.name = "fairlead_dns_template_errors_total",
-	.help = "Replies SERVFAIL because a template failed, each time they are given, from a "
-		"cache too.",
+	.help = "Counter of SERVFAIL replies because a template failed, those sent again from a "
+		"cache included.",
 	.kind = METRICS_COUNTER,
 	.labels = { "server", "zone", "view", "class", "type" },
 };

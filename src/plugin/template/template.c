@@ -141,7 +141,7 @@ static const struct opt template_opts[] = {
 	{ "<zones...>", OPT_LIST, 0, .args = "ZONE...",
 	  .help = "zones of names (default: those of the block)" },
 	{ "match", OPT_FN, 0, 1, ANY_NUMBER, .fn = opt_match, .repeatable = true,
-	  .args = "REGEX...", .help = "patterns for the name; the first that matches counts" },
+	  .args = "REGEX...", .help = "patterns for the name; the first match is used" },
 	{ "answer", OPT_FN, 0, 1, ANY_NUMBER, .fn = opt_answer, .repeatable = true, .args = "RR...",
 	  .help = "record templates of the answer section" },
 	{ "additional", OPT_FN, 0, 1, ANY_NUMBER, .fn = opt_additional, .repeatable = true,
@@ -157,11 +157,11 @@ static const struct opt template_opts[] = {
 	{ "ederror", OPT_FN, 0, 1, 2, .fn = opt_ederror, .repeatable = true,
 	  .args = "NUMBER [TEXT]", .help = "extended DNS error to add" },
 	{ "fallthrough", OPT_FN, 0, .fn = opt_fallthrough, .repeatable = true, .args = "[ZONE...]",
-	  .help = "what matches no pattern goes on instead of failing" },
+	  .help = "pass queries that match no pattern to the next plugin" },
 	{ "upstream", OPT_FN, 0, .fn = opt_upstream, .repeatable = true, .args = "[ANY...]",
 	  .help = "accepted, without effect" },
 	{ "except", OPT_FN, 0, 1, ANY_NUMBER, .fn = opt_except, .repeatable = true,
-	  .args = "ZONE...", .help = "zones whose names this template passes over" },
+	  .args = "ZONE...", .help = "zones whose names this template ignores" },
 };
 
 static int read_class_and_type(struct setup *setup, const struct corefile_dir *dir,

@@ -48,14 +48,15 @@ static int parse_max_queries(struct opt_ctx *ctx, const struct opt_line *line)
 
 static const struct opt timeouts_opts[] = {
 	{ "read", OPT_FN, offsetof(struct block_timeouts, read_ns), 1, 1, .fn = parse_timeout,
-	  .repeatable = true, .args = "DURATION", .help = "time for a query to arrive whole (3s)" },
+	  .repeatable = true, .args = "DURATION", .help = "time to receive a whole query (3s)" },
 	{ "write", OPT_FN, offsetof(struct block_timeouts, write_ns), 1, 1, .fn = parse_timeout,
-	  .repeatable = true, .args = "DURATION", .help = "time for a reply to be taken (5s)" },
+	  .repeatable = true, .args = "DURATION",
+	  .help = "time for the client to read a reply (5s)" },
 	{ "idle", OPT_FN, offsetof(struct block_timeouts, idle_ns), 1, 1, .fn = parse_timeout,
 	  .repeatable = true, .args = "DURATION", .help = "time between queries (10s)" },
 	{ "maxtcpqueries", OPT_FN, offsetof(struct block_timeouts, max_tcp_queries), 1, 1,
 	  .fn = parse_max_queries, .repeatable = true, .args = "N",
-	  .help = "queries a connection may bring, -1 for any number (-1)" },
+	  .help = "queries accepted on one connection; -1: no limit (-1)" },
 };
 
 static int timeouts_parse(struct plugin_inst *self, struct setup *setup)

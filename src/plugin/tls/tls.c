@@ -27,14 +27,14 @@ static const char *const auth_words[] = {
 
 static const struct opt tls_opts[] = {
 	{ "<cert>", OPT_STRING, offsetof(struct tls_conf, cert),
-	  .help = "file with the certificate and those between it and the root (PEM)" },
+	  .help = "file with the certificate and its intermediate certificates (PEM)" },
 	{ "<key>", OPT_STRING, offsetof(struct tls_conf, key), .help = "file with its key (PEM)" },
 	{ "<ca>", OPT_STRING, offsetof(struct tls_conf, ca),
 	  .help = "file with the CAs that clients' certificates are verified by" },
 	{ "client_auth", OPT_ENUM, offsetof(struct tls_conf, auth), .def = "nocert",
 	  .words = auth_words, .repeatable = true,
 	  .args = "nocert|request|require|verify_if_given|require_and_verify",
-	  .help = "what is asked of clients" },
+	  .help = "which certificates clients must present" },
 	{ "keylog", OPT_STRING, offsetof(struct tls_conf, keylog), .repeatable = true,
 	  .args = "FILE", .help = "secrets of all sessions are appended here, for debugging" },
 };

@@ -60,7 +60,7 @@ static const struct opt transfer_opts[] = {
 	{ "<zones...>", OPT_LIST, 0, .args = "ZONE...",
 	  .help = "zones that may be transferred (default: those of the block)" },
 	{ "to", OPT_FN, 0, .fn = transfer_parse_to, .repeatable = true, .args = "ADDRESS...",
-	  .help = "who may have them and is told of changes; *: anybody may, nobody is told" },
+	  .help = "clients that may transfer the zones and get NOTIFY; *: any client, no NOTIFY" },
 	{ "source", OPT_FN, 0, .fn = transfer_parse_source, .min = 1, .max = 1, .args = "IP",
 	  .help = "the address that NOTIFY messages come from" },
 };

@@ -27,7 +27,7 @@ static const struct metrics_family condition_family = {
 };
 static const struct metrics_family instance_family = {
 	.name = "fairlead_dns_operator_instances",
-	.help = "DNS servers by what they answered: current, other (configuration), unreachable.",
+	.help = "DNS servers by state: current, other (another configuration), unreachable.",
 	.kind = METRICS_GAUGE,
 	.labels = { "state" },
 };

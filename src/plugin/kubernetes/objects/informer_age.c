@@ -16,7 +16,7 @@ struct kubernetes_informer_age {
 
 static const struct metrics_family age_family = {
 	.name = "fairlead_kubernetes_unheard_seconds",
-	.help = "Seconds since the API server last said something about objects of the kind.",
+	.help = "Seconds since the last message of the API server about objects of the kind.",
 	.kind = METRICS_GAUGE,
 	.labels = { "host", "kind" },
 };

@@ -54,7 +54,7 @@ static int check_head(struct slice *text, struct slice source, struct err_text e
 	CLEANUP(strbuf_done) struct strbuf want = STRBUF_INIT;
 	const char *end = memchr(text->p, '\n', text->n);
 	if (end == NULL || !begins_with(*text, slice_of(MAGIC " ")))
-		return refuse_file(err, ERR_PARSE, "it is no snapshot");
+		return refuse_file(err, ERR_PARSE, "it is not a snapshot");
 	size_t n = (size_t)(end - text->p) + 1;
 	struct slice lines = { text->p + n, text->n - n };
 	add_head(&want, source, lines);
@@ -64,7 +64,7 @@ static int check_head(struct slice *text, struct slice source, struct err_text e
 	if (!begins_with(*text, (struct slice){ want.s, version + DIGITS }))
 		return refuse_file(err, ERR_CONFLICT, "it is of another configuration");
 	if (n != want.n || !begins_with(*text, strbuf_slice(&want)))
-		return refuse_file(err, ERR_PARSE, "it is torn");
+		return refuse_file(err, ERR_PARSE, "it is incomplete");
 	*text = lines;
 	return 0;
 }
