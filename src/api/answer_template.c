@@ -106,7 +106,7 @@ static int check_record(const struct trial *trial, const struct dns_rr *rr, cons
 {
 	uint8_t want[DNS_NAME_MAX];
 	if (dns_name_from_text(slice_of(name), want) < 0 || !dns_name_eq(rr->owner, want))
-		return set_error(trial->err, "makes a record of another name than that asked");
+		return set_error(trial->err, "makes a record for another name than the query's");
 	if (rr->type != DNS_TYPE_AAAA || rr->cls != DNS_CLASS_IN || rr->rdlen != 16)
 		return set_error(trial->err, "does not make a record of class IN and type AAAA");
 	if (rr->ttl > TTL_MAX)

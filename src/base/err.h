@@ -19,7 +19,7 @@
 	X(INTERNAL, 1013, "internal error")      \
 	X(TLS, 1014, "TLS failure")              \
 	X(CONFLICT, 1015, "changed meanwhile")   \
-	X(GONE, 1016, "too old, read it anew")   \
+	X(GONE, 1016, "too old, read it again")  \
 	X(DENIED, 1017, "permission denied")     \
 	X(DAMAGED, 1018, "stored data is damaged")
 

@@ -321,7 +321,7 @@ static int check_loop(struct check *check, const struct cel_node *node, struct t
 	if (r < 0)
 		return r;
 	if (range.kind != CEL_KIND_LIST && range.kind != CEL_KIND_MAP && range.kind != CEL_KIND_DYN)
-		return set_error(check, "type '%s' cannot be gone through", kind_names[range.kind]);
+		return set_error(check, "type '%s' cannot be iterated", kind_names[range.kind]);
 	struct type item =
 		range.kind == CEL_KIND_LIST
 			? elem_of(&range)

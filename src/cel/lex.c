@@ -153,7 +153,7 @@ int cel_lex(struct slice *rest, struct arena *arena, struct cel_token *ret, stru
 		*rest = slice_from(*rest, 1);
 	if (raw || c == '\'' || c == '"') {
 		if (lex_string(rest, raw, arena, ret) < 0)
-			return set_error(err, ERR_PARSE, "malformed text");
+			return set_error(err, ERR_PARSE, "malformed string");
 		return 0;
 	}
 	if (ascii_isdigit(c) || (c == '.' && ascii_isdigit(next)))
@@ -172,7 +172,7 @@ int cel_lex(struct slice *rest, struct arena *arena, struct cel_token *ret, stru
 	ret->text = (struct slice){ rest->p, n };
 	*rest = slice_from(*rest, n);
 	if (ret->type == CEL_T_OP && n == 1 && !charset_has("()[]{}.,:?!<>+-*/%", c))
-		return set_error(err, ERR_PARSE, "a character that has no meaning");
+		return set_error(err, ERR_PARSE, "unexpected character");
 	return 0;
 }
 

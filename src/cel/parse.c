@@ -164,7 +164,7 @@ static int parse_loop(struct parse *parse, enum cel_loop loop, struct cel_node *
 	if (parse->token.type != CEL_T_NAME)
 		return set_error(parse, ERR_PARSE, "a macro needs the name of a variable");
 	if (parse->n_vars >= CEL_SLOTS_MAX)
-		return set_error(parse, ERR_LIMIT, "too many macros inside each other");
+		return set_error(parse, ERR_LIMIT, "macros are nested too deeply");
 	n->loop = loop;
 	n->args[0] = range;
 	n->n_args = 2;

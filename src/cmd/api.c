@@ -43,7 +43,8 @@ int cmd_api(int argc, char **argv)
 	struct embedded e = EMBEDDED_INIT;
 	const struct flag flags[] = {
 		EMBEDDED_FLAG_DATA(&e),
-		FLAG_VALUE("listen", &e.listen, "ADDR:PORT", "default " EMBEDDED_LISTEN),
+		FLAG_VALUE("listen", &e.listen, "ADDR:PORT",
+			   "address of the API; default " EMBEDDED_LISTEN),
 		EMBEDDED_FLAG_NAME(&e),
 		EMBEDDED_FLAG_CIDR(&e),
 	};

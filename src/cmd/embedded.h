@@ -27,7 +27,7 @@ struct embedded {
 	FLAG_VALUE("data", &(e)->data, "DIR", "data directory; default " EMBEDDED_DATA)
 #define EMBEDDED_FLAG_NAME(e)                    \
 	FLAG_VALUES("name", &(e)->names, "NAME", \
-		    "what clients call this machine, for its certificate; repeatable")
+		    "name of this machine, for its certificate; may be repeated")
 #define EMBEDDED_FLAG_CIDR(e)                               \
 	FLAG_VALUES("service-cidr", &(e)->cidrs, "NETWORK", \
 		    "addresses of Services, one per family; default 10.96.0.0/16")

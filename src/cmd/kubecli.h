@@ -24,13 +24,13 @@ struct kubecli {
 };
 
 /* The rows of these flags, for the head of a command's table. */
-#define KUBECLI_FLAGS(k)                                                                          \
-	FLAG_VALUE("kubeconfig", &(k)->kubeconfig, "FILE",                                        \
-		   "default: $KUBECONFIG, the one in --data, ~/.kube/config, the pod's account"), \
-		FLAG_VALUE("context", &(k)->context, "NAME", "of the kubeconfig"),                \
-		FLAG_VALUE("data", &(k)->data, "DIR",                                             \
-			   "of `fairlead up`; default fairlead-data, if it is here"),             \
-		FLAG_VALUE("n", &(k)->ns, "NAMESPACE", "default: the context's"),                 \
+#define KUBECLI_FLAGS(k)                                                                         \
+	FLAG_VALUE("kubeconfig", &(k)->kubeconfig, "FILE",                                       \
+		   "kubeconfig; default: $KUBECONFIG, that of --data, ~/.kube/config, the pod"), \
+		FLAG_VALUE("context", &(k)->context, "NAME", "context of the kubeconfig"),       \
+		FLAG_VALUE("data", &(k)->data, "DIR",                                            \
+			   "data of `fairlead up`; default fairlead-data, if it exists"),        \
+		FLAG_VALUE("n", &(k)->ns, "NAMESPACE", "namespace; default: the context's"),     \
 		FLAG_VALUE("namespace", &(k)->ns, "NAMESPACE", "the same as -n")
 
 /* False after a message on standard error. */

@@ -247,8 +247,9 @@ int cmd_up(int argc, char **argv)
 	const struct flag flags[] = {
 		EMBEDDED_FLAG_DATA(&u.api),
 		FLAG_VALUE("api", &u.api.listen, "ADDR:PORT",
-			   "of the API; default " EMBEDDED_LISTEN),
-		FLAG_VALUE("dns", &u.dns, "ADDR:PORT", "of the DNS server; default 127.0.0.1:1053"),
+			   "address of the API; default " EMBEDDED_LISTEN),
+		FLAG_VALUE("dns", &u.dns, "ADDR:PORT",
+			   "address of the DNS server; default 127.0.0.1:1053"),
 		FLAG_VALUES("load", &u.load, "FILE|DIR",
 			    "manifests to apply at start; may be repeated"),
 		FLAG_VALUE("conf", &u.conf, "FILE", "Corefile to use instead of the generated one"),

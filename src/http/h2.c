@@ -628,7 +628,7 @@ static void require_success(int ret)
 {
 	if (ret == 0)
 		return;
-	fprintf(stderr, "cannot make an HTTP/2 session: %s\n", nghttp2_strerror(ret));
+	fprintf(stderr, "cannot create an HTTP/2 session: %s\n", nghttp2_strerror(ret));
 	abort(); /* only for want of memory */
 }
 

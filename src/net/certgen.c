@@ -182,7 +182,7 @@ int net_certgen(const struct net_certgen *certgen, struct strbuf *cert, struct s
 	if (certgen->ca_cert != NULL)
 		r = load_ca(&w, certgen);
 	if (r < 0) {
-		err_text_set(err, "the authority cannot be read: %s", gnutls_strerror(r));
+		err_text_set(err, "the CA cannot be read: %s", gnutls_strerror(r));
 		return ERR_PARSE;
 	}
 	r = make_key(&w.key);
@@ -191,7 +191,7 @@ int net_certgen(const struct net_certgen *certgen, struct strbuf *cert, struct s
 	if (r >= 0)
 		r = export_both(&w, cert, key);
 	if (r < 0) {
-		err_text_set(err, "cannot make a certificate: %s", gnutls_strerror(r));
+		err_text_set(err, "cannot create a certificate: %s", gnutls_strerror(r));
 		return ERR_INTERNAL;
 	}
 	return 0;

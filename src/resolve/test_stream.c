@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Exchanges over TCP on loopback: many on one connection, replies in any order and in pieces, peers
- * that close, time-outs, limits. Spec 1.5. */
+ * that close, time-outs, limits. */
 #include <errno.h>
 
 #include "base/err.h"

@@ -386,7 +386,7 @@ static int run_events(struct control *control)
 			break;
 		case SIGUSR2:
 			log_warn(NULL, "SIGUSR2: upgrade in place is not supported, "
-				       "start the new program beside this one and end this one");
+				       "start the new program, then stop this one");
 			break;
 		default:
 			break;

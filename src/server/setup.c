@@ -28,7 +28,7 @@ int setup_once(const struct setup *setup)
 	if (setup->n_dir == 1)
 		return 0;
 	return setup_error(setup, setup->dir[1]->name.pos,
-			   "'%s' may stand only once in a server block, first at line %u",
+			   "'%s' may be used only once in a server block, first at line %u",
 			   setup->dir[1]->name.s, setup->dir[0]->name.pos.line);
 }
 

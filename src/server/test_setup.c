@@ -245,7 +245,7 @@ static void errors(void **state)
 	static const struct {
 		const char *text, *error;
 	} cases[] = {
-		{ ". {\n t\n t\n}\n", "Corefile:3:2: 't' may stand only once in a server block, "
+		{ ". {\n t\n t\n}\n", "Corefile:3:2: 't' may be used only once in a server block, "
 				      "first at line 2" },
 		{ ". {\n t {\n  number 5 {\n  }\n }\n}\n",
 		  "Corefile:3:3: 'number' takes no block" },

@@ -220,7 +220,7 @@ def test_files_that_everybody_could_read():
         with open(one.api.log, encoding="utf-8") as f:
             said = f.read()
         for name in names:
-            assert said.count(f"/{name}' could be read by everybody (mode 644); its mode is 0600 now") == 1, (name, said)
+            assert said.count(f"/{name}' could be read by all users (mode 644); its mode is 0600 now") == 1, (name, said)
         assert one.call("GET", "/api/v1/namespaces")[0] == 200
 
 
@@ -232,7 +232,7 @@ def test_directory_that_everybody_could_write():
         one.start_api()
         assert stat.S_IMODE(os.stat(one.data).st_mode) == 0o775  # a group may be meant
         with open(one.api.log, encoding="utf-8") as f:
-            assert f.read().count(f"'{one.data}' could be written by everybody (mode 777); its mode is 775 now") == 1
+            assert f.read().count(f"'{one.data}' could be written by all users (mode 777); its mode is 775 now") == 1
 
 
 def test_loopback_unless_told():
@@ -356,7 +356,7 @@ def test_two_answers_in_a_row(c):  # noqa: F811
 
 
 def test_second_holder_of_the_data(embedded):  # noqa: F811
-    """The pid of the first is told."""
+    """The error names the pid of the first."""
     done = subprocess.run([server.fairlead_program(), "api", "--data", embedded.data, "--listen", "127.0.0.1:0"],
                           capture_output=True, text=True, timeout=60)
     assert done.returncode == 1 and str(embedded.api.process.pid) in done.stderr

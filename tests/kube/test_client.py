@@ -254,7 +254,7 @@ def test_certificates_rotated(tmp_path):
 # ---- load, and a server that is not well ----
 
 def test_429_is_waited_for(tmp_path):
-    """With Retry-After, up to ten times; without the client's time for it, told at once."""
+    """With Retry-After, up to ten times; if the client's time is too short, reported at once."""
     flags = ["--enable-priority-and-fairness=false", "--max-requests-inflight=1", "--max-mutating-requests-inflight=1"]
     with Cluster(users={"plain-token": ("plain", [])}, flags=flags) as api:
         config = api.kubeconfig(token="plain-token")
@@ -286,7 +286,7 @@ def test_frozen_server(api):
         try:
             start = time.monotonic()
             answer = c.finish()
-            assert (answer["result"], "no byte came for 1000 ms" in answer["message"]) == ("timed out", True)
+            assert (answer["result"], "no data received for 1000 ms" in answer["message"]) == ("timed out", True)
             assert time.monotonic() - start < 10
             assert c.ask("call", method="GET", path="/version", timeout_ms=300)["result"] == "timed out"
         finally:

@@ -261,7 +261,7 @@ static void explain_error(int code, size_t at, const json_t *op, struct err_text
 	const char *path = api_text_or(json_object_get(op, "path"), "?");
 	const char *why = code == ERR_NOTFOUND ? "there is no such path"
 			  : code == ERR_CONFIG ? "the test failed"
-			  : code == ERR_LIMIT  ? "more is copied than an object may have"
+			  : code == ERR_LIMIT  ? "the copies exceed the limits of an object"
 					       : "not an operation of JSON patch";
 	err_text_set(err, "operation %zu (%s %s): %s", at, name, path, why);
 }

@@ -127,7 +127,7 @@ static void copies_of_all(void **state)
 			ops, json_pack("{ssssss}", "op", "copy", "from", "", "path", path));
 	}
 	assert_int_equal(api_json_patch(t, ops, &got, ERR_TEXT(err)), ERR_LIMIT);
-	assert_non_null(strstr(err, "more is copied"));
+	assert_non_null(strstr(err, "copies exceed"));
 	json_decref(ops);
 	json_decref(t);
 }

@@ -365,7 +365,7 @@ static int finish_format(struct compile *compile, struct schema_node *node)
 		kept = node->check != NULL;
 	}
 	if (known && node->check == NULL)
-		return set_error(compile, ERR_UNSUPPORTED, "format '%s' is not checked here",
+		return set_error(compile, ERR_UNSUPPORTED, "format '%s' is not supported",
 				 node->format);
 	if (!kept)
 		node->format = NULL;

@@ -70,10 +70,10 @@ static void restrict_dir(const char *dir, void (*on_error)(void *ctx, const char
 		int r = fchmod(fd, closed) < 0 ? -errno : 0;
 		CLEANUP(freep)
 		char *text =
-			r < 0 ? xasprintf("'%s' can be written by everybody, and its mode cannot "
+			r < 0 ? xasprintf("'%s' can be written by all users, and its mode cannot "
 					  "be changed: %s",
 					  dir, err_str(r))
-			      : xasprintf("'%s' could be written by everybody (mode %03o); its "
+			      : xasprintf("'%s' could be written by all users (mode %03o); its "
 					  "mode is %03o now; check that its files are yours",
 					  dir, (unsigned)(st.st_mode & 07777), (unsigned)closed);
 		if (on_error != NULL)
@@ -92,10 +92,10 @@ void apiserver_file_modes_restrict(const char *dir, void (*on_error)(void *ctx, 
 		if (r == 0 || on_error == NULL)
 			continue;
 		CLEANUP(freep)
-		char *text = r < 0 ? xasprintf("'%s' can be read by everybody, and its mode cannot "
+		char *text = r < 0 ? xasprintf("'%s' can be read by all users, and its mode cannot "
 					       "be changed: %s",
 					       path, err_str(r))
-				   : xasprintf("'%s' could be read by everybody (mode %03o); its "
+				   : xasprintf("'%s' could be read by all users (mode %03o); its "
 					       "mode is 0600 now%s",
 					       path, (unsigned)r, files[i].advice);
 		on_error(ctx, text);

@@ -312,14 +312,14 @@ int apiserver_status_store_failed(struct apiserver_status *status, int error)
 		return apiserver_status_refuse(
 			status, 500, "InternalError",
 			"Internal error occurred: the database of the data "
-			"directory is damaged: stop the server and put a backup in "
-			"its place with `fairlead restore`");
+			"directory is damaged: stop the server and restore a "
+			"backup with `fairlead restore`");
 	if (error == ERR_DAMAGED)
 		return apiserver_status_refuse(
 			status, 500, "InternalError",
 			"Internal error occurred: the stored object '%s' is "
-			"damaged: stop the server and put a backup in the place of "
-			"its database with `fairlead restore`",
+			"damaged: stop the server and restore a backup of its "
+			"database with `fairlead restore`",
 			apiserver_store_damaged_key());
 	if (error == ERR_LIMIT)
 		return apiserver_status_refuse(

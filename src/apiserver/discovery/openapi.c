@@ -164,11 +164,11 @@ static void add_meta(json_t *schemas)
 static const struct {
 	const char *name, *type, *description;
 } parameters[] = {
-	{ "dryRun", "string", "All: everything is done but nothing is kept." },
-	{ "fieldManager", "string", "Who writes; fields are remembered under this name." },
+	{ "dryRun", "string", "All: a dry run, nothing is stored." },
+	{ "fieldManager", "string", "Name of the field manager, which owns the written fields." },
 	{ "fieldValidation", "string",
-	  "What happens to unknown and doubled fields: Ignore, Warn or Strict." },
-	{ "force", "boolean", "Takes fields over from other managers; only for apply." },
+	  "Treatment of unknown and duplicate fields: Ignore, Warn or Strict." },
+	{ "force", "boolean", "Takes over fields of other managers; only for apply." },
 };
 
 static json_t *parameter_list(void)

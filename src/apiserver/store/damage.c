@@ -44,10 +44,10 @@ void store_damage_note(struct apiserver_store *store, const char *key)
 	if (!is_new || store->conf.on_failure == NULL)
 		return;
 	CLEANUP(freep)
-	char *text = xasprintf("%s%s%s in '%s' is damaged: put a backup in its place with "
-			       "`fairlead restore`",
-			       *key != '\0' ? "object '" : "something", key,
-			       *key != '\0' ? "'" : "", store->file);
+	char *text = xasprintf("%s%s%s in '%s' is damaged: restore a backup with `fairlead "
+			       "restore`",
+			       *key != '\0' ? "object '" : "data", key, *key != '\0' ? "'" : "",
+			       store->file);
 	store->conf.on_failure(store->conf.ctx, text);
 }
 

@@ -53,10 +53,8 @@ int store_database_error(int error, const char *file, const char *why, struct er
 	/* SQLite's message may have several lines; the last one has the reason. */
 	const char *last = strrchr(why, '\n');
 	if (error == ERR_PARSE)
-		err_text_set(
-			err,
-			"'%s' is damaged (%s): put a backup in its place with `fairlead restore`",
-			file, last != NULL ? last + 1 : why);
+		err_text_set(err, "'%s' is damaged (%s): restore a backup with `fairlead restore`",
+			     file, last != NULL ? last + 1 : why);
 	else
 		err_text_set(err, "cannot open '%s': %s", file, err_str(error));
 	return error;
@@ -79,7 +77,8 @@ int store_database_identify(struct store_db *db, const char *file, struct err_te
 					    err);
 	if (version > STORE_SCHEMA_VERSION) {
 		err_text_set(err,
-			     "'%s' was written by a newer version (schema %lld, this one knows %d)",
+			     "'%s' was written by a newer version (schema %lld, this program "
+			     "supports %d)",
 			     file, (long long)version, STORE_SCHEMA_VERSION);
 		return ERR_UNSUPPORTED;
 	}

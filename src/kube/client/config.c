@@ -188,7 +188,7 @@ int kube_config_load(const char *file, const char *context, struct kube_config *
 		return kube_config_in_cluster(NULL, ret, err);
 	if (r == 0 && t.n == 0) {
 		err_text_set(err, "there is no kubeconfig (flag, $KUBECONFIG, ~/.kube/config), "
-				  "and this is no pod (KUBERNETES_SERVICE_HOST is not set)");
+				  "and this is not a pod (KUBERNETES_SERVICE_HOST is not set)");
 		r = ERR_NOTFOUND;
 	}
 	if (r == 0)
@@ -222,14 +222,14 @@ int kube_config_in_cluster(const char *root, struct kube_config **ret, struct er
 	const char *port = getenv("KUBERNETES_SERVICE_PORT");
 	uint64_t number;
 	if (host == NULL || port == NULL || host[0] == '\0') {
-		err_text_set(err, "%s is not set: this is no pod",
+		err_text_set(err, "%s is not set: this is not a pod",
 			     host == NULL || host[0] == '\0' ? "KUBERNETES_SERVICE_HOST"
 							     : "KUBERNETES_SERVICE_PORT");
 		return ERR_NOTFOUND;
 	}
 	if (slice_u64(slice_of(port), &number) < 0 || number == 0 || number > 65535 ||
 	    strpbrk(host, " /@?#") != NULL) {
-		err_text_set(err, "KUBERNETES_SERVICE_HOST '%s' and _PORT '%s' are no address",
+		err_text_set(err, "KUBERNETES_SERVICE_HOST '%s' and _PORT '%s' are not an address",
 			     host, port);
 		return ERR_PARSE;
 	}
@@ -255,7 +255,8 @@ int kube_config_explicit(const char *server, const char *cert, const char *key, 
 	size_t n = strlen(server);
 	if (strncmp(server, "http://", 7) != 0 && strncmp(server, "https://", 8) != 0) {
 		err_text_set(err,
-			     "'%s' is no address of an API server: http:// or https:// and a host",
+			     "'%s' is not the address of an API server: expected http:// or "
+			     "https:// and a host",
 			     server);
 		return ERR_PARSE;
 	}

@@ -159,7 +159,7 @@ static void set_tls(struct kube_conn *conn)
 	bool verify = !conn->client->config->insecure;
 	SET(SSL_VERIFYPEER, (long)verify);
 	SET(SSL_VERIFYHOST, verify ? 2L : 0L);
-	/* Spec 6.1: by default each handle loads the system's whole bundle, 4 MB. */
+	/* By default each handle loads the system's whole bundle, 4 MB. */
 	if (!t->system_ca) {
 		SET(CAINFO, t->ca_path);
 		SET(CAPATH, NULL);
@@ -272,7 +272,7 @@ static int wait_ms(const struct kube_exchange *exchange, uint64_t now)
 static int check_deadlines(struct kube_exchange *exchange, uint64_t now)
 {
 	if (exchange->idle_ns != 0 && now >= exchange->heard_ns + exchange->idle_ns) {
-		snprintf(exchange->error, sizeof(exchange->error), "no byte came for %llu ms",
+		snprintf(exchange->error, sizeof(exchange->error), "no data received for %llu ms",
 			 (unsigned long long)(exchange->idle_ns / NS_PER_MS));
 		return ERR_TIMEOUT;
 	}
@@ -359,9 +359,9 @@ static void explain_trust(const struct kube_conn *conn, struct kube_exchange *ex
 	if (strncmp(exchange->error, "server certificate verification failed", 38) == 0)
 		snprintf(exchange->error, sizeof(exchange->error),
 			 "its certificate is not trusted: it has expired, or was not signed by %s",
-			 conn->tls->system_ca ? "an authority of this system, and the kubeconfig "
+			 conn->tls->system_ca ? "a CA of this system, and the kubeconfig "
 						"names no certificate-authority"
-					      : "the certificate-authority that was given");
+					      : "the configured certificate-authority");
 }
 
 static int classify_result(struct kube_conn *conn, struct kube_exchange *exchange, CURLcode code)
@@ -461,7 +461,7 @@ struct kube_conn *kube_conn_new(struct kube_client *client, struct err_text err)
 	c->multi = lib->multi_init();
 	c->easy = lib->easy_init();
 	if (c->multi == NULL || c->easy == NULL) {
-		err_text_set(err, "cannot make a connection handle: out of descriptors?");
+		err_text_set(err, "cannot create a connection handle: out of file descriptors?");
 		kube_conn_free(c);
 		return NULL;
 	}

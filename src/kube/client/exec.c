@@ -332,12 +332,12 @@ int kube_exec_parse(struct slice text, const char *api_version, struct kube_exec
 		    struct err_text err)
 {
 	struct kube_exec_cred cred = { 0 };
-	const char *why = "what it printed is not an ExecCredential";
+	const char *why = "its output is not an ExecCredential";
 	/* jansson's own message may quote the text: it is not passed on. */
 	json_t *o = json_loadb(text.p != NULL ? text.p : "", text.n, 0, NULL);
 	int r = ERR_PARSE;
 	if (strcmp(api_kind(o), "ExecCredential") == 0 && strcmp(api_version, "") != 0) {
-		why = "the apiVersion of what it printed is not the one asked for";
+		why = "the apiVersion of its output is not the requested one";
 		const char *version = api_text(json_object_get(o, "apiVersion"));
 		if (strcmp(version, api_version) == 0)
 			r = take_status(json_object_get(o, "status"), &cred, &why);

@@ -165,8 +165,8 @@ static const struct field user_fields[] = {
 	{ "client-key-data", FIELD_SOURCE_DATA, AT(key) },
 	{ "token", FIELD_SECRET, AT(token) },
 	{ "tokenFile", FIELD_PATH, AT(token_file) },
-	{ "username", FIELD_REFUSED, 0, "servers no longer know passwords" },
-	{ "password", FIELD_REFUSED, 0, "servers no longer know passwords" },
+	{ "username", FIELD_REFUSED, 0, "API servers no longer accept passwords" },
+	{ "password", FIELD_REFUSED, 0, "API servers no longer accept passwords" },
 	{ "auth-provider", FIELD_REFUSED, 0, "use an exec plugin" },
 	{ "as-user-extra", FIELD_REFUSED, 0, "only as, as-uid and as-groups" },
 };
@@ -323,7 +323,7 @@ static int check_exec_mode(struct reader *rd, const struct entry *entry, const j
 			rd, entry, "apiVersion is not client.authentication.k8s.io/v1 or v1beta1");
 	if (strcmp(mode, "Always") == 0)
 		return set_exec_error(rd, entry,
-				      "interactiveMode is Always: nobody is at a terminal");
+				      "interactiveMode is Always, but there is no terminal");
 	if (strcmp(mode, "Never") != 0 && strcmp(mode, "IfAvailable") != 0 &&
 	    (v1 || mode[0] != '\0'))
 		return set_exec_error(rd, entry, "interactiveMode is not Never or IfAvailable");

@@ -14,7 +14,7 @@
 #include "kube/client/status_priv.h"
 
 enum { EDIT_TRIES = 5 };
-/* Spec 1.7: between two tries, with 10 % jitter. */
+/* Wait between two tries of an edit after a conflict, with 10 % jitter. */
 static const uint64_t edit_wait_ns = 10 * NS_PER_MS;
 
 static int path_of(struct strbuf *out, const struct kube_ref *ref, const char *sub,

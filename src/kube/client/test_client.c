@@ -34,7 +34,7 @@ static int get(struct rig *g, const char *path, json_t **ret)
 			 &g->st);
 }
 
-/* Spec 1.1 and 1.6: our own User-Agent, JSON, one connection for all. */
+/* Requests have our own User-Agent, accept JSON, and share one connection. */
 static void says_who_it_is(void **state)
 {
 	struct rig g;
@@ -162,7 +162,7 @@ static void refusals(void **state)
 	rig_down(&g);
 }
 
-/* Spec 1.6: up to ten, only with Retry-After. */
+/* A request is repeated up to ten times, and only after a reply with Retry-After. */
 static void retries_when_told_to(void **state)
 {
 	struct rig g;
@@ -388,7 +388,7 @@ static void nobody_there(void **state)
 	kube_client_free(cl);
 }
 
-/* Spec 1.1: never over a line that anybody can read. */
+/* A token is never sent over plain HTTP. */
 static void no_token_in_the_clear(void **state)
 {
 	char err[256];
@@ -401,7 +401,8 @@ static void no_token_in_the_clear(void **state)
 	rig_down(&g);
 }
 
-/* Spec 1.6: what ends a connection whose peer has vanished; and no plugin inherits it. */
+/* TCP_USER_TIMEOUT and keepalive end a connection whose peer has vanished; exec plugins do not inherit
+ * the socket. */
 static void sockets(void **state)
 {
 	struct rig g;

@@ -279,7 +279,7 @@ static void not_in_a_pod(void **state)
 	struct kube_config *c;
 	(void)state;
 	assert_int_equal(kube_config_in_cluster(dir, &c, ERR_TEXT(err)), ERR_NOTFOUND);
-	assert_string_equal(err, "KUBERNETES_SERVICE_HOST is not set: this is no pod");
+	assert_string_equal(err, "KUBERNETES_SERVICE_HOST is not set: this is not a pod");
 	setenv("KUBERNETES_SERVICE_HOST", "x/y", 1);
 	assert_int_equal(kube_config_in_cluster(dir, &c, ERR_TEXT(err)), ERR_NOTFOUND);
 	setenv("KUBERNETES_SERVICE_PORT", "443", 1);

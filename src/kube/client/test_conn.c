@@ -99,7 +99,7 @@ static void whom_we_believe(void **state)
 		/* None named: the system's, not this one. */
 		{ "tls-server-name: ''", ERR_TLS, "the kubeconfig names no certificate-authority" },
 		{ "certificate-authority: @/client.pem", ERR_TLS,
-		  "not signed by the certificate-authority that was given" },
+		  "not signed by the configured certificate-authority" },
 		{ "certificate-authority: @/ca.pem, tls-server-name: kubernetes.default.svc",
 		  ERR_TLS, "kubernetes.default.svc" },
 	};
@@ -198,7 +198,7 @@ static void put_token(struct tls_rig *t, const char *token)
 	run(t, cmd);
 }
 
-/* Spec 1.1: on 401 the token is read again, and the request repeated once. */
+/* On 401 the token is read again, and the request repeated once. */
 static void token_is_renewed(void **state)
 {
 	struct tls_rig t;

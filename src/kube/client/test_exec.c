@@ -85,7 +85,7 @@ static void fails(void **state)
 		  "here: exec plugin 'sh' ended with status 4: log in first" },
 		{ "kill -9 $$", ERR_CLOSED, "here: exec plugin 'sh' died of signal 9" },
 		{ "echo s3cret", ERR_PARSE,
-		  "here: exec plugin 'sh': what it printed is not an ExecCredential" },
+		  "here: exec plugin 'sh': its output is not an ExecCredential" },
 		{ "head -c 1100000 /dev/zero", ERR_LIMIT,
 		  "here: exec plugin 'sh': limit exceeded" },
 	};
@@ -310,9 +310,9 @@ static void says(void **state)
 		{ CRED "{\"token\":\"a\",\"expirationTimestamp\":\"soon\"}}",
 		  "status.expirationTimestamp is not a time" },
 		{ "{\"kind\":\"ExecCredential\",\"apiVersion\":\"v2\"}",
-		  "the apiVersion of what it printed is not the one asked for" },
-		{ "{\"kind\":\"Pod\"}", "what it printed is not an ExecCredential" },
-		{ "", "what it printed is not an ExecCredential" },
+		  "the apiVersion of its output is not the requested one" },
+		{ "{\"kind\":\"Pod\"}", "its output is not an ExecCredential" },
+		{ "", "its output is not an ExecCredential" },
 	};
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {

@@ -43,7 +43,7 @@ static int read_keys(const char *cluster, const char *user, struct kube_config *
 	return read_one(text, NULL, ret);
 }
 
-/* Spec 1.1: every key that is needed. */
+/* Reads every key of a kubeconfig that the client supports. */
 static void all_keys(void **state)
 {
 	struct kube_config *c = NULL;
@@ -157,7 +157,8 @@ static void wrong_keys(void **state)
 		{ "server: h", "token: \"a\\nb\"",
 		  "/d/f: users 'u': token has more than one line" },
 		{ "server: h", "username: x",
-		  "/d/f: users 'u': username is not supported: servers no longer know passwords" },
+		  "/d/f: users 'u': username is not supported: API servers no longer accept "
+		  "passwords" },
 		{ "server: h", "auth-provider: {}",
 		  "/d/f: users 'u': auth-provider is not supported: use an exec plugin" },
 		{ "server: h", "as-user-extra: {}",
@@ -175,7 +176,7 @@ static void wrong_keys(void **state)
 		{ "server: h",
 		  "exec: {command: x, apiVersion: client.authentication.k8s.io/v1, "
 		  "interactiveMode: Always}",
-		  "/d/f: users 'u': exec.interactiveMode is Always: nobody is at a terminal" },
+		  "/d/f: users 'u': exec.interactiveMode is Always, but there is no terminal" },
 		{ "server: h", EXEC("command: x, args: a"),
 		  "/d/f: users 'u': exec.args is not a list of at most 1000" },
 		{ "server: h", EXEC("command: x, args: [1]"),

@@ -116,7 +116,7 @@ static void push_conflict(struct rig *g)
 					   "\"details\":{\"causes\":[]}}" });
 }
 
-/* Spec 1.7: read again, compute again, five times in all. */
+/* An edit after a conflict reads the object again and computes it again, five times in all. */
 static void edits(void **state)
 {
 	struct rig g;

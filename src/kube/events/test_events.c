@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Spec 1.9: the object of an Event, and that nobody waits for its way. */
+/* Events as objects of the API, and that events_emit never waits for the server. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Spec 1.9: what of many Events reaches the server, and when. */
+/* The queue of Events: which of many reach the server, and when. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -333,7 +333,7 @@ static void report_failure(struct kube_informer *informer)
 {
 	static const char *const then[] = { "listing again", "listing again", "watching again" };
 	const char *next =
-		informer->plan.resume ? "going on with the list" : then[informer->plan.step];
+		informer->plan.resume ? "continuing the list" : then[informer->plan.step];
 	char text[768];
 	COUNT(informer, errors);
 	IGNORE(snprintf(text, sizeof(text), "%s: %s; %s in %.1f s", informer->conf.kind->plural,

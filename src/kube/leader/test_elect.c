@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Spec 1.8 and 6.1: who leads, for how long, and that there are never two, whatever the network
+/* Leader election: who leads, for how long, and that there are never two, whatever the network
  * does. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -98,7 +98,8 @@ static int find_source(struct plugin_inst *self, struct srcerr *err)
 	if (c->from == NULL)
 		return srcerr_set(err, c->source.pos, "no plugin '%s' in this server block", name);
 	if (c->from->plugin->ops.search_for_client == NULL)
-		return srcerr_set(err, c->source.pos, "plugin '%s' knows no search paths", name);
+		return srcerr_set(err, c->source.pos, "plugin '%s' does not provide search paths",
+				  name);
 	return 0;
 }
 

@@ -67,8 +67,7 @@ static int bind_parse(struct plugin_inst *self, struct setup *setup)
 	struct ifaddrs *ifs = NULL;
 	int r = 0;
 	if (getifaddrs(&ifs) != 0)
-		log_warn("plugin/bind",
-			 "cannot list interfaces, names of them will not be known: %s",
+		log_warn("plugin/bind", "cannot list interfaces, so their names cannot be used: %s",
 			 strerror(errno));
 	for (size_t i = 0; i < setup->n_dir && r == 0; i++)
 		r = add_line(setup, setup->dir[i], ifs, w);

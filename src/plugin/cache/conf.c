@@ -133,7 +133,7 @@ static int get_stale_ttl(struct opt_ctx *ctx, const struct word *word, uint32_t 
 	if (v % (int64_t)NS_PER_S != 0)
 		return reject_word(ctx, word, "is not a whole number of seconds");
 	if (v / (int64_t)NS_PER_S > (int64_t)UINT32_MAX)
-		return reject_word(ctx, word, "is more than a TTL can say");
+		return reject_word(ctx, word, "is more than a TTL can be");
 	*ret = (uint32_t)(v / (int64_t)NS_PER_S);
 	return 0;
 }

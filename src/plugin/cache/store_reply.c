@@ -18,7 +18,7 @@ static bool is_denial(enum dns_kind kind)
 	return kind == DNS_KIND_NXDOMAIN || kind == DNS_KIND_NODATA || kind == DNS_KIND_SERVER;
 }
 
-/* Spec 1.4: the lowest TTL of all records within the limits; the SOA's minimum is not
+/* As in CoreDNS: the lowest TTL of all records, within the limits; the SOA's minimum is not
  * considered. */
 static uint32_t ttl_of(const struct cache_conf *conf, const struct dns_resp *resp,
 		       enum dns_kind kind)

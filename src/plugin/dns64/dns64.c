@@ -119,8 +119,7 @@ static enum verdict dns64_respond(struct plugin_inst *self, struct query *q)
 		return V_NEXT;
 	struct dns64_state *st = query_state(q, self);
 	if (st == NULL || query_sub(q, self, SUB_SERVER, q->qname.wire, DNS_TYPE_A) < 0)
-		return query_fail(q, DNS_RCODE_SERVFAIL,
-				  "dns64: the A records cannot be asked for");
+		return query_fail(q, DNS_RCODE_SERVFAIL, "dns64: cannot look up the A records");
 	st->ttl_max = ttl_max;
 	return V_WAIT;
 }

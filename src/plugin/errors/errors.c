@@ -72,7 +72,7 @@ static int parse_tail(struct opt_ctx *ctx, const struct opt_line *line, struct p
 			return srcerr_set(ctx->err, w->pos, "consolidate: a second log level");
 		if (level != NULL && pattern->show_first)
 			return srcerr_set(ctx->err, w->pos,
-					  "consolidate: the log level must stand before "
+					  "consolidate: the log level must come before "
 					  "'show_first'");
 		if (level != NULL) {
 			pattern->level = *level;

@@ -119,14 +119,14 @@ static void refuses_what_it_does_not_know(void **state)
 {
 	(void)state;
 	refused(". {\n errors\n errors\n}\n",
-		"Corefile:3:2: 'errors' may stand only once in a server block, first at line 2");
+		"Corefile:3:2: 'errors' may be used only once in a server block, first at line 2");
 	refused(". {\n errors file\n}\n", "Corefile:2:9: <file>: expected stdout, got 'file'");
 	refused(". {\n errors {\n consolidate 1 x\n }\n}\n",
 		"Corefile:3:14: consolidate: expected a duration such as 5s, got '1'");
 	refused(". {\n errors {\n consolidate 1s x error info\n }\n}\n",
 		"Corefile:3:25: consolidate: a second log level");
 	refused(". {\n errors {\n consolidate 1s x show_first info\n }\n}\n",
-		"Corefile:3:30: consolidate: the log level must stand before 'show_first'");
+		"Corefile:3:30: consolidate: the log level must come before 'show_first'");
 	refused(". {\n errors {\n consolidate 1s x loud\n }\n}\n",
 		"Corefile:3:19: consolidate: expected warning, error, info, debug or show_first, "
 		"got 'loud'");

@@ -122,7 +122,7 @@ static int add_file(struct maker *maker, const struct word *word, const struct f
 		if (forward_address_nameserver(slice_of(conf.nameserver[i]), &a) == 0)
 			r = add_upstream(maker, word, &plain, &a);
 		else
-			log_warn(AREA, "'%s' of '%s' is not an address, going on without it",
+			log_warn(AREA, "'%s' of '%s' is not an address, ignored",
 				 conf.nameserver[i], path);
 	}
 	arena_done(&arena);

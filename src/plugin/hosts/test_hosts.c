@@ -180,7 +180,7 @@ static void refuses_what_it_cannot_do(void **state)
 {
 	(void)state;
 	refused(". {\n hosts\n hosts\n}\n",
-		"Corefile:3:2: 'hosts' may stand only once in a server block, first at line 2");
+		"Corefile:3:2: 'hosts' may be used only once in a server block, first at line 2");
 	refused(". {\n hosts {\n ttl 0\n }\n}\n",
 		"Corefile:3:6: ttl: expected a number from 1 to 65535, got '0'");
 	refused(". {\n hosts {\n fallthrough_unsupported\n }\n}\n",

@@ -29,7 +29,7 @@ static int read_streams(struct opt_ctx *ctx, const struct opt_line *line)
 
 static const struct opt https_opts[] = {
 	{ "max_connections", OPT_FN, 0, 1, 1, .fn = read_connections, .args = "N",
-	  .help = "connections at once; 0 for no limit but that of all encrypted ones (0)" },
+	  .help = "connections at once; 0: only the limit of all encrypted ones (0)" },
 	{ "max_streams", OPT_FN, 0, 1, 1, .fn = read_streams, .args = "N",
 	  .help = "HTTP/2 requests at once on one connection; 0 for the default (250)" },
 };

@@ -61,7 +61,7 @@ static void what_is_refused(void **state)
 	refuses("{\n  other 1\n }", "Corefile:3:3: unknown option 'other', expected one of: "
 				    "max_connections, max_streams");
 	refuses("{\n }\n https",
-		"Corefile:4:2: 'https' may stand only once in a server block, first at line 2");
+		"Corefile:4:2: 'https' may be used only once in a server block, first at line 2");
 }
 
 /* The first block decides about connections; streams must be agreed on. */

@@ -14,7 +14,7 @@
 static const struct opt opts[] = {
 	{ "<zones...>", OPT_LIST, 0, .args = "ZONE...", .help = "zones of the names (default: those of the block)" },
 	{ "apex", OPT_STRING, F(apex), .def = "dns", .repeatable = true, .args = "LABEL",
-	  .help = "label below a zone under which its name server is" },
+	  .help = "the zone's name server is ns1.LABEL.ZONE" },
 	{ "ttl", OPT_UINT, F(ttl_s), 0, 3600, .def = "5", .repeatable = true, .args = "SECONDS", .help = "TTL of answers" },
 	{ "headless", OPT_FLAG, F(headless), .repeatable = true, .help = "headless Services and their endpoints as well" },
 	{ "fallthrough", OPT_FN, F(fall), .fn = setup_fallthrough_opt, .repeatable = true, .args = "[ZONE...]",

@@ -113,7 +113,7 @@ enum verdict kubernetes_serve_external(struct plugin_inst *self, struct query *q
 		uint8_t wire[DNS_NAME_MAX];
 		int n = dns_name_from_text(slice_of(service->external_name), wire);
 		if (n < 0)
-			return query_failf(q, DNS_RCODE_SERVFAIL, "'%s' is no name",
+			return query_failf(q, DNS_RCODE_SERVFAIL, "'%s' is not a name",
 					   service->external_name);
 		kubernetes_reply_open(q);
 		kubernetes_reply_add(self->conf, q, DNS_ANSWER, q->req.qname, DNS_TYPE_CNAME, wire,

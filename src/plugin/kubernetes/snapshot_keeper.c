@@ -127,7 +127,7 @@ static void read_file(struct kubernetes_snapshot_keeper *keeper,
 	atomic_store(&keeper->waiting, n);
 	keeper->was_read = true;
 	log_info(KUBERNETES_AREA,
-		 "%zu objects of snapshot '%s' are served until the API server is heard", r.n,
+		 "%zu objects of snapshot '%s' are served until the API server answers", r.n,
 		 keeper->path);
 	if (r.bad != 0)
 		log_warn(KUBERNETES_AREA, "%zu objects of snapshot '%s' could not be read", r.bad,

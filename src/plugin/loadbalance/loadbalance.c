@@ -172,7 +172,7 @@ static void on_task(void *ctx)
 	char text[1024];
 	int r = refresh_weights(c, &err);
 	if (r < 0)
-		log_error(AREA, "%s; the weights stay as they are",
+		log_error(AREA, "%s; the old weights stay in use",
 			  srcerr_str(&err, text, sizeof(text)));
 	else if (r > 0)
 		log_info(AREA, "Successfully reloaded weight file %s", c->file);

@@ -52,9 +52,9 @@ static void refuses_wrong_numbers(void **state)
 		"Corefile:2:14: <sockets>: expected a number from 1 to 1024, got 'x'");
 	refuses("multisocket 2 2", "Corefile:2:16: multisocket: unexpected argument '2'");
 	refuses("multisocket 2 {\n  x\n }", "Corefile:3:3: unknown option 'x', there are none");
-	refuses("multisocket\n multisocket",
-		"Corefile:3:2: 'multisocket' may stand only once in a server block, first at line "
-		"2");
+	refuses("multisocket\n multisocket", "Corefile:3:2: 'multisocket' may be used only once in "
+					     "a server block, first at line "
+					     "2");
 }
 
 int main(void)

@@ -81,7 +81,7 @@ static void refuses_repeats_and_long_texts(void **state)
 	(void)state;
 	CLEANUP(strbuf_done) struct strbuf t = STRBUF_INIT;
 	assert_null(fake_new(". {\n nsid\n nsid\n}\n"));
-	assert_string_equal(fake_error(), "Corefile:3:2: 'nsid' may stand only once in a server "
+	assert_string_equal(fake_error(), "Corefile:3:2: 'nsid' may be used only once in a server "
 					  "block, first at line 2");
 	strbuf_adds(&t, ". {\n nsid a ");
 	for (int i = 0; i < 511; i++)

@@ -53,7 +53,7 @@ static const struct opt prometheus_opts[] = {
 	  .args = "HOST:PORT", .help = "address of the HTTP server" },
 	{ "runtime_metrics", OPT_FLAG, offsetof(struct prometheus_conf, runtime_metrics),
 	  .repeatable = true,
-	  .help = "accepted for CoreDNS's sake: there is no Go runtime to report on" },
+	  .help = "accepted for compatibility with CoreDNS: there is no Go runtime to report on" },
 	{ "tls", OPT_FN, .fn = refuse_tls, .min = 1, .max = 1, .args = "FILE",
 	  .help = "not supported: refused with an error" },
 };

@@ -213,7 +213,8 @@ static void bad_stanzas(void **state)
 		{ ". {\n prometheus {\n frob\n}\n}\n",
 		  "Corefile:3:2: unknown option 'frob', expected one of: runtime_metrics, tls" },
 		{ ". {\n prometheus\n prometheus\n}\n",
-		  "Corefile:3:2: 'prometheus' may stand only once in a server block, first at line "
+		  "Corefile:3:2: 'prometheus' may be used only once in a server block, first at "
+		  "line "
 		  "2" },
 		{ ". {\n prometheus 192.0.2.1:0\n}\n",
 		  "Corefile:2:2: cannot listen on '192.0.2.1:0': Cannot assign requested address" },

@@ -36,7 +36,7 @@ static const struct opt ready_opts[] = {
 	  .args = "HOST:PORT", .help = "address of the HTTP server" },
 	{ "monitor", OPT_ENUM, offsetof(struct ready_conf, monitor), .def = "until-ready",
 	  .words = monitor_words, .repeatable = true, .args = "until-ready|continuously",
-	  .help = "whether a plugin that was ready once is asked again" },
+	  .help = "whether a plugin that was ready once is checked again" },
 };
 
 struct name_list {

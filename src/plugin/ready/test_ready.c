@@ -280,8 +280,8 @@ static void bad_stanzas(void **state)
 		  "Corefile:3:10: monitor: expected until-ready or continuously, got '404'" },
 		{ ". {\n ready {\n monitor\n}\n}\n",
 		  "Corefile:3:2: monitor: expected an argument" },
-		{ ". {\n ready\n ready\n}\n",
-		  "Corefile:3:2: 'ready' may stand only once in a server block, first at line 2" },
+		{ ". {\n ready\n ready\n}\n", "Corefile:3:2: 'ready' may be used only once in a "
+					      "server block, first at line 2" },
 		{ ". {\n ready 192.0.2.1:0\n}\n",
 		  "Corefile:2:2: cannot listen on '192.0.2.1:0': Cannot assign requested address" },
 	};

@@ -307,7 +307,7 @@ static int collect_words(struct setup *setup, const struct corefile_dir *dir,
 {
 	size_t n = dir->n_arg;
 	if (dir->has_body && dir->n_arg >= 2)
-		return setup_error(setup, dir->name.pos, "rewrite: a rule, and then a block");
+		return setup_error(setup, dir->name.pos, "rewrite: unexpected block after a rule");
 	for (size_t i = 0; i < dir->n_body; i++) {
 		if (dir->body[i].has_body)
 			return setup_error(setup, dir->body[i].name.pos, "'%s' takes no block",

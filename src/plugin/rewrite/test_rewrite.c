@@ -376,7 +376,7 @@ static void errors_have_a_place(void **state)
 		{ "rewrite edns0 subnet set 33 1",
 		  "Corefile:2:26: edns0 subnet: expected a prefix" },
 		{ "rewrite name a b {\n answer auto\n}",
-		  "Corefile:2:1: rewrite: a rule, and then" },
+		  "Corefile:2:1: rewrite: unexpected block" },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		refuse(rows[i].rules, 0, "", "", rows[i].want);

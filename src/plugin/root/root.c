@@ -44,7 +44,7 @@ static int root_prepare(struct plugin_inst *self, struct prepare *prepare)
 	if (stat(c->path, &st) == 0)
 		return 0;
 	if (errno != ENOENT)
-		return srcerr_set(prepare->err, c->pos, "root: cannot look at '%s': %s", c->path,
+		return srcerr_set(prepare->err, c->pos, "root: cannot access '%s': %s", c->path,
 				  strerror(errno));
 	log_warn("plugin/root", "Root path does not exist: %s", c->path);
 	return 0;

@@ -40,7 +40,7 @@ static void refuses_what_is_no_folder(void **state)
 	(void)state;
 	assert_null(fake_new(". {\n root /dev/null/x\n}\n"));
 	assert_string_equal(fake_error(),
-			    "Corefile:2:7: root: cannot look at '/dev/null/x': Not a directory");
+			    "Corefile:2:7: root: cannot access '/dev/null/x': Not a directory");
 }
 
 static void refuses_wrong_arguments(void **state)

@@ -33,7 +33,7 @@ static const struct metrics_family walks_family = {
 
 /* clang-format off */
 static const struct opt opts[] = {
-	{ "<zones...>", OPT_LIST, 0, .args = "ZONE...", .help = "zones below which the suffixes are (default: those of the block)" },
+	{ "<zones...>", OPT_LIST, 0, .args = "ZONE...", .help = "zones of the suffixes (default: those of the block)" },
 	{ "label", OPT_STRING, offsetof(struct searchpath_conf, label), .def = "search", .args = "LABEL",
 	  .help = "suffixes are ID.LABEL.ZONE" },
 	{ "ttl", OPT_UINT, offsetof(struct searchpath_conf, ttl_s), 0, 3600, .def = "5", .args = "SECONDS",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a zone answers: names and wildcards, aliases inside and outside the zone, referrals,
- * denials. Spec 1.9 and 1.15.3; RFC 1034 §4.3.2, 4592, 6672, 4035 §3.1. */
+ * denials. RFC 1034 §4.3.2, 4592, 6672, 4035 §3.1. */
 #include "plugin/shared/zoneserve.h"
 
 #include <string.h>

@@ -221,7 +221,7 @@ static size_t choose_zones(struct setup *setup, const struct corefile_dir *dir, 
 		char place[512];
 		arena_reset(&scratch);
 		if (setup_zones(&lenient, &dir->arg[i], 1, &one) < 0)
-			log_warn("plugin/template", "%s: this zone is passed over",
+			log_warn("plugin/template", "%s: this zone is ignored",
 				 srcerr_str(&ignored, place, sizeof(place)));
 		else if (all || can_match(&block, &one))
 			good[n++] = dir->arg[i];

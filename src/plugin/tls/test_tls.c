@@ -97,10 +97,10 @@ static void what_is_refused(void **state)
 {
 	(void)state;
 	refuses("tls://. {\n tls\n}\n",
-		"Corefile:2:2: tls: certificates by ACME are not supported; give the files of a "
+		"Corefile:2:2: tls: certificates by ACME are not supported; name the files of a "
 		"certificate and its key, as in 'tls CERT KEY'");
 	refuses("tls://. {\n tls {\n  acme dns.example.org\n }\n}\n",
-		"Corefile:2:2: tls: certificates by ACME are not supported; give the files of a "
+		"Corefile:2:2: tls: certificates by ACME are not supported; name the files of a "
 		"certificate and its key, as in 'tls CERT KEY'");
 	refuses("tls://. {\n tls a.pem\n}\n",
 		"Corefile:2:2: tls: expected the files of a certificate and its key");

@@ -44,7 +44,7 @@ static int read_one(struct tls_conf *conf, struct setup *setup, const struct cor
 	if (dir->n_arg == 0)
 		return setup_error(
 			setup, dir->name.pos,
-			"tls: certificates by ACME are not supported; give the files of a "
+			"tls: certificates by ACME are not supported; name the files of a "
 			"certificate and its key, as in 'tls CERT KEY'");
 	*conf = (struct tls_conf){ .block = setup->conf };
 	int r = setup_options(setup, dir, tls_opts, ARRAY_LEN(tls_opts), conf, NULL);

@@ -29,9 +29,8 @@ static void log_failure(struct view_conf *conf, struct query *q, const struct wo
 	    !atomic_compare_exchange_strong(&conf->next_log_ns, &next, now + 10 * NS_PER_S))
 		return;
 	query_logf(q, LOG_ERROR, "plugin/view",
-		   "view '%s': the expression at %s:%u:%u takes more memory or steps than a query "
-		   "may; "
-		   "the query gets SERVFAIL",
+		   "view '%s': the expression at %s:%u:%u needs more memory or steps than a query "
+		   "may use; the query gets SERVFAIL",
 		   conf->name, expr->pos.file, expr->pos.line, expr->pos.col);
 }
 

@@ -222,10 +222,10 @@ static void report_left_out(struct dnsoperator_pass *pass,
 	free(s->left_out);
 	s->left_out = xstrdup(left_out);
 	if (operands->placement_ignored && !s->placement_ignored)
-		dnsoperator_emit_event(
-			pass, true, "NodePlacementIgnored", "Apply",
-			"no schedulable node fits spec.nodePlacement, so servers stay where they "
-			"are; change its nodeSelector or tolerations");
+		dnsoperator_emit_event(pass, true, "NodePlacementIgnored", "Apply",
+				       "no schedulable node matches spec.nodePlacement, so servers "
+				       "stay where they "
+				       "are; change its nodeSelector or tolerations");
 	s->placement_ignored = operands->placement_ignored;
 }
 

@@ -26,7 +26,8 @@ static json_t *server(const char *kind, const char *name)
 	return json_pack("{s{so}}", "forwardPlugin", "transportConfig", transport(kind, name));
 }
 
-/* Spec 1.1: over TLS only, each once, and only what can be a ConfigMap. */
+/* OP-D5: CA bundles are named by upstreams over TLS only, each once, and only by valid names of
+ * ConfigMaps. */
 static void names(void **state)
 {
 	(void)state;

@@ -112,7 +112,7 @@ void dnsoperator_marker_answer_read(const uint8_t *msg, size_t len,
 	char buf[DNS_MNEMONIC_MAX];
 	*ret = (struct dnsoperator_marker_answer){ .kind = DNSOPERATOR_MARKER_FOUND };
 	if (len < DNS_HEADER_BYTES) {
-		set_other(ret, "no DNS message", "");
+		set_other(ret, "its reply is not a DNS message", "");
 		return;
 	}
 	uint16_t rcode = dns_get16(msg + 2) & 15;
@@ -169,7 +169,7 @@ static void set_unreachable(struct asking *asking)
 	snprintf(asking->ret->text, sizeof(asking->ret->text), "%s",
 		 x->result == RESOLVE_TIMEOUT	? "no answer in time"
 		 : x->result == RESOLVE_NETWORK ? x->error_text
-						: "no DNS message");
+						: "its reply is not a DNS message");
 }
 
 static void on_answer(struct resolve_exchange *exchange)
@@ -237,7 +237,8 @@ void dnsoperator_marker_query(const union net_addr *addr, size_t count,
 			ret[i] = (struct dnsoperator_marker_answer){
 				.kind = DNSOPERATOR_MARKER_UNREACHABLE
 			};
-			snprintf(ret[i].text, sizeof(ret[i].text), "no descriptors left to ask it");
+			snprintf(ret[i].text, sizeof(ret[i].text),
+				 "no file descriptors left to query it");
 		}
 		return;
 	}

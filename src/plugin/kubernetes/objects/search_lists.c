@@ -112,7 +112,7 @@ struct kubernetes_search_list *kubernetes_search_list_parse(struct slice ns, str
 			err_text_set(err, "more than %d names", KUBERNETES_SEARCH_LIST_NAMES);
 			good = false;
 		} else if (!add_name(l, word, &canonical)) {
-			err_text_set(err, "'%.*s' is no name to search in", (int)word.n, word.p);
+			err_text_set(err, "'%.*s' is not a domain name", (int)word.n, word.p);
 			good = false;
 		}
 	}

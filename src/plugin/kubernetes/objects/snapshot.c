@@ -99,9 +99,9 @@ int kubernetes_snapshot_parse(struct slice text, struct slice source,
 	for (struct slice left = text; left.n != 0;) {
 		struct slice line = next_line(&left);
 		if (line.n > KUBERNETES_SNAPSHOT_LINE)
-			return refuse_file(err, ERR_LIMIT, "a line of it is too long");
+			return refuse_file(err, ERR_LIMIT, "a line is too long");
 		if (kind_of(line) < 0)
-			return refuse_file(err, ERR_PARSE, "a line of it is no object");
+			return refuse_file(err, ERR_PARSE, "a line is not an object");
 	}
 	while (text.n != 0) {
 		struct slice line = next_line(&text);

@@ -29,9 +29,9 @@ static const struct {
 	{ "b.example a.example", NULL, NULL },
 	{ "", NULL, "empty" },
 	{ " , ", NULL, "empty" },
-	{ "a.example .", NULL, "'.' is no name to search in" },
-	{ "a..b", NULL, "'a..b' is no name to search in" },
-	{ "a\\044b.example", NULL, "'a\\044b.example' is no name to search in" },
+	{ "a.example .", NULL, "'.' is not a domain name" },
+	{ "a..b", NULL, "'a..b' is not a domain name" },
+	{ "a\\044b.example", NULL, "'a\\044b.example' is not a domain name" },
 };
 
 static void texts(void **state)

@@ -223,9 +223,9 @@ static void refused(void **state)
 	static const struct {
 		const char *lines, *source, *error;
 	} rows[] = {
-		{ "X {}\n", "here", "a line of it is no object" },
-		{ "N\n", "here", "a line of it is no object" },
-		{ "\n", "here", "a line of it is no object" },
+		{ "X {}\n", "here", "a line is not an object" },
+		{ "N\n", "here", "a line is not an object" },
+		{ "\n", "here", "a line is not an object" },
 		{ "N {}\n", "elsewhere", "it is of another configuration" },
 	};
 	char err[128];
