@@ -18,11 +18,11 @@ struct api_dnsrecord {
 	const char *type;  /* the provider's: "aws-route53" */
 	const char *class; /* "" is as good as "shoot" (DR-54) */
 	const char *secret_name, *secret_namespace;
-	const char *region, *zone; /* "": not said */
+	const char *region, *zone; /* "": not set */
 	const char *name;
 	int record_type; /* enum api_record_type */
 	struct api_strings values;
-	int64_t ttl_s;		       /* 120 when it is not said; 0 is 0 (DR-4) */
+	int64_t ttl_s;		       /* 120 when it is not set; 0 is 0 (DR-4) */
 	const json_t *provider_config; /* NULL: none */
 
 	/* status */

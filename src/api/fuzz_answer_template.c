@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Any text as an answer template: refused, or its record reads back as it was told. */
+/* Any bytes as an answer template: refused, or its record reads back as reported. */
 #include <assert.h>
 #include <string.h>
 

@@ -21,7 +21,7 @@ enum {
 
 enum api_selector_op {
 	API_SEL_IN,	/* also =, == */
-	API_SEL_NOT_IN, /* also !=: true when the key is not there */
+	API_SEL_NOT_IN, /* also !=: true when the key is missing */
 	API_SEL_EXISTS,
 	API_SEL_MISSING,
 	API_SEL_GREATER, /* whole numbers */
@@ -33,7 +33,7 @@ struct api_selector_term {
 	enum api_selector_op op;
 	const char **value;
 	size_t n_values;
-	const char *absent; /* of a field selector: what a field that is not there is; NULL: "" */
+	const char *absent; /* of a field selector: the value of a missing field; NULL: "" */
 };
 
 struct api_selector {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A DNSRecord's view: Gardener's example, what is absent, and what is wrong (DR-2, DR-3, DR-4). */
+/* A DNSRecord's view: Gardener's example, missing and invalid fields (DR-2, DR-3, DR-4). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Selectors: what they select, what is refused and how it is said. */
+/* Selectors: what they select, what is refused, and the error messages. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -163,7 +163,7 @@ static void errors(void **state)
 		assert_int_equal(errs.n, 1);
 		strbuf_addf(&got, "%s: %s", errs.v[0].field, errs.v[0].body);
 		assert_string_equal(got.s, cases[i].err);
-		assert_true(c.port == 53 && c.policy == 1); /* what is wrong has its default */
+		assert_true(c.port == 53 && c.policy == 1); /* invalid values have their default */
 		api_errors_done(&errs);
 		arena_done(&a);
 		json_decref(o);

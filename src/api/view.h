@@ -43,7 +43,7 @@ enum api_view_type {
 	API_VIEW_WORD,	   /* int: which of the row's `words` the text is */
 	API_VIEW_STRINGS,  /* struct api_strings; min..max is their number */
 	API_VIEW_STRUCTS,  /* struct api_structs, by `sub`; min..max is their number */
-	API_VIEW_TREE,	   /* const json_t *; NULL when it is not there */
+	API_VIEW_TREE,	   /* const json_t *; NULL when it is missing */
 };
 
 struct api_view_row {
@@ -52,7 +52,7 @@ struct api_view_row {
 	size_t offset;
 	bool required;		  /* not there is an error; so is an empty text */
 	int64_t min, max;	  /* max 0: any number that is not below min */
-	int64_t def;		  /* INT, DURATION, WORD, BOOL: when it is not there */
+	int64_t def;		  /* INT, DURATION, WORD, BOOL: the value when it is missing */
 	const char *const *words; /* NULL-terminated */
 	const struct api_view *sub;
 };

@@ -93,7 +93,7 @@ static void bytes_in_answers(void **state)
 	json_decref(o);
 }
 
-/* A map of texts has no nulls in it, and an owner stands once. */
+/* A map of strings has no nulls in it, and an owner occurs once. */
 static void mended(void **state)
 {
 	struct fixture *f = *state;

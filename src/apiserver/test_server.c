@@ -60,7 +60,7 @@ static void remove_dir(const char *dir)
 	assert_int_equal(rmdir(dir), 0);
 }
 
-/* What a kubeconfig says, and a connection by it. */
+/* The content of a kubeconfig, and a connection made with it. */
 struct client {
 	char *token;
 	struct net_tls_cred *cred;

@@ -24,7 +24,7 @@ static struct places_api api;
 
 static unsigned long wrong;
 
-/* All of them are told, not the first: which have something in common is seen then. */
+/* All failures are printed, not only the first, to show what they have in common. */
 static void PRINTF_LIKE(1, 2) report(const char *fmt, ...)
 {
 	va_list ap;
@@ -190,7 +190,7 @@ static void every_place(void **state)
 
 /* ---- long lists ---- */
 
-/* An item of a list: what tells items apart is another in each. */
+/* An item of a list: the fields that identify items differ in each. */
 static json_t *long_item(const json_t *schema, int i)
 {
 	char text[32];

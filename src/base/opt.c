@@ -316,7 +316,7 @@ int opt_parse_args(const struct opt *rows, size_t count, const struct opt_line *
 	return 0;
 }
 
-/* How the row's arguments are written when it does not say itself. */
+/* How the row's arguments are written if `args` is not set. */
 static const char *args_of(const struct opt *row)
 {
 	static const char *const by_type[] = {

@@ -51,7 +51,7 @@ static void refuses_more(void **state)
 	assert_int_equal(readfile_fd(-1, 20000, &b), -EBADF);
 }
 
-/* Opening or reading it must not wait for somebody who may never come. */
+/* Opening or reading a pipe must not wait for a writer that may never come. */
 static void waits_for_no_pipe(void **state)
 {
 	(void)state;

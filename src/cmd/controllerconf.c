@@ -129,7 +129,8 @@ static int check_platform(const char *name, struct err_text why)
 	return check_word("platform", name, platforms, why);
 }
 
-/* What the environment says where no flag does, by the names that OpenShift's operator has. */
+/* Settings from the environment if a flag is not set, by the variables of OpenShift's own operator.
+ * */
 static int read_operands(struct controller_options *options, struct err_text why)
 {
 	static const char *const when[] = { "auto", "true", "false", NULL };

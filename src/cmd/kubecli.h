@@ -39,7 +39,7 @@ void kubecli_close(struct kubecli *cli);
 
 /* "fairlead get: TEXT" on standard error. */
 void kubecli_say(const struct kubecli *cli, const char *fmt, ...) PRINTF_LIKE(2, 3);
-/* What a refusal says, with what to do where that is known. */
+/* The message of a refusal, with advice where there is one. */
 void kubecli_say_status(const struct kubecli *cli, const char *what, const struct kube_status *st);
 
 /* The kind a user's word means; NULL after a message. */

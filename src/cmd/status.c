@@ -96,7 +96,7 @@ static void check_kind(struct status *status, const struct api_kind *kind)
 	api_kind_path(&path, kind, NULL, NULL, NULL);
 	int e = kube_call(status->cli.conn,
 			  &(struct kube_request){ .method = "GET", .path = path.s }, &list, &st);
-	/* A kind that is not installed has nothing to say. */
+	/* A kind that is not installed has no objects to check. */
 	if (e < 0 && e != ERR_NOTFOUND)
 		report_problem(status, kind->plural, st.message);
 	kube_status_done(&st);

@@ -141,7 +141,7 @@ struct controller {
 	/* State of its own, before anything runs and after all has ended; may be NULL. */
 	int (*start)(void **ret_state, struct err_text err);
 	void (*stop)(void *state);
-	/* Lines for whoever reads /readyz, whatever it answers; may be NULL. Any thread. */
+	/* Lines for the page /readyz, ready or not; may be NULL. Any thread. */
 	void (*note)(void *state, struct strbuf *out);
 	/* Web hooks. A row's ctx that is NULL is replaced by the controller's struct
 	 * controller_ctx, which then has stores, options and state, but no connection: hooks must

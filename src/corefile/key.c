@@ -73,7 +73,7 @@ static size_t escape_bytes(const char *pos, size_t len)
 	return value <= UINT8_MAX ? 4 : 0;
 }
 
-/* What is wrong with a name, or NULL; `*ret_fqdn` says whether it ends in a dot that separates. */
+/* The error of a name, or NULL; `*ret_fqdn`: whether it ends in an unescaped dot. */
 static const char *check_name(struct slice text, bool *ret_fqdn)
 {
 	size_t label = 0, total = 1;

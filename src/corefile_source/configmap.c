@@ -155,7 +155,8 @@ static int write_all(int fd, struct slice text)
 	return fsync(fd) < 0 ? -errno : 0;
 }
 
-/* Beside the old one, then in its place: whoever starts next finds one of the two whole. */
+/* Writes a new file and renames it over the old one: the next start finds one of the two complete.
+ * */
 static int save_copy(const struct configmap *configmap, struct slice text)
 {
 	CLEANUP(strbuf_done) struct strbuf tmp = STRBUF_INIT;
@@ -236,7 +237,7 @@ static bool told_to_end(void)
 		sigismember(&set, SIGQUIT) == 1);
 }
 
-/* At a start. An object that is not there may be about to be made. */
+/* At a start. A missing object may still be created. */
 static void wait_for_text(struct configmap *configmap)
 {
 	bool copy = has_copy(configmap);

@@ -17,7 +17,7 @@
 struct configmap;
 
 struct configmap_conf {
-	const char *where;	/* "NAMESPACE/NAME[/KEY]"; KEY is "Corefile" when not said */
+	const char *where;	/* "NAMESPACE/NAME[/KEY]"; KEY is "Corefile" by default */
 	const char *kubeconfig; /* NULL: the pod's service account */
 	const char *state_dir;	/* for the copy; NULL: there is none */
 	uint64_t wait_ns;	/* of the first load for the text; 0: 30 s */

@@ -88,7 +88,7 @@ static struct configmap *open_map(struct fakeapi *f, uint64_t wait_ns)
 	return m;
 }
 
-/* Loads until it says so: a text, or what is wrong. */
+/* Loads until the result is the expected one: a Corefile, or an error. */
 static void expect(struct configmap *m, const char *want)
 {
 	struct strbuf out = STRBUF_INIT;
@@ -177,7 +177,7 @@ static void tells_what_is_missing(void **unused)
 	fakeapi_free(f);
 }
 
-/* A last good copy is written when a text serves, and is there when the API is not. */
+/* A copy is written when a Corefile is served, and is used when the API does not answer. */
 static void keeps_a_copy(void **unused)
 {
 	(void)unused;
@@ -200,7 +200,7 @@ static void keeps_a_copy(void **unused)
 	configmap_free(m);
 	fakeapi_free(f);
 
-	/* No API: with a copy nobody waits for long. */
+	/* No API: with a copy the start does not wait for long. */
 	uint64_t start = clock_mono_ns();
 	m = open_map(NULL, 60 * NS_PER_S);
 	assert_true(configmap_load(m, &out, ERR_TEXT(why)) < 0);

@@ -22,7 +22,7 @@ struct dns_resolvconf {
 	size_t n_nameserver;
 	const char **search;
 	size_t n_search;
-	unsigned ndots;	    /* 1 when not said */
+	unsigned ndots;	    /* 1 by default */
 	unsigned timeout_s; /* 5 */
 	unsigned attempts;  /* 2 */
 };

@@ -39,7 +39,7 @@ static void test_admission(void **state)
 		const char *msg;
 		uint16_t opcodes;
 		enum dns_admit want;
-		int question_len; /* -1: not looked at */
+		int question_len; /* -1: not compared */
 	} rows[] = {
 		/* header */
 		{ "", 0, DNS_ADMIT_IGNORE, -1 },

@@ -62,7 +62,7 @@ static void test_sections(void **state)
 	struct dns_resp r = { 0 };
 	(void)state;
 	struct dns_rr no_len = record;
-	no_len.owner_len = 0; /* counted when not told */
+	no_len.owner_len = 0; /* counted if not given */
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(dns_resp_add(&r, &arena, DNS_AUTHORITY, &no_len), 0);
 	assert_int_equal(r.count[DNS_AUTHORITY], 3);

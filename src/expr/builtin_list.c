@@ -270,7 +270,7 @@ BUILTIN(sort)
 					 (int)MIN(a[1].s.n, 100U), a[1].s.p);
 	}
 	if (a->type != EXPR_LIST) {
-		/* expr-lang finds nothing to sort, and says nothing. */
+		/* expr-lang finds nothing to sort, and reports no error. */
 		*ret = expr_nil_list();
 		return 0;
 	}

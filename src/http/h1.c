@@ -186,7 +186,7 @@ static int head_done(struct h1 *h1)
 	return start_body(h1);
 }
 
-/* Bytes up to and with the next line end; fewer when it is not there yet. */
+/* Bytes up to and with the next line end; fewer when it has not arrived yet. */
 static size_t line_part(const uint8_t *data, size_t len)
 {
 	const uint8_t *end = memchr(data, '\n', len);
@@ -458,7 +458,7 @@ static size_t h1_held(const struct http_framing *framing)
 	return h->head.n + h->body.n + h->line.n;
 }
 
-/* There is no way to say so but by a response, and no other one could follow. */
+/* Only a response can report the error, and no other one could follow. */
 static void h1_refuse(struct http_framing *framing, uint32_t stream)
 {
 	struct h1 *h = h1_of(framing);

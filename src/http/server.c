@@ -121,7 +121,7 @@ static enum MHD_Result handle_request(struct MHD_Connection *mc, struct exchange
 	return send_reply(mc, &reply, NULL);
 }
 
-/* Finds the route; without one `refused` says why. */
+/* Finds the route; without one `refused` has the reason. */
 static void route_request(struct exchange *exchange, const char *path, const char *method)
 {
 	const struct http_server *s = exchange->server;

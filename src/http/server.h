@@ -49,7 +49,7 @@ const char *http_request_arg(const struct http_request *req, const char *name);
 struct http_arg {
 	const char *name, *value; /* decoded; value "" when there is none */
 };
-/* All arguments in order; says how many there are, of which at most n were written. */
+/* All arguments in order; returns their number, of which at most n were written. */
 size_t http_request_args(const struct http_request *req, struct http_arg *args, size_t count);
 
 /* Set up before the handler runs as 200, text/plain (UTF-8), empty. */

@@ -323,7 +323,7 @@ static void unfinished_bodies(void **state)
 	peer_free(s);
 }
 
-/* A body beyond HTTP_BODY_MAX is told to the caller, answered, and not read to its end. */
+/* A body beyond HTTP_BODY_MAX is reported to the caller, answered, and not read to its end. */
 static void too_long_body(void **state)
 {
 	(void)state;
@@ -387,7 +387,7 @@ static void closed_window(void **state)
 	peer_free(s);
 }
 
-/* Sends what there is to nobody. */
+/* Drops the pending output. */
 static void send_off(struct peer *p)
 {
 	struct slice out;

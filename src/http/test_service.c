@@ -125,7 +125,7 @@ static void keeps_the_connection(void **state)
 	rig_stop(&r);
 }
 
-/* A document that cannot be told to its end has no last chunk, nor one that a stop cuts off. */
+/* A document that cannot be sent to its end has no last chunk, nor has one that a stop cuts off. */
 static void broken_ends_are_seen(void **state)
 {
 	struct rig r = { .tls = NULL };

@@ -11,7 +11,7 @@
 #include "http/mhd_priv.h"
 
 struct framing {
-	unsigned lengths; /* how often a body's length is said */
+	unsigned lengths; /* number of Content-Length and Transfer-Encoding headers */
 	bool unknown;	  /* in a way that is not known here */
 };
 

@@ -80,7 +80,7 @@ static void every_plugin_has_a_row(void **state)
 	assert_int_equal(n_built, n);
 }
 
-/* What a row of the document says; a built plugin has words of its own after `built |`. */
+/* The row of the document; a built plugin has words of its own after `built |`. */
 static void add_row(struct strbuf *want, const struct catalogue_row *r)
 {
 	const char *state = r->kind == CATALOGUE_NEVER ? "never" : "planned";

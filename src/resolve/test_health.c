@@ -54,7 +54,7 @@ static void until_it_answers(void **state)
 	env_free(e);
 }
 
-/* Even nonsense shows that somebody is there. */
+/* Even a malformed reply shows that the upstream is alive. */
 static void any_reply_will_do(void **state)
 {
 	struct env *e = env_new(NULL);

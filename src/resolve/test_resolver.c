@@ -60,7 +60,7 @@ static void cancel_one(struct chaos *c)
 	c->cancelled++;
 	resolve_cancel(c->e->r, &s->x);
 	assert_int_equal(dns_get16(s->msg), 0x102);
-	memset(&s->x, 0xdd, sizeof(s->x)); /* nobody looks at it any more */
+	memset(&s->x, 0xdd, sizeof(s->x)); /* it is not used any more */
 	s->x.state = X_IDLE;
 }
 

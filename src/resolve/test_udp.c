@@ -144,7 +144,7 @@ static void too_long_for_us(void **state)
 	env_free(e);
 }
 
-/* What nobody asked for is not looked at, and the exchange goes on. */
+/* A reply without a question is ignored, and the exchange continues. */
 static void ignores(void **state)
 {
 	struct env *e = env_new(NULL);
@@ -244,7 +244,7 @@ static void many_deadlines(void **state)
 	env_free(e);
 }
 
-/* ICMP tells that nobody listens: no waiting, and the next question learns it too. */
+/* ICMP reports a closed port: no waiting, and the next question fails at once, too. */
 static void unreachable(void **state)
 {
 	struct env *e = env_new(NULL);

@@ -29,7 +29,7 @@ struct resolver;
 struct resolve_link; /* a socket or connection */
 
 enum resolve_transport {
-	RESOLVE_PLAIN, /* UDP, or TCP when the exchange says so */
+	RESOLVE_PLAIN, /* UDP, or TCP if the exchange asks for it */
 	RESOLVE_TLS,
 	RESOLVE_HTTPS,
 };

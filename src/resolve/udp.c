@@ -161,7 +161,7 @@ void resolve_udp_enqueue(struct resolve_pool *pool, struct resolve_exchange *exc
 
 /* ---- errors ---- */
 
-/* "Fragmentation needed" says nothing about who listens. */
+/* "Fragmentation needed" does not mean that the port is closed. */
 static bool is_final(const struct sock_extended_err *error)
 {
 	return error->ee_errno != EMSGSIZE && error->ee_origin != SO_EE_ORIGIN_TIMESTAMPING;

@@ -27,7 +27,7 @@ static struct net_tls_cred *cred_of(const struct resolve_conf *conf)
 	char err[256];
 	if (conf->cred != NULL)
 		return net_tls_cred_ref(conf->cred);
-	/* With none to be had every handshake fails, and says so. */
+	/* Without any, every handshake fails with that error. */
 	if (conf->transport != RESOLVE_PLAIN)
 		IGNORE(net_tls_client_cred(&(struct net_tls_files){ 0 }, &system, ERR_TEXT(err)) <
 		       0);

@@ -15,7 +15,7 @@
 #include "server/setup.h"
 #include "testing/fake_server.h"
 
-/* ---- plugins: what a block is called, and what it tells the server ---- */
+/* ---- plugins: the name of a block, and its settings for the server ---- */
 
 struct tag_conf {
 	const char *name;

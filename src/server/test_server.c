@@ -354,7 +354,7 @@ static void starts_that_fail(void **state)
 	assert_int_equal(n_on_workers, 0);
 }
 
-/* A port somebody else has: neither a start nor a reload leaves anything of it. */
+/* A port in use by another process: a failed start or reload leaves nothing behind. */
 static void port_in_use(void **state)
 {
 	struct srcerr err = { 0 };

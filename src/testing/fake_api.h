@@ -31,7 +31,7 @@ struct fakeapi_reply {
 	size_t cut_at;	     /* closes after so many bytes of all; 0: never */
 	bool reset;	     /* ... with a reset */
 	bool hang;	     /* stays silent then, until the client goes */
-	bool hang_first;     /* says nothing at all */
+	bool hang_first;     /* sends nothing at all */
 	bool close;	     /* closes after the answer */
 };
 

@@ -26,12 +26,12 @@ SECTIONS = ("answer", "authority", "additional")
 
 
 class BadCase(Exception):
-    """A case file is wrong; the text says where."""
+    """A case file is invalid; the message has the place."""
 
 
 @dataclass
 class Expect:
-    """What the indented lines under a question say."""
+    """The expectation in the indented lines under a question."""
     rcode: int = None
     flags: tuple = None
     opcode: int = None

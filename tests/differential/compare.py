@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Ask two servers the same, and say where they differ."""
+"""Asks two servers the same questions, and reports differences."""
 import os
 import re
 import time

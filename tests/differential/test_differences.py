@@ -58,7 +58,7 @@ def test_every_other_difference_names_its_test():
 
 
 def test_pages_name_listed_differences_only():
-    """Pages of plugins point here with their ids, and tell of no other difference."""
+    """Pages of plugins refer to differences by id, and mention no other."""
     known = {i for i, _ in rows()}
     folder = os.path.join(server.ROOT, "docs", "plugins")
     for page in sorted(os.listdir(folder)):

@@ -109,7 +109,7 @@ def is_cut(replies):
 
 
 def judge(query, one, two, whole):
-    """Empty if both said the same. Cut replies hold what comes first, in an order of their own: then each record must be
+    """Empty if both gave the same answer. Cut replies hold what comes first, in an order of their own: then each record must be
     in the whole answer."""
     left, right = parse_all(one), parse_all(two)
     if len(left) != 1 or len(right) != 1:
@@ -174,7 +174,7 @@ def ptr_unsendable(query, one, two, config):
 
 
 def no_address(query, one, two, config):
-    """A Service whose address was not given out yet."""
+    """A Service whose address is not allocated yet."""
     return "none-yet" in query["name"].lower() and query["rtype"] in ("A", "AAAA", "CNAME", "SRV") and two.rcode == 0 and \
         not two.answer and one and all(r[1] == 5 and r[4] == b"\0" for r in one.answer)
 
@@ -245,7 +245,7 @@ def test_questions(name, api, content, make_server):
 
 
 def test_bound_to_loopback(api, make_server):
-    """A block that listens on loopback addresses only has no name servers to tell."""
+    """A block that listens on loopback addresses only has no name servers to return."""
     corefile = f""".:@PORT@ {{
     bind 127.0.0.1
     kubernetes {ZONE} {{

@@ -129,7 +129,7 @@ def test_ixfr_without_serial(servers):
 
 
 class Listener:
-    """Takes NOTIFY messages, and says yes to each."""
+    """Receives NOTIFY messages, and answers each with NOERROR."""
 
     def __init__(self):
         self.sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)

@@ -72,7 +72,7 @@ def run(*args, cwd=None, stdin="", env=None, program=None, timeout=20):
 
 
 def eventually(check, seconds=5.0, what="condition"):
-    """Calls check() until it gives something true, and returns that."""
+    """Calls check() until its result is true, and returns the result."""
     end = time.monotonic() + slower(seconds)
     pause = 0.002
     while True:
@@ -104,7 +104,7 @@ def answers(port, **kw):
 
 
 def marker(text):
-    """A Corefile whose answer tells which version of it serves."""
+    """A Corefile whose answer shows which version of it is served."""
     return f'.:@PORT@ {{\n    template ANY ANY {{\n        answer "{{{{ .Name }}}} 0 IN TXT {text}"\n    }}\n}}\n'
 
 

@@ -142,7 +142,7 @@ def test_bodies_with_a_token_have_a_limit(api):
 
 @pytest.mark.alone
 def test_watches(api):
-    """As many as documented, and one more is refused; everybody else goes on."""
+    """As many watches as documented are accepted, one more is refused; other requests work."""
     if sanitizer() == "thread":
         pytest.skip("5000 TLS sessions take 2 GB there; src/apiserver/access/test_http_front.c (watches_have_a_limit) has the limit's threads")
     before = memory(api)

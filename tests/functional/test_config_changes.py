@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A changed configuration is served within a second: a mounted ConfigMap as a kubelet swaps it, plain files, imports. The
-interval of `reload` is long in all of them, so what is seen comes from being told."""
+interval of `reload` is long in all of them, so changes are found by inotify only."""
 import os
 import re
 import time
@@ -74,8 +74,8 @@ def test_a_broken_config_map_is_said_once_and_the_old_one_serves(mounted):
 
 
 def test_the_page_of_ready_tells_which_configuration_answers(serve):
-    """OP-T17: the hash at /config is that of the log, never one of a refused text, and once it is told every answer is
-    by that text."""
+    """OP-T17: the hash at /config is that of the log, never one of a refused Corefile, and once it is returned every
+    answer follows that Corefile."""
     text = lambda v: slow(v).replace("{\n", "{\n    ready 127.0.0.1:@HTTP:ready@\n", 1)  # noqa: E731
     s = serve(text("v0"))
     logged = lambda: re.findall(r"Running configuration SHA512 = ([0-9a-f]{128})\n", s.output())  # noqa: E731
@@ -127,7 +127,7 @@ def test_nothing_is_applied_without_the_plugin(serve):
 
 
 def test_a_busy_folder_costs_nothing(serve):
-    """Other files beside the Corefile change all the time: nobody looks at it for that."""
+    """Other files beside the Corefile change all the time: the Corefile is not read for that."""
     s = serve(slow("one"))
     path = os.path.join(s.dir, "other")
     for i in range(2000):

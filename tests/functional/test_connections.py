@@ -116,7 +116,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture
 def slow(serve, folder):
-    """slow(write, tls): a server that gives clients so long to take a reply."""
+    """slow(write, tls): a server with this write timeout."""
     def make(write="1s", tls=True):
         text = SLOW.replace("WRITE", write).replace("TLS", "tls cert.pem key.pem" if tls else "")
         return serve(text, files=certs.texts(folder))

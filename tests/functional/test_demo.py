@@ -72,7 +72,7 @@ def test_demo(demo, dig):
 
 
 def test_port_is_taken(demo):
-    """It says why, and ends."""
+    """It prints the reason, and ends."""
     port = demo.ports[2].number
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp, socket.create_server(("127.0.0.1", port)):
         udp.bind(("127.0.0.1", port))

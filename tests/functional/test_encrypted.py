@@ -328,7 +328,7 @@ def test_limit_by_flag(serve, folder, files):
 
 
 def test_ends_in_order(serve, folder, files):
-    """SIGTERM: open connections are told, and the program ends with 0."""
+    """SIGTERM: open connections get a close notification, and the program exits with 0."""
     s = serve(BOTH, files=files)
     idle = [connect(folder, s.http("dot")), connect(folder, s.http("doh"), "h2")]
     dot_ask(idle[0])

@@ -179,7 +179,7 @@ def test_descriptors_used_up_by_others(serve):
 @needs("health")
 @pytest.mark.parametrize("clients", [1, 2])
 def test_last_descriptor_is_kept(serve, clients):
-    """Who gets the last one keeps it while nobody else comes; the next takes it over from the one idle longest."""
+    """The connection with the last descriptor stays open until another one comes; then the one idle longest is closed."""
     limit = 48
     s = serve(".:@PORT@ {\n whoami\n health 127.0.0.1:@HTTP:health@\n}\n",
               command=["prlimit", f"--nofile={limit}:{limit}", "--"] + server.fairlead())
@@ -266,7 +266,7 @@ PIPES = {
 
 @pytest.mark.parametrize("plugin", PIPES)
 def test_reload_with_a_pipe_for_a_file(serve, plugin):
-    """Files that nobody writes to hold up neither a reload nor the end."""
+    """Pipes without a writer delay neither a reload nor the end."""
     s = serve()
     os.mkfifo(os.path.join(s.dir, "file"))
     with open(s.conf, "w", encoding="ascii") as f:

@@ -21,7 +21,7 @@ NAME = b"\4herd\7example\0"
 
 
 class Holder:
-    """An upstream that answers what it holds only when told to: the questions under way at a time, by port."""
+    """An upstream that holds its answers until let_go(); records the questions in flight at a time, by port."""
 
     def __init__(self, patience=0.05):
         self.sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -93,7 +93,7 @@ def test_a_reply_that_is_not_stored_is_shared(serve, holder):
 
 
 def test_few_of_those_who_cannot_share_ask_at_a_time(serve, holder, note):
-    """Client subnets: each may have another answer. Those whose turn does not come in 5 s are told."""
+    """Client subnets: each may have another answer. Clients whose turn does not come in 5 s get SERVFAIL."""
     s = serve(f".:@PORT@ {{\n multisocket 1\n cache\n forward . 127.0.0.1:{holder.port}\n}}\n")
     rcodes = herd(s.port(), lambda i: struct.pack("!HHHBBI", 8, 8, 1, 32, 0, i))
     note("equal questions under way, at most", holder.most)

@@ -60,7 +60,7 @@ WAITS = ".:%s {\n    kubernetes cluster.local {\n        endpoint http://127.0.0
 
 @needs("kubernetes")
 def test_end_while_a_start_waits(tmp_path):
-    """For the API server, which may take as long as `startup_timeout` says."""
+    """While the start waits for the API server, up to `startup_timeout`."""
     path, log = tmp_path / "Corefile", tmp_path / "log"
     path.write_text(WAITS % 0)
     with open(log, "wb") as out, subprocess.Popen([*server.fairlead(), "-conf", str(path)], stdout=out, stderr=out) as p:
@@ -142,7 +142,7 @@ def test_ready_says_no_in_lameduck(serve):
 # ---- SIGUSR1 ----
 
 def reload(s):
-    """Tells the server to reload, and waits until it says that it did or could not."""
+    """Sends SIGUSR1, and waits for the log line of success or failure."""
     ended = lambda: s.output().count("Reloading complete") + s.output().count("[ERROR] SIGUSR1")
     before = ended()
     s.process.send_signal(signal.SIGUSR1)

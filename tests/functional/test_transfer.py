@@ -56,7 +56,7 @@ def take(c, n):
 
 
 def test_others_do_not_wait(serve):
-    """Clients that take nothing hold up nobody, and get all of it when they do; the copies are of one moment, also over a
+    """Clients that do not read delay no others, and get the whole zone when they read; the copies are of one moment, also over a
     reload."""
     s = serve(COREFILE, files={"db": zone(1)})
     held = [stuck(s) for _ in range(4)]

@@ -311,7 +311,7 @@ def start_with(start, conf, text):
 
 @needs_root()
 def test_names_outside(start, tmp_path):
-    """Go to the machine's name server; those of the cluster that are not there do not."""
+    """Names outside the cluster go to the machine's name server; missing names of the cluster do not."""
     address, asked = f"127.{random.randrange(20, 250)}.{random.randrange(250)}.{random.randrange(1, 250)}", []
 
     def answer(sock):
@@ -433,7 +433,7 @@ def test_dns_object_configures_the_server(start):
 
 
 def test_templates_are_acknowledged(start):
-    """OP-34, OP-T17: the server of this process is asked what it runs, on the address of --dns, and `status` says so."""
+    """OP-34, OP-T17: the server of this process is polled for its Corefile, on the address of --dns, and `status` reports it."""
     u = start()
     for i, zone in enumerate((".", "example.com", "example.org")):
         run(u, "apply", "-f", "-", text=DNS_OBJECT.format(

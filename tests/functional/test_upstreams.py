@@ -65,7 +65,7 @@ def flood(s, first, number, patience, window=16):
 
 
 def test_one_of_three_is_dead(serve, upstreams):
-    """Nobody listens there: the kernel says so, and the next one is asked at once."""
+    """Nothing listens there: the kernel reports it, and the next upstream is asked at once."""
     ups = upstreams(LIVE, None, LIVE)
     s = serve(corefile(ups, "health_check 100ms"), upstreams=ups)
     rcodes, seconds = flood(s, 0, 300, slower(10))
@@ -97,7 +97,7 @@ def test_one_of_three_is_silent(serve, upstreams):
 
 @pytest.mark.alone
 def test_all_silent_is_servfail_in_time(serve, upstreams):
-    """Nobody waits longer than the deadline, and nobody is asked more often than 2 x upstreams (max_connect_attempts)."""
+    """No client waits longer than the deadline, and upstreams get at most 2 x upstreams queries (max_connect_attempts)."""
     ups = upstreams(SILENT, SILENT)
     s = serve(corefile(ups), upstreams=ups)
     rcodes, seconds = flood(s, 0, 16, slower(10))
@@ -174,7 +174,7 @@ def test_queries_as_long_as_can_be(serve, upstreams, options):
 
 
 def test_max_concurrent_holds_for_all_workers(serve, upstreams):
-    """What one worker has taken is not there for the others, whoever they are."""
+    """The limit is shared: queries that wait on one worker count for all."""
     ups = upstreams(SILENT)
     s = serve(".:@PORT@ {\n multisocket 4\n forward . @UP:u0@ {\n max_concurrent 40\n max_fails 0\n read_timeout 5s\n }\n}\n",
               upstreams=ups)

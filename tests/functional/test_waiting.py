@@ -89,7 +89,7 @@ class Probe:
 
 
 def flood(sock, first, n):
-    """So many questions for names that nobody has asked for before."""
+    """So many questions for new names."""
     tail = b"\5flood\7example\0\0\1\0\1"
     for i in range(first, first + n):
         label = b"u%09d" % i

@@ -26,7 +26,7 @@ SERVED_SECONDS = 30
 
 
 class Conditions:
-    """When the operator said that all servers run a generation, by a watch."""
+    """When the operator reported that all servers run a generation, seen by a watch."""
 
     def __init__(self, place):
         self.told = {}
@@ -133,7 +133,7 @@ class Rig:
             a.stop()
 
     def looks(self):
-        """How often the operator has looked at anything."""
+        """Number of reconciles of the operator."""
         return self.pods.node(self.controller.looks)
 
     def settle(self, want, generation):

@@ -85,7 +85,7 @@ class Controller:
             return e.code, e.read().decode()
 
     def looks(self):
-        """How often it has looked at anything."""
+        """Number of its reconciles."""
         return sum(int(float(line.split()[-1])) for line in self.get("/metrics")[1].splitlines()
                    if line.startswith("fairlead_controller_reconciles_total"))
 

@@ -9,7 +9,7 @@ IDENT = itertools.count(1)
 
 
 class Api:
-    """Objects of a cluster, written and taken away."""
+    """Objects of a cluster, written and deleted."""
 
     def __init__(self, cluster):
         self.cluster = cluster

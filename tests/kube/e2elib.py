@@ -124,7 +124,7 @@ class Server:
 
 
 class Kubelet(threading.Thread):
-    """Gives volumes the text of the ConfigMap whenever it changes."""
+    """Writes the Corefile of the ConfigMap into volumes whenever it changes."""
 
     def __init__(self, site):
         super().__init__(daemon=True)
@@ -284,7 +284,7 @@ class Site:
         return self.place.text(NAMESPACE, NAME)
 
     def looks(self):
-        """How often the operator has looked at anything."""
+        """Number of reconciles of the operator."""
         return self.node.on_node(self.operator.looks)
 
     def says(self, condition, want):

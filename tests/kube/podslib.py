@@ -60,7 +60,7 @@ class Pods:
         self.stack.close()
 
     def node(self, what):
-        """What what() gives, run in the network of the node."""
+        """Runs what() in the network of the node, and returns its result."""
         return self.networks[0].on_node(what)
 
     def reach(self, where):

@@ -146,7 +146,7 @@ class Life:
             {"type": "Ready", "status": "True", "lastProbeTime": self.stamp(), "message": f"m{n}"}]}}, MERGE)
 
     def touch(self, n):
-        """What the operator reads changes where it does not look."""
+        """Changes fields that the operator does not use in objects that it reads."""
         path = (f"{DNS}/default", f"{NETWORKS}/cluster")[n % 2]
         self.admin.done("PATCH", path, {"metadata": {"annotations": {"touched": str(n)}}}, MERGE)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""OP-T17: servers tell which text they run, Fairlead and CoreDNS alike, and the operator's code reads it. No API."""
+"""OP-T17: servers report which Corefile they run, Fairlead and CoreDNS alike, and the operator's code reads it. No API."""
 import os
 import subprocess
 import time

@@ -99,7 +99,7 @@ def test_refuses_and_changes(c, run):
 
 
 def test_frozen_server_at_start(c, run):
-    """Managed certificates need the API: without an answer it waits, not ready, and still ends when told to."""
+    """Managed certificates need the API: without an answer it waits, not ready, and still ends on a signal."""
     c.api.process.send_signal(signal.SIGSTOP)
     try:
         one, two = run(), run()

@@ -57,7 +57,7 @@ def test_recorded_writes_are_the_servers(cluster, kinds):
 
 
 def own_time(o, step):
-    """When the server says that this manager wrote last."""
+    """Time of this manager's last write, by the server."""
     times = [e.get("time") for e in o["metadata"].get("managedFields", []) if e["manager"] == step["manager"] and
              e.get("subresource", "") == step.get("sub", "") and (e["operation"] == "Apply") == (step["do"] == "apply")]
     return times[0] if times and times[0] else time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

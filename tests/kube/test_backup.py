@@ -123,7 +123,7 @@ def test_restore_of_half_a_file_is_refused(api, tmp_path):
 
 
 def test_watches_after_a_restore(api, tmp_path):
-    """Who has seen what the backup does not have is told to read anew."""
+    """A watch from a version that the backup does not have gets 410 and must list again."""
     one = apilib.Api(str(tmp_path / "data")).start()
     client = one.client()
     assert client.call("POST", CONFIG_MAPS, config_map("kept", 10))[0] == 201

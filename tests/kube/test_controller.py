@@ -170,7 +170,7 @@ def test_lookup_that_fails(c, run):
 
 
 def test_server_away_is_not_ready_yet(c):
-    """A server that nobody answers for: not ready, not leading, ends at once when told to."""
+    """An API server that does not answer: not ready, not leading, ends at once on a signal."""
     held = server.Port()
     text = open(c.kubeconfig()).read().replace(str(c.port), str(held.number))
     path = c.kubeconfig() + "-nobody"
@@ -189,7 +189,7 @@ def test_server_away_is_not_ready_yet(c):
 
 
 def test_why_it_does_not_lead_is_said(c, run):
-    """A namespace that is not there, or a role that is missing: it waits, and tells what for."""
+    """A missing namespace or role: it waits, and logs the reason."""
     p = run("--namespace", "not-there")
     p.wait_line(r"""\[WARNING\] controller/example: lease 'fairlead-example' in namespace 'not-there': .*"not-there" not found""")
     assert not p.find("leading as")

@@ -191,7 +191,7 @@ def test_without_copy_it_waits_for_the_object(c, state):
 
 
 def test_who_may_not_read_it_is_told(c, state):
-    """Without a copy, and told to end while it waits."""
+    """Without a copy, and stopped while it waits."""
     with Dns(c, state, token=OTHER) as d:
         d.put("v1")
         command = d.s.command + ["-conf", d.s.conf, "-dns.port", str(d.s.port())] + d.s.args

@@ -285,7 +285,7 @@ def test_kill_under_load(tmp_path):
 
 
 def test_clock_goes_back(tmp_path):
-    """Versions, watches and starts do not depend on the wall clock; time stamps say what it said."""
+    """Versions, watches and starts do not depend on the wall clock; time stamps follow it."""
     step = tmp_path / "clock"
     step.write_bytes(struct.pack("=q", 0))
     sanitizers = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"

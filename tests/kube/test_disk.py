@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`fairlead api` on disks that are full, read-only, damaged or somebody else's: one sentence each, and nothing is overwritten."""
+"""`fairlead api` on disks that are full, read-only, damaged or owned by another user: one message each, and nothing is overwritten."""
 import hashlib
 import json
 import os
@@ -278,7 +278,7 @@ def test_damaged_page_after_a_crash(cut):
 
 
 def test_damaged_page_found_later(closed):
-    """One that was closed well is not read whole at the start: the damage is told to whoever meets it, the rest goes on."""
+    """One that was closed well is not read whole at the start: requests that meet the damage get an error, others work."""
     spoil(closed, "store.db", os.path.getsize(os.path.join(closed.data, "store.db")) // 2 & ~4095)
     closed.start()
     try:

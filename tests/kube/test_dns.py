@@ -85,7 +85,7 @@ def is_ready(s):
 
 @pytest.fixture(scope="module")
 def strict(tmp_path_factory):
-    """(a cluster that lets nobody in without a token or a certificate, certificate and key of a client)."""
+    """(a cluster without anonymous access, certificate and key of a client)."""
     folder = tmp_path_factory.mktemp("client")
     cert, key = folder / "crt", folder / "key"
     subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/O=system:masters/CN=dns",
@@ -167,7 +167,7 @@ def test_away_at_the_start(c, started):
 
 
 class Probe(threading.Thread):
-    """Asks /ready from before the port opens until it is told to end, as a kubelet does; [(status, body)]."""
+    """Asks /ready from before the port opens until stopped, as a kubelet does; [(status, body)]."""
 
     def __init__(self, s):
         super().__init__(daemon=True)
@@ -264,7 +264,7 @@ def test_away_later(c, started):
 
 
 def test_how_old_the_names_are(c, started):
-    """A metric tells since when the API server is silent; its word sets it back."""
+    """A metric shows for how long the API server has been silent; a message resets it."""
     proxy = started(Proxy(c.port))
     s = serve(started, through(c, proxy), "startup_timeout 30s")
     assert set(unheard(s)) == {"Service", "EndpointSlice", "Namespace"}

@@ -237,7 +237,7 @@ def test_refused_servers_leave_the_last(place, run):
 
 
 def test_too_many_servers_leave_the_last(place, run):
-    """OP-T14: what makes the text too large is refused, and nothing that was in force is dropped for it."""
+    """OP-T14: servers that make the Corefile too large are refused, and no accepted template is dropped for them."""
     templates = [{"name": f"t{i}", "zones": [f"{'a' * 40}{i}-{k}.example" for k in range(60)], "action": {"returnEmpty": {}}}
                  for i in range(20)]
     servers = [{**SERVER, "name": f"s{i}", "zones": [f"s{i}.test"]} for i in range(30)]
@@ -256,7 +256,7 @@ def test_too_many_servers_leave_the_last(place, run):
 
 
 def test_servers_keep_off_the_cluster(place, run):
-    """OP-D6: zones of the cluster are refused, and excluded from a zone above them; both are told."""
+    """OP-D6: zones of the cluster are refused, and excluded from a zone above them; both are reported."""
     run("--dns-settle-time", "1s")
     place.dns({"servers": [SERVER]})
     until(lambda: "foo.com:53 {" in place.text())
@@ -277,7 +277,7 @@ def test_servers_keep_off_the_cluster(place, run):
 
 
 def test_unknown_domain(place, run):
-    """A Corefile whose domain nobody can read is not replaced, which conditions and an Event tell; the flag names it."""
+    """A Corefile without a readable domain is not replaced, as conditions and an Event report; the flag sets the domain."""
     path = "/api/v1/namespaces/kube-system/configmaps/coredns"
     for text in (KUBEADM.replace("k8s.example.org", "{$CLUSTER_DOMAIN}"), "(k) {\n kubernetes {%D%}\n}\n.:53 {\n import k\n}\n",
                  ".:53 {\n import kubernetes.conf\n}\n", KUBEADM.replace("k8s.example.org", "k8s.example.org other.example")):
@@ -305,7 +305,7 @@ FINALIZER = "dns.operator.openshift.io/dns-controller"
 
 
 def test_finalizer_elsewhere(place, run):
-    """An object with OpenShift's finalizer, of a backup say, can be deleted; who else holds it is told in its status."""
+    """An object with OpenShift's finalizer, of a backup say, can be deleted; its status names other finalizers."""
     run()
     place.dns({"templates": [LEGACY]})
     until(lambda: "legacy.example.com" in place.text())
@@ -331,7 +331,7 @@ def test_finalizer_elsewhere(place, run):
 
 
 def test_settled_means_silent(place, run):
-    """A settled operator writes nothing, however often it looks; what others change is put right."""
+    """A settled operator writes nothing, however often it reconciles; changes of others are reverted."""
     p = run()
     place.dns({"templates": [FILTER], "servers": [SERVER]})
     place.says("TemplateConfigurationValid", "True AsExpected")
@@ -417,7 +417,7 @@ def test_unmanaged(place, run):
 
 
 def test_other_names(place, run):
-    """Only `default` is acted on; who made another is told, once."""
+    """Only `default` is used; another object gets one Event."""
     path = f"{DNS}/mine"
     p = run()
     made = place.done("POST", DNS, {"apiVersion": "operator.openshift.io/v1", "kind": "DNS", "metadata": {"name": "mine"},
@@ -440,7 +440,7 @@ def test_other_names(place, run):
 
 
 def test_gate(place, run):
-    """OP-35, OP-T18: off by flag, templates are ignored and that is told; on again, they are back."""
+    """OP-35, OP-T18: off by flag, templates are ignored, which is reported; on again, they are back."""
     p = run("--feature-gates", "DNSTemplatePlugin=false")
     place.dns({"templates": [LEGACY]})
     place.says("TemplateConfigurationValid", "Unknown FeatureGateDisabled")
@@ -686,7 +686,7 @@ def test_crd_without_observed_generation(place, run):
 
 @REAL
 def test_gate_of_this_version(place, run):
-    """`status.featureGates[version].enabled`, of the version that ClusterVersion tells."""
+    """`status.featureGates[version].enabled`, of the version in ClusterVersion."""
     group, gates = "config.openshift.io", "/apis/config.openshift.io/v1/featuregates"
     place.done("POST", crdlib.CRD_PATH, {
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": f"clusterversions.{group}"},

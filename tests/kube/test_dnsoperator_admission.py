@@ -99,7 +99,7 @@ class Place:
             self.hook = None
 
     def put(self, spec, annotation=None):
-        """(who denies an update to this, "" for nobody; the message)."""
+        """(what denies an update to this, "" for nothing; the message)."""
         o = self.c.call("GET", f"{DNS}/default")[1]
         new = body_of(spec, resourceVersion=o["metadata"]["resourceVersion"])
         if annotation is not None:
@@ -277,7 +277,7 @@ def warnings_of(c, spec):
 
 @only("ours")
 def test_warnings(place):
-    """OP-31 at admission: a cluster with IPv6 is told before the template is stored, and is not refused."""
+    """OP-31 at admission: in a cluster with IPv6 the template causes a warning, and is not refused."""
     c = place.c
     assert warnings_of(c, {"templates": [FILTER]}) == []
     cidrs = "/apis/networking.k8s.io/v1/servicecidrs"

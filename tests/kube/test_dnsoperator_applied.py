@@ -39,7 +39,7 @@ class Kubelet:
         return self.change(i, text)
 
     def takes(self, text):
-        """Only the operator's, by the record that tells its hash."""
+        """Only the operator's Corefile, recognised by the record with its hash."""
         return "fairlead.internal" in text
 
     def work(self):
@@ -91,7 +91,7 @@ SILENT = "They are down, or a network policy keeps the operator from their DNS p
 
 
 def told(place):
-    """The Events about the object that is there."""
+    """The Events about the existing object."""
     uid = place.done("GET", f"{DNS}/default")["metadata"]["uid"]
     return {(e["type"], e["reason"]) for e in place.done("GET", "/apis/events.k8s.io/v1/namespaces/default/events")["items"]
             if e["regarding"].get("uid") == uid}
@@ -99,7 +99,7 @@ def told(place):
 
 @pytest.mark.alone
 def test_all_of_three(place, run, kubelet, capsys):  # noqa: F811 pylint: disable=redefined-outer-name
-    """A change to served and told by all of 3; removal of templates; a settled operator that writes nothing."""
+    """A change until served and reported by all of 3; removal of templates; a settled operator that writes nothing."""
     with kubelet([fairlead] * 3) as k:
         p = run("--dns-instances", ",".join(k.addresses()))
         took = []
@@ -142,7 +142,7 @@ def test_stopped_and_back(place, run, kubelet):  # noqa: F811 pylint: disable=re
 
 
 class Follower(Kubelet):
-    """Hands out all that is written, also a text without templates."""
+    """Passes on all Corefiles, also one without templates."""
 
     def takes(self, text):
         return "kubernetes k8s.example.org" in text
@@ -186,7 +186,7 @@ def test_nothing_leaves_the_cluster(place, run, tmp_path):  # noqa: F811 pylint:
 
 
 class Erring(threading.Thread):
-    """A server that runs the text with this hash, and answers all questions with an error when it has none."""
+    """A server that runs the Corefile with this hash, and answers all questions with an error when it has none."""
 
     def __init__(self, code):
         super().__init__(daemon=True)
@@ -233,7 +233,7 @@ def test_removed_while_one_errs(place, run, code):  # noqa: F811 pylint: disable
 
 @pytest.mark.alone
 def test_comes_back_after_a_long_time(place, run, kubelet, capsys):  # noqa: F811 pylint: disable=redefined-outer-name
-    """However long a server was away, that it answers again is told within two seconds, although another one stays silent."""
+    """However long a server was silent, its return is reported within two seconds, although another one stays silent."""
     with kubelet([fairlead] * 3) as k:
         run("--dns-instances", ",".join(k.addresses()))
         begin = time.monotonic()
@@ -261,7 +261,7 @@ def test_comes_back_after_a_long_time(place, run, kubelet, capsys):  # noqa: F81
 
 
 class Rival(threading.Thread):
-    """Another writer, who puts a text back as often as the operator's is restored."""
+    """Another writer, which restores its own Corefile as often as the operator restores its."""
 
     def __init__(self, place, text):  # pylint: disable=redefined-outer-name
         super().__init__(daemon=True)
@@ -278,7 +278,7 @@ class Rival(threading.Thread):
 
 
 def test_contested(place, run, tmp_path):  # noqa: F811 pylint: disable=redefined-outer-name
-    """While another writer has the ConfigMap, servers do not filter: Applied says so at once, and Degraded why."""
+    """While another writer has the ConfigMap, servers do not filter: Applied reports it at once, and Degraded the reason."""
     with Upstream("*\n    rcode NXDOMAIN\n") as up, \
             Follower(place, place.kubeconfig(str(tmp_path)), up, [fairlead]) as k:
         run("--dns-instances", ",".join(k.addresses()), "--dns-settle-time", "1s")
@@ -306,7 +306,7 @@ def test_contested(place, run, tmp_path):  # noqa: F811 pylint: disable=redefine
 
 
 def test_contested_without_templates(place, run, tmp_path):  # noqa: F811 pylint: disable=redefined-outer-name
-    """Another writer insists on templates that were removed: servers filter again, and Applied says so."""
+    """Another writer insists on templates that were removed: servers filter again, and Applied reports it."""
     with Upstream("*\n    rcode NXDOMAIN\n") as up, \
             Follower(place, place.kubeconfig(str(tmp_path)), up, [fairlead]) as k:
         run("--dns-instances", ",".join(k.addresses()))
@@ -329,7 +329,7 @@ def test_contested_without_templates(place, run, tmp_path):  # noqa: F811 pylint
 
 
 def test_accepted_contested(place, run, tmp_path):  # noqa: F811 pylint: disable=redefined-outer-name
-    """Another writer keeps changing what the operator falls back to: that is told, and servers run the text all the same."""
+    """Another writer keeps changing the accepted list: that is reported, and servers still run the Corefile."""
     with Upstream("*\n    rcode NXDOMAIN\n") as up, \
             Follower(place, place.kubeconfig(str(tmp_path)), up, [fairlead]) as k:
         run("--dns-instances", ",".join(k.addresses()), "--dns-settle-time", "1s")
@@ -366,7 +366,7 @@ def test_loses_it_for_a_moment(place, run, tmp_path):  # noqa: F811 pylint: disa
 
 
 def test_cannot_be_written(place, run, kubelet):  # noqa: F811 pylint: disable=redefined-outer-name
-    """When the API refuses the ConfigMap, Applied says that, and does not blame servers."""
+    """If the API refuses the ConfigMap, Applied reports that, and does not blame servers."""
     with kubelet([fairlead]) as k:
         run("--dns-instances", ",".join(k.addresses()), "--dns-reload-time", "500ms")
         place.dns({"templates": [template(1)]})
@@ -421,7 +421,7 @@ def test_wait_is_met_by_this_generation(place, run, kubelet, tmp_path):  # noqa:
 
 
 def test_restart_with_a_new_generation(place, run, kubelet):  # noqa: F811 pylint: disable=redefined-outer-name
-    """What was true of the last generation is not said of a new one while its servers cannot be asked."""
+    """Conditions of the last generation are not reported for a new one while servers cannot be polled."""
     with kubelet([fairlead]) as k:
         p = run("--dns-instances", ",".join(k.addresses()))
         place.dns({"templates": [template(1)]})
@@ -444,7 +444,7 @@ def test_restart_with_a_new_generation(place, run, kubelet):  # noqa: F811 pylin
 
 
 def test_refused_by_one(place, run, kubelet):  # noqa: F811 pylint: disable=redefined-outer-name
-    """OP-34: a server that does not take the text is named, once there was time enough; it recovers by itself. A restart of
+    """OP-34: a server that refuses the Corefile is named after the reload time; it recovers by itself. A restart of
     the operator changes nothing in what is told: it does not begin with more patience, or with less knowledge."""
     bad = threading.Event()
 
@@ -470,7 +470,7 @@ def test_refused_by_one(place, run, kubelet):  # noqa: F811 pylint: disable=rede
 
 
 def test_pods_of_openshift(place, run, kubelet):  # noqa: F811 pylint: disable=redefined-outer-name
-    """Ready pods with the label of the DaemonSet, on port 5353; others are nobody's business."""
+    """Ready pods with the label of the DaemonSet, on port 5353; other pods are ignored."""
     system = Place(place.url, place.ca, place.controller_token, None)
     net = f"127.{random.randrange(1, 255)}.{random.randrange(256)}"
     path = "/api/v1/namespaces/openshift-dns/pods"

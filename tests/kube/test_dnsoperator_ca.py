@@ -45,7 +45,7 @@ def bundle(p):
 
 
 def served(p):
-    """Does the text name the copy as it is now?"""
+    """Does the Corefile name the current copy?"""
     o = copy(p)
     return o and f"tls /etc/pki/dns.example-ca-corp-{o['metadata']['resourceVersion']}/ca-bundle.crt\n" in p.text(
         "openshift-dns", "dns-default")
@@ -58,7 +58,7 @@ def event(p, reason):
 
 
 def test_copied_rotated_deleted(here, run, pem):  # noqa: F811 pylint: disable=redefined-outer-name
-    """Copied with OpenShift's label and owner; a rotation changes the text; a copy that is not used is deleted."""
+    """Copied with OpenShift's label and owner; a rotation changes the Corefile; a copy that is not used is deleted."""
     first, second = pem("one"), pem("two")
     put(here, {"ca-bundle.crt": first, "other": "x"})
     # not ours: no label
@@ -87,7 +87,7 @@ def test_copied_rotated_deleted(here, run, pem):  # noqa: F811 pylint: disable=r
 
 
 def test_missing_or_no_bundle(here, run, pem):  # noqa: F811 pylint: disable=redefined-outer-name
-    """OP-D5: a missing one means the system's authorities, and is told; what is no bundle leaves the last good copy."""
+    """OP-D5: a missing one means the system's CAs, and is reported; an invalid one leaves the last good copy."""
     good = pem("one")
     p = run("--platform", "openshift")
     here.dns({"servers": [SECURE], "upstreamResolvers": {"upstreams": [{"type": "Network", "address": "192.0.2.7"}],

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root (namespace
 
 @pytest.mark.alone
 def test_a_change_is_served_by_all(c, capsys):  # noqa: F811 pylint: disable=redefined-outer-name
-    """One after the other, each when the one before has been told to be in force."""
+    """One after the other, each when the one before was reported as applied."""
     with Rig(c) as rig:
         made = [rig.change() for _ in range(CHANGES)]
         with capsys.disabled():

@@ -16,7 +16,7 @@ GONE = ["False DNSDoesNotExist", "True DNSDoesNotExist", "True DNSDoesNotExist",
 @pytest.fixture
 def operator(place):  # noqa: F811
     class Operator:
-        """What it says."""
+        """Its status."""
 
         def get(self):
             status, o = place.call("GET", OPERATOR)
@@ -57,7 +57,7 @@ def test_life(place, run, operator):  # noqa: F811
 
 
 def test_deleted_comes_back(place, run, operator):  # noqa: F811
-    """Deleted, and overwritten by somebody: it is put right, at once."""
+    """Deleted or overwritten by another writer: it is restored at once."""
     place.all_is_well()
     run()
     until(lambda: operator.four() == FINE)
@@ -108,7 +108,7 @@ def test_dns_object_is_missed(place, run, operator):  # noqa: F811
 
 
 def test_versions(place, run, operator, monkeypatch):  # noqa: F811
-    """A version is told when all pods have it, the operator's when all operands have theirs."""
+    """A version is reported when all pods have it, the operator's when all operands have theirs."""
     def images(image):
         for name in ("dns-default", "node-resolver"):
             o = place.done("GET", f"{SETS}/{name}")

@@ -76,7 +76,7 @@ def encrypted(text):
 
 
 def questions(text):
-    """Names in and around all zones of a text, in types that templates answer and in others."""
+    """Names in and around all zones of a Corefile, in types that templates answer and in others."""
     keys = re.findall(r"(?m)^(\S[^#\n]*) \{$", text)
     zones = {re.sub(r":\d+$", "", key).strip(".").lower() for line in keys for key in line.split()}
     zones |= {z.strip(".").lower() for line in re.findall(r"(?m)^    template IN AAAA (.*) \{$", text) for z in line.split()}

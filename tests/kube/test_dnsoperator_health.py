@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """OP-D4, OP-T15: Progressing, Available, Upgradeable and Degraded of `DNS default` on OpenShift. A real API server; no kubelet, so the
-test itself says how many pods there are."""
+test itself writes the numbers of pods."""
 import itertools
 import random
 
@@ -26,7 +26,7 @@ class Openshift(Place):
     """The objects that run the DNS of a cluster, as far as an API server has them."""
 
     def daemonset(self, name, desired, updated, available):
-        """Makes it when it is not there. How many pods it is to have, has of its last version, and has available."""
+        """Creates it if it is missing. Pods that it should have, has of its last version, and has available."""
         labels = LABELS[name]  # a selector cannot be changed
         self.call("POST", SETS, {
             "apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": name},
@@ -53,7 +53,7 @@ class Openshift(Place):
         self.daemonset("dns-default", 3, 3, 3)
 
     def poke(self):
-        """Has the operator look."""
+        """Triggers a reconcile."""
         self.done("PATCH", f"{DNS}/default", {"metadata": {"annotations": {"poked": str(next(numbers))}}}, MERGE)
 
     def four(self):
@@ -99,14 +99,14 @@ def run(place, tmp_path):  # pylint: disable=redefined-outer-name
 
 
 def look(place, p):  # pylint: disable=redefined-outer-name
-    """Waits until the operator has looked at what is there now."""
+    """Waits for a reconcile that begins now."""
     before = p.looks()
     place.poke()
     until(lambda: p.looks() >= before + 1)
 
 
 def test_from_nothing_to_all(place, run):  # pylint: disable=redefined-outer-name
-    """Unmanaged: nothing is made, and everything is told."""
+    """Unmanaged: no object is created, and the whole status is reported."""
     place.dns({"managementState": "Unmanaged"})
     run()
     place.become("True Reconciling", "False NoDaemonSetNoService", "False OperatorUnmanaged", "False AsExpected")
@@ -153,7 +153,7 @@ def test_flapping_changes_nothing(place, run):  # pylint: disable=redefined-oute
 
 
 def test_time_alone(place, run):  # pylint: disable=redefined-outer-name
-    """What lasts is told when the time to settle is over, though nothing else happens; and taken back at once."""
+    """A lasting state is reported when the settle time is over, though nothing else happens; its end at once."""
     run("--dns-settle-time", "2s")
     place.all_is_well()
     place.dns({})
@@ -200,7 +200,7 @@ def test_settled_means_silent(place, run):  # pylint: disable=redefined-outer-na
 
 
 def test_killed_in_between(place, run):  # pylint: disable=redefined-outer-name
-    """kill -9 at any time: the next one tells what is so, and times of what did not change stay."""
+    """kill -9 at any time: the next one reports the state, and transition times of unchanged conditions stay."""
     place.all_is_well()
     place.dns({})
     p = run("--dns-settle-time", "1s")
@@ -220,7 +220,7 @@ def test_killed_in_between(place, run):  # pylint: disable=redefined-outer-name
 
 
 def test_text_that_cannot_be_written(place, run):  # pylint: disable=redefined-outer-name
-    """OP-D5: a Corefile that the API refuses is told, when that lasts, and not anew with each try; it is written as soon as it can be."""
+    """OP-D5: a Corefile that the API refuses is reported if that lasts, and not again with each try; it is written as soon as it can be."""
     maps = f"/api/v1/namespaces/{NS}/configmaps"
     place.call("DELETE", f"{maps}/dns-default")
     place.done("POST", maps, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "dns-default"}, "immutable": True,

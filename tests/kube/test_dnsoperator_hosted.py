@@ -148,7 +148,7 @@ def test_one_leads(pair, run):
 
 
 def test_management_cluster_away(pair, run):
-    """Who cannot renew stops, although the workload cluster is well; and says which cluster it was."""
+    """A controller that cannot renew its Lease stops, although the workload cluster works, and names the cluster."""
     _, manage = pair
     p = run(*FAST)
     p.wait_line("leading as")

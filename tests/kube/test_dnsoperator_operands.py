@@ -121,7 +121,7 @@ def run(place, monkeypatch):
 
 
 def settle(place, p, paths):
-    """All are there, and three looks in a row wrote nothing."""
+    """All exist, and three reconciles in a row wrote nothing."""
     try:
         until(lambda: all(place.get(path) for path in paths))
     except AssertionError as e:
@@ -206,7 +206,7 @@ def test_node_resolver(place, run, tmp_path):
 
 
 def test_settled_means_silent(place, run):
-    """No writes while nothing changes, neither when it looks again nor when it starts anew."""
+    """No writes while nothing changes, neither at a reconcile nor after a restart."""
     p = run()
     settle(place, p, OPENSHIFT)
     p.stop()
@@ -277,7 +277,7 @@ def node(place, name, zone, labels=None, taints=None):
 
 
 def test_placement_and_zones(place, run):
-    """OP-D5: placement that no schedulable node fits is ignored, and told; hints with two zones."""
+    """OP-D5: placement that no schedulable node matches is ignored, and reported; hints with two zones."""
     node(place, "one", "a")
     node(place, "two", "b", {"infra": "yes"}, [{"key": "infra", "effect": "NoSchedule"}])
     try:
@@ -319,7 +319,7 @@ def test_monitor_when_its_kind_comes(place, run):
 
 
 def test_images(place, run):
-    """Without images there are no DaemonSets, and that is told; a flag goes before the environment."""
+    """Without images there are no DaemonSets, which is reported; a flag overrides the environment."""
     p = run(images=False)
     rest = [x for x in OPENSHIFT if not x.startswith(SETS)]
     settle(place, p, rest)

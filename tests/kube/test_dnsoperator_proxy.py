@@ -49,7 +49,7 @@ def c(node):  # pylint: disable=unused-argument
 
 @pytest.fixture(scope="module")
 def pods(node, c):
-    """Three servers, with a thread that is their kubelet; the first texts have no templates."""
+    """Three servers, with a thread that is their kubelet; the first Corefiles have no templates."""
     made = [node.pod(i + 2) for i in range(3)]
     for i, p in enumerate(made):
         p.write(FIRST)
@@ -72,7 +72,7 @@ def add_pod(c, name, address, ns="openshift-dns", labels=LABELS):
 
 
 class Kubelet:
-    """Gives pods the text of the ConfigMap; those of `held` keep what they have."""
+    """Writes the Corefile of the ConfigMap into pods; those of `held` keep theirs."""
 
     def __init__(self, place, pods, where=("openshift-dns", "dns-default")):
         self.place, self.pods, self.where, self.held = place, pods, where, set()
@@ -122,7 +122,7 @@ def template(i):
 
 
 def says(place, want, text=None):
-    """Waits for "STATUS REASON", and for a text in the message."""
+    """Waits for "STATUS REASON", and for words in the message."""
     def so():
         o = place.conditions().get(APPLIED)
         return o if o and f"{o['status']} {o['reason']}" == want and (text or "") in o["message"] else None

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where `dnsoperator` runs: beside the original it does nothing and says so, by docs/controllers/dnsoperator.md it takes
-over and gives back, and it sees by itself that it is on MicroShift."""
+"""`dnsoperator` beside OpenShift's own DNS operator: it writes nothing and reports that; the commands of
+docs/controllers/dnsoperator.md take over and give back. And it detects MicroShift."""
 import re
 
 import pytest
@@ -55,7 +55,7 @@ def gauge(p):
 
 
 def refusals(p):
-    """Events about the DNS object that is there now."""
+    """Events about the current DNS object."""
     uid = p.done("GET", f"{DNS}/default")["metadata"]["uid"]
     return [e for e in p.done("GET", "/apis/events.k8s.io/v1/namespaces/default/events")["items"]
             if e.get("reason") == "OriginalOperatorRuns" and e["regarding"]["uid"] == uid]
@@ -64,7 +64,7 @@ def refusals(p):
 @REAL
 @pytest.mark.parametrize("platform", ["openshift", "kubernetes", "auto"])
 def test_not_beside_the_original(original, run, platform):  # noqa: F811
-    """OP-D7: nothing is written while OpenShift's operator runs, whatever platform was told; log, Event, /readyz and a
+    """OP-D7: nothing is written while OpenShift's operator runs, whatever the flag --platform; log, Event, /readyz and a
     metric say why and what to do."""
     p = run("--platform", platform)
     p.wait_line(r"dns-operator runs, so nothing is changed")  # before there is an object to tell it of
@@ -82,8 +82,8 @@ def test_not_beside_the_original(original, run, platform):  # noqa: F811
 
 @REAL
 def test_take_over_and_back(original, run, tmp_path):  # noqa: F811
-    """The commands of the page, one after the other. The operator begins without being told, as soon as the original's
-    pods have ended, and stops when it comes back."""
+    """The commands of the page, one after the other. The operator begins by itself as soon as the pods of
+    OpenShift's operator have ended, and stops when they come back."""
     blocks = pagelib.commands(PAGE, "take-over")
     there, back = blocks[:2], blocks[2:]
     p = run("--platform", "openshift", "--feature-gates", "DNSTemplatePlugin=true")
@@ -174,7 +174,7 @@ def test_operator_log_level(place, run):  # noqa: F811
 
 
 def test_doubtful_upstreams(place, run):  # noqa: F811
-    """OP-D2, OP-D5: what is accepted and hardly meant is told by an Event."""
+    """OP-D2, OP-D5: an Event names settings that are accepted but probably unintended."""
     run()
     place.dns({"upstreamResolvers": {"upstreams": [{"type": "Network", "address": "192.0.2.1"}], "transportConfig": {
         "transport": "TLS", "tls": {"serverName": "dns.example.com"}}}})

@@ -135,7 +135,7 @@ def plain_ref(e, namespace):
 
 
 def look(api, namespace):
-    """The slices and Endpoints of a namespace, less what differs from run to run."""
+    """The slices and Endpoints of a namespace, without fields that differ from run to run."""
     slices = []
     for o in api.call("GET", f"/apis/discovery.k8s.io/v1/namespaces/{namespace}/endpointslices")[1]["items"]:
         assert o["metadata"]["name"].startswith(o["metadata"]["labels"]["kubernetes.io/service-name"] + "-")
@@ -217,7 +217,7 @@ def revision(api):
 
 
 def stays_settled(api):
-    """What is as it should be is not written again. Bounded: the last change may still be looked at."""
+    """Settled objects are not written again. Bounded: the last change may still be processed."""
     end = time.monotonic() + WAIT_SECONDS
     last, since = revision(api), time.monotonic()
     while time.monotonic() - since < 0.5:

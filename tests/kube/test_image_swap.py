@@ -267,7 +267,7 @@ def test_listens_where_the_manifest_says(pods, key):
 
 @each
 def test_rights(pods, images, key):
-    """Another user than root, who has what the manifest gives and of it only what low ports need; no file can be written."""
+    """Another user than root, with the capabilities of the manifest, of which only that for low ports is used; no file can be written."""
     p = pods[key]
     status = p.pod.status()
     assert set(status["Uid"].split()) == {str(images[key[1]]["uid"])} != {"0"}

@@ -40,7 +40,7 @@ def test_store_equals_list(c, writer, started):
 
 
 def test_stop_is_quick(c):
-    """A watch that waits for news ends at once when it is told to."""
+    """A watch that waits for events ends at once when it is stopped."""
     w = Watcher(c.kubeconfig(), "ConfigMap")
     w.wait_synced()
     assert w.stop() < 1

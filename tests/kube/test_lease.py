@@ -27,7 +27,7 @@ def lease(c, ns="default"):
 
 
 def leader_of(processes):
-    """The one that said so and lives; a second one is an error."""
+    """The living process that reported to lead; a second one is an error."""
     leaders = [p for p in processes if p.find("leading as")]
     assert len(leaders) <= 1, "\n---\n".join(p.text() for p in leaders)
     return leaders[0] if leaders else None

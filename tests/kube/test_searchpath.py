@@ -47,7 +47,7 @@ def list_id(names):
 
 
 class World:
-    """A random part of the tree: what each name has. Names that are not there do not exist."""
+    """A random part of the tree: the records of each name. Other names do not exist."""
 
     def __init__(self, rng, suffixes):
         self.suffixes = suffixes
@@ -87,7 +87,7 @@ class World:
 """
 
     def look_up(self, name, rtype):
-        """What a server says: a code and data."""
+        """A server's answer: response code and data."""
         kind, n = self.names.get(name, ("none", 0))
         if kind in ("none", "fail"):
             return "NXDOMAIN" if kind == "none" else "SERVFAIL", None

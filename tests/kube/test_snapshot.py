@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`snapshot` of kubernetes: a start while the API server is away serves the last known names, until the server is heard."""
+"""`snapshot` of kubernetes: a start while the API server is away serves the last known names, until the server answers."""
 import os
 import signal
 
@@ -118,7 +118,7 @@ def test_reload_that_fails(place):
 
 @pytest.mark.parametrize("how", ["torn", "version", "other", "folder"])
 def test_files_that_are_not_used(place, how):
-    """A sentence in the log; names are unknown, as without one, until the server is heard."""
+    """A sentence in the log; names are unknown, as without one, until the server answers."""
     api, path, start = place
     if how == "folder":
         path.mkdir()

@@ -15,7 +15,7 @@ PLACES = {
 
 
 def of_patches(schema):
-    """What says how lists are merged, and the way to it."""
+    """The schema keywords for merging lists, with their paths."""
     out = {k: v for k, v in schema.items() if k.startswith("x-kubernetes-patch-")}
     below = {k: of_patches(v) for k, v in schema.get("properties", {}).items()}
     below = {k: v for k, v in below.items() if v}
@@ -28,7 +28,7 @@ def of_patches(schema):
 
 
 def steady(o):
-    """The object without what a patch has no say in."""
+    """The object without fields that a patch cannot change."""
     for key in ("managedFields", "resourceVersion", "generation", "uid", "creationTimestamp"):
         o["metadata"].pop(key, None)
     return o

@@ -29,7 +29,7 @@ SERVER = {"name": "corp", "zones": ["corp.example", "Other.Example."], "forwardP
 
 
 def cluster_works(site):
-    """Services have their addresses, and names that are not there do not exist."""
+    """Services have their addresses, and missing names do not exist."""
     assert site.get(WEB, "A") == "10.96.1.1" and site.get(WEB) == WEB6
     assert site.get("none.shop.svc.cluster.local") == "NXDOMAIN"
     assert site.get("1.1.96.10.in-addr.arpa", "PTR") == f"{WEB}."
@@ -50,7 +50,7 @@ def remove_templates(site):
 
 
 def test_aaaa_filtering_basic(site):
-    """OP-21, OP-22, OP-33, OP-T5, OP-T20: AAAA of all names outside are empty and nobody is asked for them; A and other types are not
+    """OP-21, OP-22, OP-33, OP-T5, OP-T20: AAAA of all names outside are empty and no upstream is asked for them; A and other types are not
     touched, and neither is the cluster."""
     site.apply({"templates": [empty("filter-aaaa", ".")]})
     for name in ("www.example.com", "a.b.Example.ORG", "example", "nx.example"):

@@ -41,7 +41,7 @@ def connect(kind, target, port, source, source_port):
 
 
 class Udp:
-    """A connected UDP socket that keeps at most `window` questions in flight. Replies are told apart by their id, so
+    """A connected UDP socket that keeps at most `window` questions in flight. Replies are matched by their id, so
     ids in one run must differ."""
 
     def __init__(self, target, port, source="", source_port=0):

@@ -44,7 +44,7 @@ def whole_lines(path, since=0):
 
 
 class Missing(Exception):
-    """A peer that cannot be had here: a reason to say loudly that a suite did not run."""
+    """A peer that is not available: the suite reports that it did not run."""
 
 
 def peer(name):

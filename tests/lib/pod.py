@@ -78,7 +78,7 @@ class Network:
             ip("addr", "add", a, "dev", "lo")
 
     def in_pod(self, what):
-        """What what() gives, run in the pod's network: sockets and processes that it makes stay there."""
+        """Runs what() in the pod's network and returns its result: sockets and processes that it creates stay there."""
         return self.inside(self.pod, what)
 
     def on_node(self, what):

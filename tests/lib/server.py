@@ -157,7 +157,7 @@ class Server:
                 "CERT": up.cert}[m[1]]
 
     def mask(self, text):
-        """The same backwards: ports and upstreams by their names, so that two servers' texts can be compared."""
+        """The reverse: ports and upstreams by their names, so that the output of two servers can be compared."""
         for name, up in self.upstreams.items():
             text = text.replace(up.address, f"@UP:{name}@")
             text = text.replace(up.tls_address, f"@UPTLS:{name}@") if up.tls_port else text

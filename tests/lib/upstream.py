@@ -44,7 +44,7 @@ REPLY_WORDS = {"rcode", "flags", "edns", "noedns", "answer", "authority", "addit
 
 
 class BadScript(Exception):
-    """The script is wrong; the text says where."""
+    """The script is invalid; the message has the place."""
 
 
 @dataclass
@@ -226,7 +226,7 @@ def question_of(reply, q):
 
 
 def opt_of(reply, q, rcode):
-    """An OPT record where the script says so, and else where the query had one."""
+    """An OPT record if the script has one, else if the query had one."""
     text = reply.get("edns")
     if reply.get("noedns") is not None or text is None and not q.edns:
         return b""

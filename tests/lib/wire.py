@@ -25,7 +25,7 @@ NAME_LAYOUT = {2: "n", 3: "n", 4: "n", 5: "n", 6: "nn*", 7: "n", 8: "n", 9: "n",
 
 
 class Malformed(Exception):
-    """The packet cannot be taken apart; the text says where."""
+    """The packet is malformed; the message has the place."""
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@
 #include "base/err.h"
 #include "base/mem.h"
 
-/* One key of an item, defaulted if the item does not say it; left out when there is none. Threads
- * share the schema: its default is copied, not referred to. */
+/* One key of an item, or its default; left out when there is none. Threads share the schema: its
+ * default is copied, not referred to. */
 static void add_key(json_t *keys, const struct managed_atom *items, const json_t *item,
 		    const char *name)
 {

@@ -49,7 +49,7 @@ static inline void fieldset_unrefp(struct fieldset **fieldset)
 
 /* Only on sets that are not shared yet. An empty path is nothing. */
 void fieldset_insert(struct fieldset *fieldset, struct fieldset_el *const *path, size_t count);
-/* NULL when the element is not there. */
+/* NULL when the element is missing. */
 const struct fieldset_node *fieldset_find(const struct fieldset *fieldset,
 					  const struct fieldset_el *element);
 bool fieldset_empty(const struct fieldset *fieldset);

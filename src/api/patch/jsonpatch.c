@@ -160,7 +160,7 @@ static int op_replace(json_t **root, const struct operation *operation)
 	int r = find_parent(*root, operation->path, &p);
 	if (r < 0)
 		return r;
-	/* A member that is not there is set all the same, as by the server's own library. */
+	/* A missing member is added, as by the server's own library. */
 	if (json_is_array(p.in) && value_at(*root, &p) == NULL)
 		return ERR_NOTFOUND;
 	put_value(root, &p, json_deep_copy(operation->value), false);
@@ -218,7 +218,7 @@ static int op_test(json_t **root, const struct operation *operation)
 	if (r < 0)
 		return r;
 	json_t *v = value_at(*root, &p);
-	/* What is not there equals null, as in the server's own library. */
+	/* A missing value equals null, as in the server's own library. */
 	bool same =
 		v == NULL ? json_is_null(operation->value) : json_equal(v, operation->value) != 0;
 	return same ? 0 : ERR_CONFIG;

@@ -154,7 +154,7 @@ static bool is_listed(const json_t *list, const char *name)
 	return false;
 }
 
-/* Only what the list names stays; the patch must not say more. */
+/* Only members that the list names stay; the patch must not have others. */
 static int keep_listed_keys(const struct strategic *strategic, json_t *original, json_t *patch)
 {
 	const char *k;

@@ -81,7 +81,7 @@ static void places_done(struct places *item_index)
 	map_done(&item_index->m);
 }
 
-/* Place plus one; 0: it is not there. */
+/* Index plus one; 0: not found. */
 static size_t find_item(const struct places *item_index, const json_t *item)
 {
 	CLEANUP(freep) char *text = item_key_text(item, item_index->key);

@@ -20,7 +20,7 @@ struct strategic {
 
 enum strategic_kind { STRATEGIC_PLAIN, STRATEGIC_MERGE, STRATEGIC_REPLACE };
 
-/* What the schema says of a field. */
+/* Merge keywords of a field, from its schema. */
 struct strategic_field {
 	const json_t *schema;
 	enum strategic_kind kind;

@@ -13,7 +13,7 @@
 struct api_schema;
 struct schema_node;
 
-/* Evaluates the rules; when an error of another check prevents that, adds an error that says so. */
+/* Evaluates the rules; if an error of another check prevents that, adds an error about it. */
 void schema_validate_rules(const struct api_schema *schema, const json_t *object, const json_t *old,
 			   struct api_errors *errs);
 /* Compiles the rules of a node, after all nodes were read. */

@@ -127,7 +127,7 @@ static void limits(void **state)
 	}
 }
 
-/* However much is wrong, what is told is bounded. */
+/* However many errors there are, the report is bounded. */
 static void many_errors(void **state)
 {
 	struct api_errors errs = { 0 };

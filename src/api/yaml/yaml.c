@@ -19,8 +19,8 @@ struct frame {
 	json_t *value; /* owned until it is put into its parent */
 	char *key;     /* mapping: the key whose value comes next; NULL: a key comes next */
 	char *anchor;
-	bool merge;	/* the value that comes next is merged into the mapping */
-	json_t *merged; /* mapping: from merge keys, for what the mapping does not say itself */
+	bool merge; /* the value that comes next is merged into the mapping */
+	json_t *merged; /* mapping: values from merge keys, for keys that the mapping itself does not have */
 };
 
 struct builder {

@@ -13,7 +13,7 @@ enum yaml_kind {
 	YAML_FALSE,
 	YAML_INT,
 	YAML_FLOAT,
-	YAML_NOT_JSON, /* a number JSON cannot say: infinity, not a number */
+	YAML_NOT_JSON, /* a number that JSON does not have: infinity, NaN */
 };
 
 struct yaml_number {

@@ -105,8 +105,8 @@ static void check_good(const struct rig *r, uint64_t now_s)
 	}
 }
 
-/* A machine starts with a clock that is behind or ahead by years, and has it corrected: nobody has
- * to take the kubeconfig again. */
+/* A machine starts with a clock that is behind or ahead by years, which is corrected later:
+ * existing copies of the kubeconfig still work. */
 static void clocks_are_corrected(void **state)
 {
 	static const uint64_t wrong[] = { 0,

@@ -20,7 +20,8 @@
 #include "base/mem.h"
 #include "net/addr.h"
 
-/* --- the stand-in: says what it was asked; its stream is three lines, one per wake --- */
+/* --- a fake of the API: its reply repeats the request; its stream has three lines, one per wake
+ * --- */
 
 struct apiserver_stream {
 	pthread_mutex_t lock; /* guards all */
@@ -402,7 +403,7 @@ static void watches_have_a_limit(void **state)
 	rig.front.max_watches = 0;
 }
 
-/* A body without a token reaches nobody, however it is sent. */
+/* The body of a request without a token is never processed, however it is sent. */
 static void bodies_without_a_token(void **state)
 {
 	(void)state;

@@ -24,7 +24,7 @@ static const char object[] =
 	"\"deep\":[{\"l\":[{\"t\":\"no\"}],\"v\":1},{\"l\":[{\"t\":\"yes\"}],\"v\":2}]}}";
 
 static const struct {
-	const char *path, *want; /* NULL: nothing is there */
+	const char *path, *want; /* NULL: nothing is found */
 } rows[] = {
 	{ ".metadata.name", "\"x\"" },
 	{ "{.metadata.name}", "\"x\"" },

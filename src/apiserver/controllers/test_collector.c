@@ -188,7 +188,7 @@ static void two_owners(void **state)
 	becomes(f, 404, "GET " CMS "/c");
 }
 
-/* Until the namespace tells that it waits for this. */
+/* Waits until the condition of the namespace names this. */
 static json_t *until_told(struct fixture *f, int condition, const char *text)
 {
 	CLEANUP(freep) char *path = xasprintf("status.conditions[%d].message", condition);
@@ -223,7 +223,7 @@ static void namespace_goes(void **state)
 	becomes(f, 404, "GET /api/v1/namespaces/x");
 }
 
-/* What keeps it is told in the words of the original, kinds and finalizers in order. */
+/* The conditions have kube-controller-manager's words, kinds and finalizers in order. */
 static void namespace_tells(void **state)
 {
 	struct fixture *f = *state;

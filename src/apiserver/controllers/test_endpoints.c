@@ -253,7 +253,7 @@ static void puts_back(void **state)
 	json_decref(list);
 }
 
-/* Changes while nobody looked are seen after a start. */
+/* Changes while the controller did not run are processed after its start. */
 static void after_a_restart(void **state)
 {
 	struct fixture *f = *state;

@@ -136,7 +136,7 @@ static void core_and_custom_kinds(void **state)
 	assert_string_equal(json_string_value(json_object_get(
 				    json_object_get(ipam, "preferredVersion"), "version")),
 			    "v1beta2");
-	/* Every group and version it names is there. */
+	/* Every group and version that it names is served. */
 	size_t i, k;
 	json_t *group, *version;
 	json_array_foreach (api_tree(list), i, group) {

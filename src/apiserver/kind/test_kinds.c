@@ -71,7 +71,7 @@ static const struct apiserver_env env = {
 	.service_cidrs = cidrs,
 };
 
-/* Expands the marks that stand for long texts in the file. */
+/* Expands the marks that stand for long strings in the file. */
 static void lengthen(json_t *v)
 {
 	static const struct {

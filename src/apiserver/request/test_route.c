@@ -77,7 +77,7 @@ static void no_paths(void **state)
 	assert_true(apiserver_route_parse(wide, &r));
 }
 
-/* Paths, but of nothing; only a name is told of. */
+/* Valid paths without a resource; errors name only the name. */
 static void odd_parts(void **state)
 {
 	static const struct {

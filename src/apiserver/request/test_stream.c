@@ -90,7 +90,7 @@ static void wait_woken(struct taker *t)
 	pthread_mutex_unlock(&t->lock);
 }
 
-/* Until it ends or has said `word`. */
+/* Pulls until the stream ends or has sent `word`. */
 static void take(struct taker *t, struct apiserver_stream *s, const char *word)
 {
 	char buf[PULL_BYTES];
@@ -296,7 +296,7 @@ static void looks_in_vain(void **state)
 	strbuf_done(&t.text);
 }
 
-/* By name: no other object is looked at. */
+/* By name: no other object is read. */
 static void one_name(void **state)
 {
 	struct fixture *f = *state;

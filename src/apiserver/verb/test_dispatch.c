@@ -336,8 +336,8 @@ static void many_writers_and_watchers(void **state)
 	CLEANUP(strbuf_done) struct strbuf got = STRBUF_INIT;
 	make(f, "shared", "");
 	struct apiserver_stream *s = watch(f, "GET " CMS "?watch=1");
-	/* What is there at first is told when it is pulled: before the first write, or it would
-	 * stand for some of them. */
+	/* The initial state is read by the first pull: pull before the first write, or it would
+	 * include writes. */
 	assert_true(pull_text(s, &got));
 	for (int i = 0; i < WRITERS; i++) {
 		w[i] = (struct writer){ .f = f, .number = i };
@@ -476,7 +476,7 @@ static void empty_lists(void **state)
 	json_decref(o);
 }
 
-/* Who uses an old version is told, before what else there is to tell. */
+/* The warning about a deprecated version comes before other warnings. */
 static void old_versions(void **state)
 {
 	struct fixture *f = *state;

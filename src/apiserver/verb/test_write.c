@@ -13,7 +13,7 @@ enum { KEYS = API_MANAGED_FIELDS_MAX + 10 };
 static const struct {
 	const char *method, *type;
 	bool built_in; /* for built-in kinds; a PUT to others must name a version */
-	bool makes;    /* objects that are not there */
+	bool makes;    /* missing objects */
 } paths[] = {
 	{ "POST", "application/json", false, true },
 	{ "PUT", "application/json", true, false },
@@ -53,7 +53,7 @@ static char *deep_body(const char *name)
 	return strbuf_take(&text);
 }
 
-/* `exists`: an object of the name is there. */
+/* `exists`: an object of the name exists. */
 static void refuse_on_all_paths(struct fixture *f, const char *collection, const char *body,
 				bool exists)
 {

@@ -25,7 +25,7 @@ void regex_class_print(struct strbuf *out, uint32_t cp);
 /* Next character of valid UTF-8. */
 MUST_CHECK const char *regex_class_next(struct regex_class_in *in, uint32_t *ret);
 
-/* `[...]`: prints it; NULL or what is wrong. */
+/* `[...]`: prints it; NULL or the error. */
 MUST_CHECK const char *regex_class_bracket(struct regex_class_in *in, struct strbuf *out);
 /* A backslash and what stands for one character. */
 MUST_CHECK const char *regex_class_char(struct regex_class_in *in, uint32_t *ret);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The web hook: the operator's own checks on an object that somebody is about to store. */
+/* The web hook: the operator's own checks on an object before it is stored. */
 #include "controller/dnsoperator/admission.h"
 
 #include <stdlib.h>
@@ -134,8 +134,8 @@ static void gather_gate(const struct controller_ctx *ctx, const json_t *gate,
 	cluster->facts.gate = on == n ? DNSOPERATOR_GATE_ON : DNSOPERATOR_GATE_OFF;
 }
 
-/* Where it may be another, the flag or the status names it: written by whoever read the servers'
- * Corefile. */
+/* If the domain is another one, the flag or the status has it; the operator wrote the status from
+ * the servers' Corefile. */
 static void gather_domain(const struct controller_ctx *ctx, const struct admission_request *req,
 			  struct cluster *cluster)
 {

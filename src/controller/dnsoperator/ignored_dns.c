@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* DNS objects with another name than `default` have no effect. A log line and an Event say so, once
- * for each object. */
+/* DNS objects with another name than `default` have no effect. A log line and an Event report that,
+ * once for each object. */
 #include "controller/dnsoperator/ignored_dns.h"
 
 #include <stdlib.h>

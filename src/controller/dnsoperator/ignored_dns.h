@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* DNS objects with another name than `default` have no effect; an Event says so, once for each. */
+/* DNS objects with another name than `default` have no effect; an Event reports that, once for
+ * each. */
 #pragma once
 
 #include "controller/dnsoperator/pass.h"

@@ -39,7 +39,7 @@ struct dnsoperator_state {
 	bool rival_event;	  /* and an Event was emitted */
 	struct metrics_series *rival_runs;
 
-	bool held_reported;  /* an Event says that the DNS object is not written */
+	bool held_reported;  /* an Event reported that the DNS object is not written */
 	bool had_dns;	     /* the DNS object existed since the start */
 	uint64_t missing_ns; /* since when it is missing; 0: it exists */
 

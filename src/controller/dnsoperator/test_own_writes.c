@@ -22,13 +22,13 @@ static const struct {
 	{ false, NULL, NULL, NULL, false }, /* the first time the server is asked */
 	{ false, NULL, NULL, "7", false },
 	{ true, "7", "7", "7", true },
-	{ false, NULL, NULL, "8", true },   /* changed by somebody */
-	{ false, NULL, NULL, NULL, false }, /* deleted: the server must say so */
+	{ false, NULL, NULL, "8", true },   /* changed by another writer */
+	{ false, NULL, NULL, NULL, false }, /* deleted: the watch must show it */
 	{ true, NULL, NULL, NULL, true },
-	{ false, NULL, NULL, "9", true },    /* and made by somebody */
+	{ false, NULL, NULL, "9", true },    /* and created by another writer */
 	{ true, "99", "9", "9", false },     /* ours: the copy is behind */
 	{ false, NULL, NULL, NULL, false },  /* still, or deleted since */
-	{ false, NULL, NULL, "100", true },  /* numbers, not texts */
+	{ false, NULL, NULL, "100", true },  /* compared as numbers, not as strings */
 	{ true, NULL, "100", "100", false }, /* deleted by us, and the copy does not know */
 	{ false, NULL, NULL, NULL, true },
 	{ false, NULL, NULL, "101", true },
@@ -95,7 +95,7 @@ static void contested(void **state)
 	assert_false(s.contested);
 }
 
-/* What the server refuses is no contest: it is tried as often as the queue has it, and told. */
+/* A write that the server refuses is no contest: the work queue retries it, and it is reported. */
 static void refused(void **state)
 {
 	(void)state;

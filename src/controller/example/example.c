@@ -124,7 +124,7 @@ static int set_error(struct controller_ctx *ctx, int ret, const struct kube_stat
 	return ret;
 }
 
-/* An object that somebody else created is not ours to overwrite. 1: there is one. */
+/* An object of another writer must not be overwritten. 1: there is one. */
 static int is_taken(struct controller_ctx *ctx, const struct kube_ref *ref)
 {
 	struct kube_status st = { 0 };

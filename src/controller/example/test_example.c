@@ -141,7 +141,7 @@ static void copy_is_renewed(void **state)
 static void nothing_to_do(void **state)
 {
 	struct scene *s = *state;
-	assert_int_equal(reconcile(s), 0); /* nothing is there */
+	assert_int_equal(reconcile(s), 0); /* nothing exists */
 	put_source(s);
 	assert_int_equal(reconcile(s), 0); /* nobody wants it */
 	put_namespace(s);

@@ -116,7 +116,7 @@ bool dns_rrtext_ip4(struct slice text, uint8_t out[4])
 		size_t from = i;
 		for (; i < text.n && ascii_isdigit(text.p[i]) && i - from < 3; i++)
 			v = v * 10 + (unsigned)(text.p[i] - '0');
-		/* A leading zero might mean octal to somebody. */
+		/* Some parsers read a leading zero as octal. */
 		if (i == from || v > 255 || (i - from > 1 && text.p[from] == '0'))
 			return false;
 		out[part] = (uint8_t)v;

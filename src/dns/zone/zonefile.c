@@ -56,7 +56,7 @@ static int fail_at(const struct source *source, const char *at, const char *why)
 	return srcerr_set(source->r->err, position_of(source, at), "%s", why);
 }
 
-/* What the lexer or a field's parser said. */
+/* The error of the lexer or of a field's parser. */
 static int lex_fail(const struct source *source, const struct rrtext_lexer *lx)
 {
 	if (lx->end < source->all.p + source->all.n && lx->p >= lx->end)

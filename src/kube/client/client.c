@@ -284,7 +284,7 @@ int kube_call(struct kube_conn *conn, const struct kube_request *request, json_t
 		return ERR_PARSE;
 	}
 	int e = kube_conn_request(conn, &x, reterr);
-	/* An exec plugin, too, may have said more than it should: that is no answer. */
+	/* An exec plugin, too, may have printed too much: that is no answer. */
 	if (e == ERR_LIMIT && x.code >= 200 && x.code <= 299)
 		set_unusable(reterr, x.code, "the answer is longer than the limit of 16 MiB");
 	kube_exchange_done(&x);

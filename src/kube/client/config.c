@@ -108,7 +108,7 @@ static void texts_done(struct texts *texts)
 	}
 }
 
-/* 0 also when it is not there and need not be. */
+/* 0 also when it is missing and optional. */
 static int texts_add(struct texts *texts, const char *path, bool must, struct err_text err)
 {
 	struct kube_secret text = { 0 };

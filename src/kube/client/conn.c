@@ -283,7 +283,7 @@ static int check_deadlines(struct kube_exchange *exchange, uint64_t now)
 	return 0;
 }
 
-/* Until libcurl is done (its result in *ret), somebody cancels, or time is over. */
+/* Runs until libcurl is done (its result in *ret), the call is cancelled, or time is over. */
 static int run_transfer(struct kube_conn *conn, struct kube_exchange *exchange, CURLcode *ret)
 {
 	for (;;) {

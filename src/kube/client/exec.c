@@ -186,7 +186,7 @@ struct stopper {
 static bool is_stopped(const struct stopper *stopper)
 {
 	eventfd_t n;
-	IGNORE(eventfd_read(stopper->wake, &n)); /* somebody else may be meant */
+	IGNORE(eventfd_read(stopper->wake, &n)); /* another user may be meant */
 	return stopper->stop != NULL && atomic_load(stopper->stop);
 }
 

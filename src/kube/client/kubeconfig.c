@@ -106,7 +106,7 @@ static int add_file(struct reader *rd, const struct kube_config_file *file)
 		return set_error(rd, r, "%s", srcerr_str(&se, said, sizeof(said)));
 	}
 	if (docs.n == 0)
-		return 0; /* an empty file is one that says nothing */
+		return 0; /* an empty file has no settings */
 	json_t *tree = rd->tree[rd->n_trees++] = json_incref(docs.v[0]);
 	size_t n = docs.n;
 	api_docs_done(&docs);
@@ -431,7 +431,7 @@ static int take_user(struct reader *rd, const struct entry *entry, struct kube_c
 	return check_user(rd, entry, config);
 }
 
-/* A text of a context; "" when it is not there. */
+/* A string of a context; "" when it is missing. */
 static int context_text(struct reader *rd, const struct entry *ctx, const char *key,
 			const char **ret)
 {

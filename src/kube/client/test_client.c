@@ -178,7 +178,8 @@ static void retries_when_told_to(void **state)
 							   .headers = "Retry-After: 0\r\n" });
 	assert_int_equal(get(&g, "/", NULL), ERR_BUSY);
 	assert_int_equal(fakeapi_requests(g.f), 2 * KUBE_RETRIES_MAX + 2);
-	/* Longer than the caller has, or than anybody waits: told at once. */
+	/* Retry-After longer than the caller's time, or than the limit: the error is returned at
+	 * once. */
 	fakeapi_push(g.f,
 		     &(struct fakeapi_reply){ .status = 429, .headers = "Retry-After: 61\r\n" });
 	assert_int_equal(get(&g, "/", NULL), ERR_BUSY);

@@ -103,10 +103,10 @@ static void order(void **state)
 	snprintf(text, sizeof(text), "%s/none", dir);
 	assert_non_null(strstr(loaded(text), "/none': No such file or directory"));
 	setenv("KUBECONFIG", text, 1);
-	assert_non_null(strstr(loaded(NULL), "cannot read '" MOUNT)); /* none of them is there */
+	assert_non_null(strstr(loaded(NULL), "cannot read '" MOUNT)); /* none of them exists */
 }
 
-/* A file that the kubeconfig names and that is not there is found at start. */
+/* A missing file that the kubeconfig names is an error at start. */
 static void missing_files(void **state)
 {
 	static const struct {

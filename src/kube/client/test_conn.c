@@ -170,7 +170,7 @@ static void client_certificates(void **state)
 	tls_down(&t);
 }
 
-/* The server's CA was replaced: the file is looked at as soon as a handshake fails. */
+/* The server's CA was replaced: the file is read again as soon as a handshake fails. */
 static void server_changes_its_ca(void **state)
 {
 	struct tls_rig t;
@@ -227,7 +227,7 @@ static void token_is_renewed(void **state)
 	assert_non_null(strstr(fakeapi_request(t.g.f, 5), "\r\nImpersonate-User: other\r\n"));
 	assert_null(strstr(t.g.st.message, "three"));
 	disconnect(&t);
-	/* No token at all: the call says why. */
+	/* No token at all: the error of the call has the reason. */
 	run(&t, "rm @/token");
 	connect_with(&t, "certificate-authority: @/ca.pem", "tokenFile: @/token");
 	assert_true(get(&t) < 0);

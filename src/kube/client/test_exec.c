@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Exec plugins: what they are told, what they say, and those that fail or never end. */
+/* Exec plugins: their input, their output, and plugins that fail or never end. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reading kubeconfig texts: keys, merging, paths, and what is said about those that are wrong. */
+/* Reading kubeconfigs: keys, merging, paths, and the errors of invalid ones. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

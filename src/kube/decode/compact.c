@@ -104,7 +104,7 @@ int compact_value(struct compact *compact, int id, enum kube_json_type type, str
 		return port_value(compact, id, type, text);
 	if (id < 0 || type != KUBE_JSON_STRING)
 		return 0;
-	/* Items of a list say no kind. */
+	/* Items of a list have no kind. */
 	if (id == COMPACT_KIND && !slice_is(text, compact->kind))
 		return ERR_TYPE;
 	if (id == COMPACT_NAME)

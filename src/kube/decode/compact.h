@@ -66,7 +66,8 @@ struct kube_slice {
 	struct kube_obj o;
 	const char *service; /* name of its Service, in its own namespace; "" */
 	const char *cluster; /* where an imported one comes from; "" */
-	uint64_t trigger_ns; /* wall time of the change that led to it; 0 when it does not say */
+	uint64_t
+		trigger_ns; /* wall time of the change that caused it; 0 when the object has none */
 	uint32_t n_ports, n_endpoints;
 	const struct kube_port *ports; /* at least one */
 	const struct kube_endpoint *endpoints;

@@ -211,7 +211,7 @@ static int on_open(struct run *run, enum kube_json_type type)
 		run->stack[run->n].deep_id = run->deep_id;
 		if ((run->filter->nodes.v[node].flags & KUBE_FILTER_DEEP) != 0)
 			run->deep_id = run->filter->nodes.v[node].id;
-		/* In a map each key says what comes. */
+		/* In a map the key decides about the value. */
 		run->next = type == KUBE_JSON_ARRAY ? element_of(run, node) : NONE;
 		run->stack[run->n++].element = run->next;
 	}

@@ -211,7 +211,7 @@ static void prefixes(void **state)
 	}
 }
 
-/* One byte changed, lost or added, anywhere: both readers say the same. */
+/* One byte changed, lost or added, anywhere: both readers agree. */
 static void mutations(void **state)
 {
 	static const char bytes[] =

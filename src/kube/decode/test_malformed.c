@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What is said of objects that cannot be read. */
+/* The log lines about objects that cannot be read. */
 #include "kube/decode/malformed.h"
 
 #include <setjmp.h>

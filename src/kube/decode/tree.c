@@ -129,7 +129,7 @@ static void tree_free(struct kube_obj *obj)
 	free(t);
 }
 
-/* Items of built-in lists say neither; what says another kind is not ours. */
+/* Items of built-in lists have neither; an item of another kind is not ours. */
 static int check_identity(const struct tree_codec *codec, json_t *value)
 {
 	const char *kind = api_kind(value);

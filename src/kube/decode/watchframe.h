@@ -28,7 +28,7 @@ MUST_CHECK int kube_bookmark_parse(struct slice object, struct kube_bookmark *re
 
 /* The object of an ERROR, or the body of an answer that refuses: a Status. */
 struct kube_error {
-	int code;	   /* 410, 500, ...; 0 when it says none */
+	int code;	   /* 410, 500, ...; 0 when it has none */
 	char reason[64];   /* "Expired" */
 	char message[512]; /* for people */
 	bool too_large;	   /* cause ResourceVersionTooLarge: the server is behind what we know */

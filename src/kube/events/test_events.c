@@ -126,8 +126,8 @@ static uint64_t wall_ahead(void)
 	return kernel_ns(CLOCK_REALTIME) + 86400 * NS_PER_S;
 }
 
-/* A server that says nothing: who emits goes on, and the end comes in time, whatever the wall clock
- * says. */
+/* A silent server: events_emit does not wait, and the stop ends in time, whatever the wall clock
+ * shows. */
 static void nobody_waits(void **state)
 {
 	struct rig g;

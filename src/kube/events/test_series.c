@@ -43,7 +43,7 @@ static int note(struct series *s, const char *object, const char *reason, uint64
 	return series_add(s, body(object, reason), now, WALL_NS + now);
 }
 
-/* The next act, ended with r; the count that was told, 0 for none. */
+/* The next request, ended with r; returns the count that was sent, 0 for none. */
 static enum series_act act(struct series *s, uint64_t now, int r, int *ret_count)
 {
 	struct series_item *it = NULL;
@@ -77,7 +77,7 @@ static void like_ones_become_a_series(void **state)
 	assert_int_equal(act(s, S(1), 0, &n), SERIES_CREATE);
 	assert_int_equal(n, 0);
 	assert_true(wait_of(s, S(1)) == S(1 + SERIES_SILENCE_S));
-	/* The second is told at once, further ones are only counted. */
+	/* The second is sent at once, further ones are only counted. */
 	assert_int_equal(note(s, "a", "R", S(2)), 0);
 	assert_int_equal(act(s, S(2), 0, &n), SERIES_PATCH);
 	assert_int_equal(n, 2);

@@ -376,7 +376,7 @@ static void set_timespec(struct timespec *timespec, uint64_t at_ns)
 	timespec->tv_nsec = (long)(at_ns % NS_PER_S);
 }
 
-/* Waits as the plan says; false: stop. */
+/* Waits for the delay of the plan; false: stop. */
 static bool pause_step(struct kube_informer *informer)
 {
 	struct timespec t;

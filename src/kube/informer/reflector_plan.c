@@ -14,7 +14,8 @@ enum {
 	PAGE_MIN = 500,
 	/* With the back-off's waits about as long as a token lives. */
 	PAGE_FAILURES_MAX = 8,
-	/* A proxy's page for times of maintenance may say a day: nobody would notice its end. */
+	/* A proxy's maintenance page may ask for a day: the end of the maintenance would go
+	 * unnoticed. */
 	RETRY_AFTER_MAX_S = 300,
 };
 
@@ -144,7 +145,7 @@ static void stream_failed(struct kube_reflector_plan *plan, const struct kube_ou
 		retry_later(plan, KUBE_STEP_STREAM, outcome, now_ns);
 		return;
 	}
-	/* A connection that breaks says nothing about the server; pages may get through. */
+	/* A broken connection does not mean that the server fails; pages may get through. */
 	if (is_network(outcome) && outcome->code != ERR_TIMEOUT) {
 		retry_later(plan, KUBE_STEP_LIST, outcome, now_ns);
 		return;

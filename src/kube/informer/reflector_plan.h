@@ -39,8 +39,8 @@ struct kube_server_memory {
 	_Atomic uint64_t no_stream_until_ns;
 };
 
-/* Each kind of failure has a back-off of its own: a server that was away for long and then says
- * that it forgot has said so once. */
+/* Each kind of failure has a back-off of its own: a server that was unreachable for long and then
+ * answers 410 has failed in that way once. */
 enum kube_failure {
 	KUBE_FAILURE_AWAY,    /* no answer, or one that broke off */
 	KUBE_FAILURE_REFUSED, /* an answer that does not help */

@@ -27,7 +27,7 @@ struct item {
 	char *key;
 	struct item *next, *prev; /* in the list of its priority */
 	bool ready;		  /* in that list */
-	bool active;		  /* somebody works on it */
+	bool active;		  /* a worker processes it */
 	bool again;		  /* was added meanwhile */
 	enum priority priority;	  /* while it is ready or active */
 	unsigned failures;	  /* in a row */

@@ -15,7 +15,7 @@
 
 enum {
 	RETRY_JITTER = 5, /* a follower waits up to a fifth longer, so that not all ask at once */
-	DURATION_MAX_S = 3600 * 24, /* of a record: one that says more is broken */
+	DURATION_MAX_S = 3600 * 24, /* of a record: one with more is invalid */
 };
 
 int elect_times_check(struct elect_times *times, struct err_text err)

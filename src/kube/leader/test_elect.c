@@ -168,7 +168,7 @@ static void takes_over_within_twenty_seconds(void **state)
 	json_decref(s.lease);
 }
 
-/* Its own clock says nothing: a record from the future or the past expires as any other. */
+/* Times in the record do not matter: one from the future or the past expires as any other. */
 static void expiry_is_local_and_of_the_record(void **state)
 {
 	struct store s = { 0 };
@@ -249,7 +249,7 @@ static void leader_reads_after_a_conflict(void **state)
 	(void)state;
 	elect_init(&a, &times, "ns", "x", "a");
 	settle(&a, &s, 0);
-	store_put(&s, s.lease); /* somebody put a label on it, say */
+	store_put(&s, s.lease); /* as when another writer adds a label */
 	assert_int_equal(step(&a, &s, 2 * NS_PER_S, &until), ELECT_UPDATE);
 	assert_int_equal(step(&a, &s, 2 * NS_PER_S, &until), ELECT_GET);
 	assert_int_equal(step(&a, &s, 2 * NS_PER_S, &until), ELECT_UPDATE);

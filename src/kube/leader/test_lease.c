@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The election's thread: takes a free lease, tells when it is lost, gives it back. */
+/* The election's thread: acquires a free lease, reports its loss, releases it. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,7 +94,7 @@ static void takes_and_gives_back(void **state)
 	rig_down(&g);
 }
 
-/* A server that says nothing any more: the clock tells that it is over, in time. */
+/* A server that became silent: the loss is detected by the clock, in time. */
 static void lost_by_the_clock(void **state)
 {
 	struct rig g;

@@ -83,7 +83,7 @@ json_t *admission_diff(const json_t *from, const json_t *to)
 	return ops;
 }
 
-/* ---- what hooks say ---- */
+/* ---- answers of hooks ---- */
 
 void admission_refuse(struct admission_reply *reply, const char *fmt, ...)
 {

@@ -50,7 +50,7 @@ static struct hookserver_conf conf_of(struct rig *g)
 	"\"clientConfig\":{}},"                                                    \
 	"{\"name\":\"b\",\"clientConfig\":{}}]}"
 
-/* A Secret that is not there yet, one registration that is and one that is not. */
+/* A missing Secret, one registration that exists and one that does not. */
 static void push_first_start(struct fakeapi *f)
 {
 	fakeapi_push(f, &(struct fakeapi_reply){ .status = 404 });
@@ -154,7 +154,7 @@ static void first_start(void **state)
 	rig_down(&g);
 }
 
-/* Keys stay in the program's own cluster, trust is told to the one that calls. */
+/* Keys stay in the program's own cluster; the CA is written to the cluster that calls the hooks. */
 static void secret_apart(void **state)
 {
 	char err[300] = "";

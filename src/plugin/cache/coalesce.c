@@ -18,7 +18,7 @@ enum {
 	OTHERS_MAX = 64,
 };
 
-/* Options that say nothing about the records wanted: NSID, COOKIE, keep-alive, padding. */
+/* Options that do not affect the records of the answer: NSID, COOKIE, keep-alive, padding. */
 static bool concerns_records(const struct dns_option *option)
 {
 	return option->code != 3 && option->code != 10 && option->code != 11 && option->code != 12;

@@ -51,7 +51,7 @@ static int get_number(struct opt_ctx *ctx, const struct word *word, int64_t *ret
 	return parse_number(word->s, ret) ? 0 : reject_word(ctx, word, "is not a number");
 }
 
-/* Seconds within what a TTL can say. */
+/* Seconds within the range of a TTL. */
 static int get_ttl(struct opt_ctx *ctx, const struct word *word, int64_t min, uint32_t *ret)
 {
 	int64_t v;

@@ -24,7 +24,7 @@ static void one_asks_for_all(void **state)
 	fake_free(f);
 }
 
-/* Whatever becomes of the leader, nobody is left waiting. */
+/* Whatever happens to the leader, no query is left waiting. */
 static void leaders_that_fail(void **state)
 {
 	(void)state;
@@ -231,8 +231,7 @@ static void kept_over_reloads(void **state)
 	}
 }
 
-/* OP-27: what a template that is added, changed, moved or removed may have something to say about.
- */
+/* OP-27: the names that a template which is added, changed, moved or removed may answer. */
 static void templates_flush_their_zones(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* chaos: the names it knows, its texts, and classes it lets in. */
+/* chaos: the names it answers, its strings, and the classes it accepts. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -31,7 +31,7 @@ static int parse_amount(struct opt_ctx *ctx, const struct opt_line *line, uint64
 			  line->name.s, AMOUNT_MAX, w->s);
 }
 
-/* Without an amount nothing is said: what was there before stays. */
+/* Without an amount the previous value stays. */
 static int parse_drop(struct opt_ctx *ctx, const struct opt_line *line)
 {
 	struct erratic_conf *c = ctx->conf;

@@ -109,7 +109,7 @@ static void publish_zone(struct file_zone *fz, struct dns_zone *zone)
 	rcu_publish(&fz->zone, zone);
 }
 
-/* A file that cannot be opened may come, if somebody looks for it. */
+/* A file that cannot be opened may appear later, if reload checks for it. */
 static int read_first(struct file_zone *fz, struct prepare *prepare)
 {
 	struct dns_zone *z = NULL;

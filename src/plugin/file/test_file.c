@@ -164,7 +164,7 @@ static void keeps_the_zone_when_the_file_is_bad(void **state)
 		 path("db"));
 	assert_string_equal(fake_log(f), want);
 	assert_non_null(strstr(ask(f, "a.example.org", "A"), "192.0.2.1\n"));
-	/* Said once, not every time it is looked at. */
+	/* Logged once, not at every check. */
 	fake_advance(f, 60 * NS_PER_S);
 	assert_string_equal(fake_log(f), "");
 	assert_int_equal(unlink(path("db")), 0);

@@ -178,8 +178,8 @@ static bool over_tcp(const struct forward_query *query)
 	return stanza->force_tcp || (!stanza->prefer_udp && query->q->proto == QUERY_TCP);
 }
 
-/* CoreDNS waits for an error; that half a time-out has passed without any reply is sign enough to
- * look whether somebody is there. */
+/* CoreDNS waits for an error; here, half a time-out without any reply already starts a health
+ * check. */
 static void watch_silence(const struct forward_query *query, struct forward_up *up, uint64_t now)
 {
 	if (up->silent_since == 0)

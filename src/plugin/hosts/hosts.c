@@ -243,7 +243,7 @@ static void on_task(void *ctx)
 	refresh_table(ctx);
 }
 
-/* A file that is not there yet may come. */
+/* A missing file may appear later. */
 static int check_file(const struct hosts_conf *conf, const struct plugin_inst *self,
 		      const struct prepare *prepare)
 {

@@ -58,7 +58,7 @@ static int name_servers(struct k8s_external_conf *conf, struct setup *setup)
 	return 0;
 }
 
-/* As in CoreDNS a later stanza goes on with what the former said, its zones alone are new. */
+/* As in CoreDNS a later stanza inherits the options of the former; only its zones are new. */
 static int k8s_external_parse(struct plugin_inst *self, struct setup *setup)
 {
 	struct k8s_external_conf *c = self->conf;

@@ -161,7 +161,7 @@ static void find_cluster_ips(struct walk *walk, const struct kube_service *servi
 	}
 }
 
-/* An ExternalName that is an address, or is asked for a part, is not there. */
+/* An ExternalName that is an address, or a query for a part of one, does not exist. */
 static enum kubernetes_found find_external(struct kubernetes_find *find,
 					   const struct kube_service *service)
 {

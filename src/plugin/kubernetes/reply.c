@@ -121,8 +121,8 @@ static enum verdict reply_soa(const struct kubernetes_conf *conf, struct query *
 enum verdict kubernetes_reply_soa(const struct kubernetes_conf *conf, struct query *q, size_t zone,
 				  uint16_t rcode)
 {
-	/* Search paths ask for any number of names that are not there; kept, each would push out an
-	 * answer that somebody asks for again. */
+	/* Search paths cause queries for any number of missing names; kept, each denial would push
+	 * out an answer that is needed again. */
 	q->unkept = true;
 	return reply_soa(conf, q, zone, rcode, DNS_AUTHORITY);
 }

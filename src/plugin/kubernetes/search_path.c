@@ -127,7 +127,7 @@ int kubernetes_search_by_id(struct plugin_inst *self, struct query *q, struct sl
 	const struct kubernetes_conf *c = self->conf;
 	const struct kubernetes_search_lists *lists = kubernetes_index_lists(c->index);
 	int zone = zone_list_match(&c->zones, &q->qname);
-	/* Ids come first: nobody can make a list whose id is the name of somebody's namespace, but
+	/* Ids come first: a list cannot be made so that its id equals the name of a namespace, but
 	 * a namespace can be named like an id. */
 	const struct kubernetes_search_list *l = kubernetes_search_lists_by_id(lists, id);
 	if (l != NULL)

@@ -23,7 +23,7 @@ struct loadbalance_weights {
 	struct map domains; /* lower-case wire names → struct loadbalance_domain */
 };
 
-/* The words of a line; one more than are allowed tells that there are too many. */
+/* The words of a line; one more than allowed shows that there are too many. */
 enum { WORDS_MAX = 3 };
 
 struct parser {

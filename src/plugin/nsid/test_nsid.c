@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* nsid: told to those who ask. */
+/* nsid: the identifier is returned to clients that ask for it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -140,8 +140,8 @@ static void queries_are_counted(void **state)
 	};
 	for (size_t i = 0; i < ARRAY_LEN(asked); i++)
 		fake_ask(f, &(struct fake_ask){ .name = asked[i][0], .type = asked[i][1] });
-	/* The handler right below is named; nobody is when the server had to reply, or nobody did.
-	 */
+	/* The label names the handler right below; it is empty if the server replied itself, or
+	 * nothing did. */
 	assert_true(fake_metric(f, RESPONSES("look", "NOERROR")) == 2);
 	assert_true(fake_metric(f, RESPONSES("", "REFUSED")) == 1);
 	assert_true(fake_metric(f, "coredns_dns_requests_total{family=\"1\",proto=\"udp\","

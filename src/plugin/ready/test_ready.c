@@ -231,7 +231,7 @@ static void nobody_is_asked_after_teardown(void **state)
 	fake_free(f);
 }
 
-/* As whoever wrote the text would make it. */
+/* The hash as the author of the Corefile would compute it. */
 static void assert_config(const char *text)
 {
 	struct corefile *cf = NULL;
@@ -246,7 +246,7 @@ static void assert_config(const char *text)
 	corefile_free(cf);
 }
 
-/* OP-T17: it is that of the text in force, ready or not. */
+/* OP-T17: it is the hash of the running Corefile, ready or not. */
 static void tells_which_configuration_runs(void **state)
 {
 	(void)state;

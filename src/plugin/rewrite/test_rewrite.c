@@ -253,7 +253,7 @@ static void failures_are_told(void **state)
 	expect(f, &(struct fake_ask){ .name = "A.example.", .type = "A" }, "SERVFAIL qr rd\n");
 	assert_non_null(
 		strstr(fake_log(f), "2 a.example. A: invalid name after rewrite: b..example."));
-	/* What rewrite made a reply of is told with the code 0, and by the name that was asked. */
+	/* A reply that rewrite changed is logged with the code 0, and by the name of the query. */
 	expect(f, &(struct fake_ask){ .name = "x.old.", .type = "TXT" }, "SERVFAIL qr rd\n");
 	assert_non_null(
 		strstr(fake_log(f), "] plugin/errors: 0 x.new. TXT: plugin/template: no next"));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* root: the path reaches the block; what is odd about it is said. */
+/* root: the path reaches the block; a missing or unusable folder is reported. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

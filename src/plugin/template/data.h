@@ -10,7 +10,7 @@ extern const struct tmpl_class template_data_class;
 /* The texts of fields; "" for numbers without a mnemonic. */
 struct slice template_class_text(const struct template_run *run);
 struct slice template_type_text(const struct template_run *run);
-/* The query's class and type; the rule's where the query says ANY. */
+/* The query's class and type; the rule's if the query is ANY. */
 uint16_t template_class(const struct template_run *run);
 uint16_t template_type(const struct template_run *run);
 struct slice template_regex_text(const struct template_run *run);

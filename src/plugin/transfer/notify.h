@@ -15,6 +15,6 @@ struct transfer_notify {
 	union net_addr source; /* AF_UNSPEC: the kernel's choice */
 };
 
-/* Everything is copied. Sends from a thread of its own, three times at most to each until it says
- * yes; what is not accepted is logged. */
+/* Everything is copied. Sends from a thread of its own, at most three times to each address until
+ * it answers NOERROR; failures are logged. */
 void transfer_notify(const struct transfer_notify *notify);

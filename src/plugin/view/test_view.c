@@ -87,7 +87,7 @@ static void costly_patterns_are_not_passed_over(void **state)
 	fake_free(f);
 }
 
-/* An expression that cannot be finished says nothing about the query: no other view gets it. */
+/* An expression that cannot be finished decides nothing about the query: no other view gets it. */
 static void what_cannot_be_evaluated_fails(void **state)
 {
 	(void)state;

@@ -33,7 +33,7 @@ static const struct {
 	{ "{\"a\":\"${NONE}\",\"b\":\"${OTHER}\"}", NULL, "NONE" },
 	/* neither shell nor what looks like it */
 	{ "{\"a\":\"$TEXT $(x) {TEXT}\"}", "{\"a\":\"$TEXT $(x) {TEXT}\"}", NULL },
-	/* what is filled in is not looked at again */
+	/* values are not expanded again */
 	{ "{\"a\":\"${DOLLAR} ${TEXT}\"}", "{\"a\":\"${TEXT} t\"}", NULL },
 };
 

@@ -157,7 +157,8 @@ static char *words(const json_t *list, const char *path)
 	"{\"name\":\"s\",\"zones\":[\"z\"],\"forwardPlugin\":{\"upstreams\":[\"192.0.2.1\"]," TLS( \
 		NAME, CA) "}}"
 
-/* At the paths that the text has (render.c), each once; what was not copied has no volume. */
+/* Mounted at the paths in the Corefile (render.c), each once; a bundle that was not copied has no
+ * volume. */
 static void ca_bundles(void **state)
 {
 	struct dnsoperator_operands o;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the cluster's objects tell: domain, gate, families, and whether the CRD keeps templates. */
+/* Facts read from the cluster's objects: domain, gate, families, and whether the CRD keeps
+ * templates. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -28,7 +29,7 @@ static const struct {
 	{ ". {\n kubernetes \"a b\"\n}\n", "" },
 	{ ". {\n kubernetes a_b.example\n}\n", "" },
 	{ ". {\n kubernetes \"x\n}\n", "" },
-	/* by the servers' environment, which nobody here knows */
+	/* by the servers' environment, which is not known here */
 	{ ". {\n kubernetes {$CLUSTER_DOMAIN} in-addr.arpa ip6.arpa\n}\n", "" },
 	{ ". {\n kubernetes {%CLUSTER_DOMAIN%} in-addr.arpa\n}\n", "" },
 	{ ". {\n kubernetes {$CLUSTER_DOMAIN} other.example in-addr.arpa\n}\n", "" },
@@ -43,7 +44,7 @@ static const struct {
 	{ "a.example {\n kubernetes\n}\nb.example {\n kubernetes b.example\n}\n", "" },
 	{ ". {\n kubernetes a.example A.example. in-addr.arpa\n}\nx {\n kubernetes a.example\n}\n",
 	  "a.example" },
-	/* in a file that is not there, or by a pattern that does not concern it */
+	/* in a missing file, or by a pattern that does not match it */
 	{ ". {\n import /etc/coredns/kubernetes.conf\n}\n", "" },
 	{ ". {\n import custom/*.override\n}\n", "" },
 	{ ". {\n kubernetes c.example\n import custom/*.override\n}\n", "c.example" },
@@ -169,7 +170,7 @@ static void crd_keeps(void **state)
 	assert_int_equal(dnsoperator_keeps_of(NULL), DNSOPERATOR_KEEPS_UNKNOWN);
 }
 
-/* On OpenShift only the object Network tells; elsewhere it is one of several. */
+/* On OpenShift only the object Network is used; elsewhere it is one of several. */
 static void families(void **state)
 {
 	(void)state;

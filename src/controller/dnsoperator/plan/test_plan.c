@@ -371,7 +371,7 @@ static json_t *dns_of(const char *uid, int generation, const char *spec)
 	"[{\"name\":\"" name "\",\"zones\":[\"" name ".example\"]," \
 	"\"action\":{\"returnEmpty\":{}}}]"
 
-/* One look after the other at one object: what is in force, and what is put back. */
+/* Successive reconciles of one object: which templates are in force, and what is restored. */
 static void stored_list_comes_back(void **state)
 {
 	enum {
@@ -436,7 +436,7 @@ static void stored_list_comes_back(void **state)
 	json_decref(accepted);
 }
 
-/* Before any server was asked nothing is told of them; late is said of the text it is true of. */
+/* Before servers were polled nothing is reported about them; "late" belongs to one Corefile. */
 static void applied_needs_answers(void **state)
 {
 	(void)state;
@@ -472,7 +472,7 @@ static void applied_needs_answers(void **state)
 	scene_free(s);
 }
 
-/* What was said of another configuration does not stay while nothing is known of this one. */
+/* Conditions of another configuration do not stay while nothing is known of this one. */
 static void applied_is_of_this_text(void **state)
 {
 	(void)state;
@@ -482,7 +482,7 @@ static void applied_is_of_this_text(void **state)
 	char *text = xstrdup(s->plan.corefile.s);
 	const struct {
 		struct dnsoperator_reported told;
-		const char *reason; /* NULL: what was said stays */
+		const char *reason; /* NULL: the condition stays */
 	} rows[] = {
 		{ { 0 }, NULL },
 		{ { 3, s->hash, text }, NULL },
@@ -511,7 +511,7 @@ static void applied_is_of_this_text(void **state)
 	scene_free(s);
 }
 
-/* A text that cannot reach servers is told instead of what they answered. */
+/* A Corefile that cannot be written is reported instead of the answers of servers. */
 static void applied_is_blocked(void **state)
 {
 	(void)state;

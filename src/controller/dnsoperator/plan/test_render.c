@@ -94,7 +94,7 @@ static void one_hostile_field(void **state)
 			}
 		}
 	}
-	/* in many places the texts do no harm, so that it was the rest that was looked at */
+	/* in many places the values are valid, so that the other checks were reached */
 	assert_true(accepted > 500);
 }
 
@@ -173,7 +173,7 @@ static void check_refused(const struct dnsoperator_problems *p, const char *fiel
 	assert_string_equal(p->v[0].field, field);
 }
 
-/* What makes the text too large is refused; what was accepted last stays, whole. */
+/* Templates that make the Corefile too large are refused; the last accepted list stays, whole. */
 static void too_large_keeps_the_last(void **state)
 {
 	static const struct {

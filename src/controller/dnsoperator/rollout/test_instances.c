@@ -201,7 +201,7 @@ static void waits_longer_and_longer(void **state)
 	s->roll.by_proxy = true;
 	assert_int_equal(longest_pause(s), 15 * NS_PER_S);
 	s->roll.by_proxy = false;
-	/* a text that is new is asked for at once, whoever was silent */
+	/* a new Corefile is polled for at once, whichever server was silent */
 	want(s, OLD);
 	assert_int_equal(again(s), NS_PER_MS);
 	assert_string_equal(due(s), "ab");
@@ -328,8 +328,8 @@ static void hears_some_before_all(void **state)
 	assert_string_equal(view(s), "a=n b=o early");
 }
 
-/* Another writer had the ConfigMap for a while: servers that run the text are asked again and
- * again, until none can still load the other one. */
+/* Another writer changed the ConfigMap for a while: servers that run the right Corefile are polled
+ * repeatedly, until none can still load the other one. */
 static void doubt(void **state)
 {
 	struct scene *s = *state;
@@ -356,7 +356,7 @@ static void doubt(void **state)
 	assert_string_equal(view(s), "a=n b=n late");
 }
 
-/* What to do about a silence is told when it changes. */
+/* The advice about a silent server is reported when it changes. */
 static void silence_has_a_reason(void **state)
 {
 	static const char first[] = "One.", second[] = "Two.";
@@ -388,8 +388,8 @@ static void silence_has_a_reason(void **state)
 	assert_string_equal(view(s), "a=- early");
 }
 
-/* The first word on a new text is told even when the servers say what they said before: it means
- * another thing now. */
+/* The first answers after a new Corefile are reported even if they equal the previous ones: they
+ * mean something else now. */
 static void first_word_is_told(void **state)
 {
 	struct scene *s = *state;
@@ -467,7 +467,7 @@ static void servers_come_and_go(void **state)
 	assert_false(take(s, "bd"));
 	due(s);
 	assert_true(answer(s, "nn"));
-	/* one that is new is asked at once, and said nothing yet */
+	/* a new one is polled at once, and has not answered yet */
 	assert_false(take(s, "bcd"));
 	assert_null(view(s));
 	assert_int_equal(again(s), NS_PER_MS);

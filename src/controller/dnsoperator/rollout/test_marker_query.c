@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Asking instances for the text they run: the test's thread plays them, another one asks. */
+/* Polls instances for the Corefile they run: the test's thread plays the servers, another one
+ * polls. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -282,7 +283,7 @@ static void tells_who_is_not_there(void **state)
 	free(j);
 }
 
-/* More than are asked at once, some silent: nobody is mistaken for another. */
+/* More than are polled at once, some silent: no answer is assigned to another server. */
 static void asks_many(void **state)
 {
 	(void)state;

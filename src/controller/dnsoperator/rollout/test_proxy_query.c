@@ -22,7 +22,7 @@ static void what_answers_mean(void **state)
 {
 	static const struct {
 		int r, code;
-		const char *reason, *body, *why; /* why NULL: told */
+		const char *reason, *body, *why; /* why NULL: reported */
 	} rows[] = {
 		{ 0, 200, "", DIGITS "\n", NULL },
 		{ 0, 200, "", DIGITS, "not as `fairlead dns` does" },
@@ -64,10 +64,10 @@ static void what_answers_mean(void **state)
 	}
 }
 
-/* ---- texts ---- */
+/* ---- Corefiles ---- */
 
-/* What a server tells of a text is known by the test of plugin/ready; here, that it is told apart
- * and forgotten at last. */
+/* The hash that a server returns is tested in plugin/ready; here, that hashes are distinguished and
+ * forgotten at last. */
 static void texts_by_what_servers_tell(void **state)
 {
 	struct dnsoperator_known_corefiles t = { 0 };
@@ -76,7 +76,7 @@ static void texts_by_what_servers_tell(void **state)
 	(void)state;
 	dnsoperator_corefiles_translate(&t, "", &a);
 	assert_string_equal(a.hash, "");
-	dnsoperator_corefiles_add(&t, SLICE(". {\n whoami\n"), HASH); /* nobody runs that */
+	dnsoperator_corefiles_add(&t, SLICE(". {\n whoami\n"), HASH); /* no server runs it */
 	assert_string_equal(t.v[0].running, "");
 	dnsoperator_corefiles_add(&t, SLICE(". {\n whoami\n}\n"), HASH);
 	dnsoperator_corefiles_add(&t, SLICE(". {\n whoami\n}\n"), HASH);
@@ -97,7 +97,7 @@ static void texts_by_what_servers_tell(void **state)
 	dnsoperator_corefiles_translate(&t, first, &a);
 	assert_int_equal(strncmp(a.hash, first, DNSOPERATOR_MARKER_HASH_MAX - 1), 0);
 	assert_int_equal(strlen(a.hash), DNSOPERATOR_MARKER_HASH_MAX - 1);
-	/* nothing is said of what was not told */
+	/* nothing is reported about unknown hashes */
 	a = (struct dnsoperator_marker_answer){ .kind = DNSOPERATOR_MARKER_UNREACHABLE };
 	dnsoperator_corefiles_translate(&t, t.v[1].running, &a);
 	assert_string_equal(a.hash, "");
@@ -159,7 +159,7 @@ static void long_and_silent(void **state)
 	rig_down(&g);
 }
 
-/* A controller that stops asks nobody any more, and waits for nobody. */
+/* A controller that stops polls no server any more, and does not wait. */
 static void *cancel_soon(void *arg)
 {
 	struct rig *g = arg;

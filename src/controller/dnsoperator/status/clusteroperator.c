@@ -316,7 +316,7 @@ static int create_object(struct controller_ctx *ctx, const struct kube_ref *ref)
 	if (r == ERR_NOTFOUND)
 		r = 1;
 	else if (r == ERR_DUPLICATE)
-		r = 0; /* somebody else created it */
+		r = 0; /* another writer created it */
 	else if (r < 0)
 		r = dnsoperator_set_error(ctx, r, "ClusterOperator", &st);
 	kube_status_done(&st);

@@ -70,8 +70,8 @@ static void status_is_written_once(void **state)
 	json_decref(was);
 }
 
-/* The status says of which generation it is, where the CRD keeps that, and writes nothing for ever
- * where it does not. */
+/* The status has observedGeneration if the CRD keeps it, and is not written again and again if the
+ * CRD drops it. */
 static void generation_is_noted(void **state)
 {
 	struct scene *s = *state;
@@ -112,7 +112,8 @@ static void generation_is_noted(void **state)
 	g = dnsoperator_observed_of(s->dns, 6);
 	assert_int_equal(g.status, 7);
 	assert_int_equal(g.conditions, 7);
-	/* so is an object made anew, whose generation may be the same, and one without a status */
+	/* so is an object that was created again, whose generation may be the same, and one without
+	 * a status */
 	json_object_del(s->dns, "status");
 	g = dnsoperator_observed_of(s->dns, 7);
 	assert_int_equal(g.status, 7);

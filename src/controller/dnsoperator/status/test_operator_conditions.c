@@ -70,7 +70,7 @@ static void add_old(struct scene *s)
 	json_object_set_new(s->dns, "status", json_pack("{so}", "conditions", list));
 }
 
-/* '=': runs the text, 'x': another, '-': is silent. */
+/* '=': runs the Corefile, 'x': another, '-': is silent. */
 static void add_servers(struct scene *s)
 {
 	const char *text = json_string_value(json_object_get(s->row, "servers"));
@@ -311,7 +311,7 @@ static void sweep(const json_t *all, json_t *v)
 	json_decref(keys);
 }
 
-/* What no schema looks at may have any type; each place of good trees in turn. */
+/* Fields without a schema may have any type: replaces each value of valid trees in turn. */
 static void odd_types(void **state)
 {
 	(void)state;

@@ -38,14 +38,14 @@ static void each_row(void **state)
 	static const struct {
 		const char *before, *after, *want;
 	} rows[] = {
-		/* what is wrong, once; other words of it are news */
+		/* an error is reported once; another message of it is a transition */
 		{ NULL, VALID "False InvalidZone a", "W InvalidZone a" },
 		{ VALID "True AsExpected x", VALID "False InvalidZone a", "W InvalidZone a" },
 		{ VALID "False InvalidZone a", VALID "False InvalidZone a", NULL },
 		{ VALID "False InvalidZone a", VALID "False InvalidZone b", "W InvalidZone b" },
 		{ VALID "False InvalidZone a", VALID "False InvalidName a", "W InvalidName a" },
 		{ VALID "False InvalidZone a", VALID "True AsExpected x", "N TemplatesValid x" },
-		/* what is well stays untold */
+		/* a good state is not reported */
 		{ NULL, VALID "True AsExpected x", NULL },
 		{ VALID "True NoTemplates x", VALID "True AsExpected y", NULL },
 		/* a gate that was switched off, not one that always was */

@@ -50,7 +50,7 @@ static bool is_same(const json_t *left, const json_t *right, const char *name)
 	return strcmp(api_get_string(left, name), api_get_string(right, name)) == 0;
 }
 
-/* The gate of OpenShift is off for everybody who never heard of templates. */
+/* On OpenShift the gate is off in clusters that do not use templates. */
 static bool is_default(const json_t *old, const char *reason)
 {
 	return old == NULL && strcmp(reason, "FeatureGateDisabled") == 0;
