@@ -21,7 +21,7 @@ static void slow_clients_are_cut(void **state)
 	dial(&r, &silent);
 	assert_false(until(&unfinished, "200 OK"));
 	assert_false(until(&silent, "HTTP"));
-	/* It takes nothing of what it gets; but a stream that has nothing to say is no slow one. */
+	/* The client reads nothing; but a stream that has nothing to send is not a slow one. */
 	wait_tickers(&r.board, 1);
 	raise_all(&r.board, 1, 0);
 	assert_true(until(&quiet, "line 0\n"));
@@ -73,8 +73,8 @@ static bool has_key(void *ctx, const struct http_request *req)
 	return http_request_header(req, "Key") != NULL;
 }
 
-/* However many strangers send however much: they are cut one after the other, their bodies reach
- * nobody, and those who are known have all of their room. */
+/* However much unauthenticated clients send: they are closed one after the other, their bodies are
+ * not processed, and authenticated clients keep all of their room. */
 static void strangers_take_no_room(struct rig *r)
 {
 	enum { MAX = 4, STRANGERS = 3 * MAX };
@@ -98,7 +98,7 @@ static void strangers_take_no_room(struct rig *r)
 	assert_true(until(&slow[STRANGERS - 1], "200 OK"));
 	assert_true(until(&slow[STRANGERS - 1], "POST /"));
 	assert_null(strstr(slow[STRANGERS - 1].in.s, "hel"));
-	/* All who are known are at work: another one is told so. */
+	/* All slots of authenticated clients are in use: another request is refused. */
 	dial(r, &last);
 	put(&last, "GET / HTTP/1.1\r\nHost: x\r\nKey: k\r\n\r\n");
 	assert_true(until(&last, "429 Too Many Requests"));

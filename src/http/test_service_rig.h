@@ -78,7 +78,7 @@ static inline void wait_tickers(struct board *b, unsigned n)
 	pthread_mutex_unlock(&b->lock);
 }
 
-/* All tickers may say up to n lines; each is woken. */
+/* All tickers may send up to n lines; each is woken. */
 static inline void raise_all(struct board *b, unsigned n, unsigned end)
 {
 	pthread_mutex_lock(&b->lock);
