@@ -3,6 +3,7 @@
  * lists of connections, of which the longest-idle is cut when there are too many. */
 #include "http/mhd_priv.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -142,6 +143,15 @@ void http_conns_init(struct http_conns *cs, struct http_tls *tls, unsigned max,
 	*cs = (struct http_conns){ .tls = tls, .max = max, .max_unknown = max_unknown };
 	cs->ring_.prev = cs->ring_.next = &cs->ring_;
 	cs->unknown_.prev = cs->unknown_.next = &cs->unknown_;
+	pthread_mutex_init(&cs->lock, NULL);
+	pthread_cond_init(&cs->none, NULL);
+}
+
+void http_conns_done(struct http_conns *cs)
+{
+	assert(cs->n_open == 0 && cs->open == NULL);
+	pthread_mutex_destroy(&cs->lock);
+	pthread_cond_destroy(&cs->none);
 }
 
 static unsigned *count_of(struct http_conns *cs, const struct http_conn *conn)
@@ -180,6 +190,7 @@ void http_conns_rest(struct http_conns *cs, struct http_conn *conn)
 
 static void cut_connection(struct http_conns *cs, struct http_conn *conn)
 {
+	assert(!conn->cut);
 	http_conns_busy(cs, conn);
 	conn->cut = true;
 	--*count_of(cs, conn);
@@ -213,6 +224,33 @@ static void keep_limit(struct http_conns *cs)
 		cut_connection(cs, cs->unknown_.next);
 }
 
+static void add_open(struct http_conns *cs, struct http_conn *conn)
+{
+	pthread_mutex_lock(&cs->lock);
+	conn->next_open = cs->open;
+	if (cs->open != NULL)
+		cs->open->prev_open = conn;
+	cs->open = conn;
+	cs->n_open++;
+	if (cs->ending)
+		shutdown(conn->fd, SHUT_RDWR);
+	pthread_mutex_unlock(&cs->lock);
+}
+
+static void remove_open(struct http_conns *cs, struct http_conn *conn)
+{
+	pthread_mutex_lock(&cs->lock);
+	if (conn->prev_open != NULL)
+		conn->prev_open->next_open = conn->next_open;
+	else
+		cs->open = conn->next_open;
+	if (conn->next_open != NULL)
+		conn->next_open->prev_open = conn->prev_open;
+	if (--cs->n_open == 0)
+		pthread_cond_signal(&cs->none);
+	pthread_mutex_unlock(&cs->lock);
+}
+
 static void on_connection(void *ctx, struct MHD_Connection *mc, void **slot,
 			  enum MHD_ConnectionNotificationCode what)
 {
@@ -224,6 +262,7 @@ static void on_connection(void *ctx, struct MHD_Connection *mc, void **slot,
 		http_conns_busy(cs, c);
 		if (!c->cut)
 			--*count_of(cs, c);
+		remove_open(cs, c);
 		http_tls_pair_unref(c->pair);
 		free(c);
 		*slot = NULL;
@@ -239,6 +278,7 @@ static void on_connection(void *ctx, struct MHD_Connection *mc, void **slot,
 	*slot = c;
 	http_conns_rest(cs, c);
 	++*count_of(cs, c);
+	add_open(cs, c);
 	keep_limit(cs);
 }
 
@@ -281,6 +321,20 @@ struct MHD_Daemon *http_daemon_start(const struct http_daemon_conf *conf)
 		MHD_OPTION_NOTIFY_COMPLETED, conf->on_completed, conf->ctx, MHD_OPTION_END);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	return d;
+}
+
+/* Where a request that libmicrohttpd 0.9.75 refuses by itself meets MHD_stop_daemon, its
+ * transmit_error_response_len uses a response that MHD_queue_response did not accept any more, a
+ * null pointer. So the library is stopped when no connection is left. */
+void http_daemon_stop(struct MHD_Daemon *daemon, struct http_conns *conns)
+{
+	pthread_mutex_lock(&conns->lock);
+	conns->ending = true;
+	for (struct http_conn *conn = conns->open; conn != NULL; conn = conn->next_open)
+		shutdown(conn->fd, SHUT_RDWR);
+	pthread_mutex_unlock(&conns->lock);
+	http_wait_idle(&conns->lock, &conns->none, &conns->n_open);
+	MHD_stop_daemon(daemon);
 }
 
 void http_wait_idle(pthread_mutex_t *lock, pthread_cond_t *idle, const unsigned *n_busy)

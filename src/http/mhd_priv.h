@@ -38,9 +38,10 @@ struct http_conn {
 	bool known; /* its client has shown who it is */
 	int fd;
 	struct http_tls_pair *pair; /* HTTPS */
+	struct http_conn *prev_open, *next_open;
 };
 
-/* All of the library's thread. */
+/* All of the library's thread, but for what is guarded. */
 struct http_conns {
 	struct http_tls *tls; /* NULL: plain HTTP */
 	/* Those of known and of unknown clients are counted, and cut, apart: strangers take no room
@@ -48,10 +49,17 @@ struct http_conns {
 	unsigned max, max_unknown;
 	unsigned n, n_unknown;		  /* open, less those that are cut */
 	struct http_conn ring_, unknown_; /* next is the one that has rested longest */
+
+	pthread_mutex_t lock; /* guards all below, and membership in `open` */
+	pthread_cond_t none;
+	struct http_conn *open; /* all of them, to end them */
+	unsigned n_open;
+	bool ending; /* new ones end at once */
 };
 
 void http_conns_init(struct http_conns *cs, struct http_tls *tls, unsigned max,
 		     unsigned max_unknown);
+void http_conns_done(struct http_conns *cs);
 /* NULL once it is gone. */
 struct http_conn *http_conn_of(struct MHD_Connection *mc);
 /* It has asked nothing since now; it may be cut. */
@@ -79,3 +87,5 @@ void http_wait_idle(pthread_mutex_t *lock, pthread_cond_t *idle, const unsigned 
 
 /* NULL when there are no threads or no memory. */
 struct MHD_Daemon *http_daemon_start(const struct http_daemon_conf *conf);
+/* Ends all connections and the thread; for a daemon that is quiesced. None of them may be suspended. */
+void http_daemon_stop(struct MHD_Daemon *daemon, struct http_conns *conns);

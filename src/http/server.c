@@ -209,6 +209,7 @@ static struct MHD_Daemon *start_daemon(struct http_server *server, int fd)
 
 static void server_free(struct http_server *server)
 {
+	http_conns_done(&server->conns);
 	pthread_mutex_destroy(&server->lock);
 	pthread_cond_destroy(&server->idle);
 	free(server->routes);
@@ -260,7 +261,7 @@ void http_server_stop(struct http_server *server)
 		return;
 	int fd = MHD_quiesce_daemon(server->daemon);
 	http_wait_idle(&server->lock, &server->idle, &server->n_busy);
-	MHD_stop_daemon(server->daemon);
+	http_daemon_stop(server->daemon, &server->conns);
 	if (fd >= 0)
 		close(fd);
 	server_free(server);

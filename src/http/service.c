@@ -406,6 +406,7 @@ static void service_free(struct http_service *service)
 {
 	http_pool_free(service->pool);
 	http_streams_free(service->streams);
+	http_conns_done(&service->conns);
 	pthread_mutex_destroy(&service->lock);
 	pthread_cond_destroy(&service->idle);
 	free(service);
@@ -465,7 +466,7 @@ void http_service_stop(struct http_service *service)
 	drain_requests(service);
 	/* A handler cannot be broken off; and the library wants no connection suspended. */
 	http_pool_free(TAKE_PTR(service->pool));
-	MHD_stop_daemon(service->daemon);
+	http_daemon_stop(service->daemon, &service->conns);
 	if (fd >= 0)
 		close(fd);
 	service_free(service);
