@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "http/server.h"
 #include "http/tlscert_priv.h"
+#include "http/unframed_priv.h"
 #include "net/addr.h"
 
 static const struct {
@@ -188,7 +189,7 @@ void http_conns_rest(struct http_conns *cs, struct http_conn *conn)
 	ring->prev = conn;
 }
 
-static void cut_connection(struct http_conns *cs, struct http_conn *conn)
+void http_conns_cut(struct http_conns *cs, struct http_conn *conn)
 {
 	assert(!conn->cut);
 	http_conns_busy(cs, conn);
@@ -204,7 +205,7 @@ bool http_conns_know(struct http_conns *cs, struct http_conn *conn)
 	if (cs->n >= cs->max && cs->ring_.next == &cs->ring_)
 		return false;
 	if (cs->n >= cs->max)
-		cut_connection(cs, cs->ring_.next);
+		http_conns_cut(cs, cs->ring_.next);
 	bool rests = conn->next != NULL;
 	http_conns_busy(cs, conn);
 	cs->n_unknown--;
@@ -219,9 +220,9 @@ bool http_conns_know(struct http_conns *cs, struct http_conn *conn)
 static void keep_limit(struct http_conns *cs)
 {
 	if (cs->n > cs->max)
-		cut_connection(cs, cs->ring_.next);
+		http_conns_cut(cs, cs->ring_.next);
 	if (cs->n_unknown > cs->max_unknown)
-		cut_connection(cs, cs->unknown_.next);
+		http_conns_cut(cs, cs->unknown_.next);
 }
 
 static void add_open(struct http_conns *cs, struct http_conn *conn)
@@ -260,6 +261,7 @@ static void on_connection(void *ctx, struct MHD_Connection *mc, void **slot,
 		if (c == NULL)
 			return;
 		http_conns_busy(cs, c);
+		http_head_ended(cs, c);
 		if (!c->cut)
 			--*count_of(cs, c);
 		remove_open(cs, c);
@@ -269,6 +271,7 @@ static void on_connection(void *ctx, struct MHD_Connection *mc, void **slot,
 		return;
 	}
 	c = xcalloc(1, sizeof(*c));
+	c->mc = mc;
 	c->fd = MHD_get_connection_info(mc, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
 	if (cs->tls != NULL)
 		c->pair = http_tls_attach(
@@ -289,8 +292,8 @@ static struct MHD_OptionItem https_text(enum MHD_OPTION OPTION, const char *text
 
 struct MHD_Daemon *http_daemon_start(const struct http_daemon_conf *conf)
 {
-	unsigned flags =
-		conf->flags | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_EPOLL | MHD_USE_ITC;
+	unsigned flags = conf->flags | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_EPOLL |
+			 MHD_USE_ITC | MHD_USE_ERROR_LOG;
 	size_t stack = HTTP_THREAD_STACK_BYTES;
 	struct MHD_OptionItem more[5] = { { MHD_OPTION_END, 0, NULL } };
 	struct MHD_OptionItem *o = more;
@@ -312,8 +315,9 @@ struct MHD_Daemon *http_daemon_start(const struct http_daemon_conf *conf)
 	/* Signals belong to the main thread; the new thread inherits the mask. */
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	struct MHD_Daemon *d = MHD_start_daemon(
-		flags, 0, NULL, NULL, conf->on_request, conf->ctx, MHD_OPTION_LISTEN_SOCKET,
-		conf->fd, MHD_OPTION_CONNECTION_LIMIT,
+		flags, 0, NULL, NULL, conf->on_request, conf->ctx, MHD_OPTION_EXTERNAL_LOGGER,
+		http_head_refused, conf->conns, MHD_OPTION_URI_LOG_CALLBACK, http_head_begun,
+		conf->conns, MHD_OPTION_LISTEN_SOCKET, conf->fd, MHD_OPTION_CONNECTION_LIMIT,
 		conf->conns->max + conf->conns->max_unknown + HTTP_SPARE_CONNECTIONS,
 		MHD_OPTION_CONNECTION_TIMEOUT, conf->timeout_s, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
 		conf->head_max_bytes, MHD_OPTION_THREAD_STACK_SIZE, stack, MHD_OPTION_ARRAY, more,

@@ -5,6 +5,7 @@
 
 #include <microhttpd.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -37,11 +38,15 @@ struct http_conn {
 	bool cut;
 	bool known; /* its client has shown who it is */
 	int fd;
+	struct MHD_Connection *mc;
 	struct http_tls_pair *pair; /* HTTPS */
 	struct http_conn *prev_open, *next_open;
+	/* http/unframed_priv.h: the header of a request is being received, and the next such one. */
+	bool in_head;
+	struct http_conn *next_in_head;
 };
 
-/* All of the library's thread, but for what is guarded. */
+/* All of the library's thread, which is the one that `thread` names, but for what is guarded. */
 struct http_conns {
 	struct http_tls *tls; /* NULL: plain HTTP */
 	/* Those of known and of unknown clients are counted, and cut, apart: strangers take no room
@@ -49,6 +54,8 @@ struct http_conns {
 	unsigned max, max_unknown;
 	unsigned n, n_unknown;		  /* open, less those that are cut */
 	struct http_conn ring_, unknown_; /* next is the one that has rested longest */
+	struct http_conn *in_head;	  /* the last to have begun a request first */
+	_Atomic pthread_t thread;
 
 	pthread_mutex_t lock; /* guards all below, and membership in `open` */
 	pthread_cond_t none;
@@ -66,6 +73,8 @@ struct http_conn *http_conn_of(struct MHD_Connection *mc);
 void http_conns_rest(struct http_conns *cs, struct http_conn *conn);
 /* It may not be cut until it rests again. */
 void http_conns_busy(struct http_conns *cs, struct http_conn *conn);
+/* Ends a connection that is not cut yet; the library notices. */
+void http_conns_cut(struct http_conns *cs, struct http_conn *conn);
 /* Its client is known from now on. False: there is no room, all others are busy. */
 MUST_CHECK bool http_conns_know(struct http_conns *cs, struct http_conn *conn);
 

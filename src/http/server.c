@@ -142,7 +142,7 @@ static enum MHD_Result begin_request(struct http_server *server, struct MHD_Conn
 				     const char *path, const char *method, void **slot)
 {
 	enum MHD_Result answered;
-	if (http_refuse_framing(mc, &answered))
+	if (http_refuse_framing(&server->conns, mc, &answered))
 		return answered;
 	struct exchange *x = xcalloc(1, sizeof(*x));
 	uint64_t length;

@@ -290,7 +290,7 @@ static enum MHD_Result begin_request(struct http_service *service, struct MHD_Co
 				     const char *path, const char *method, void **slot)
 {
 	enum MHD_Result answered;
-	if (http_refuse_framing(mc, &answered))
+	if (http_refuse_framing(&service->conns, mc, &answered))
 		return answered;
 	if (!count_begin(service))
 		return MHD_NO;

@@ -57,52 +57,6 @@ static void requests_and_replies(void **state)
 	rig_tls_done(&r);
 }
 
-static void lengths_are_said_once(void **state)
-{
-	static const char *const twice[] = {
-		"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{} ",
-		"Content-Length: 2\r\ncontent-length: 2\r\n\r\n{}",
-		"Content-Length: 12\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
-	};
-	struct rig r = { .tls = NULL };
-	(void)state;
-	struct http_service_conf c = rig_conf(&r);
-	rig_start(&r, &c);
-	for (size_t i = 0; i < ARRAY_LEN(twice); i++) {
-		CLEANUP(freep)
-		char *request = xasprintf("POST / HTTP/1.1\r\n" CLOSE_HEAD "%s", twice[i]);
-		CLEANUP(freep) char *reply = ask(&r, request);
-		assert_non_null(strstr(reply, "400 Bad Request"));
-	}
-	rig_stop(&r);
-}
-
-/* The library would wait for the connection's end, the client for an answer. */
-static void codings_that_are_not_known(void **state)
-{
-	static const char *const codings[] = { "gzip",		"identity", "chunked, gzip",
-					       "gzip, chunked", "xchunked", "\"chunked\"" };
-	struct rig r = { .tls = NULL };
-	(void)state;
-	struct http_service_conf c = rig_conf(&r);
-	rig_start(&r, &c);
-	for (size_t i = 0; i < ARRAY_LEN(codings); i++) {
-		CLEANUP(freep)
-		char *request =
-			xasprintf("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: %s\r\n\r\n"
-				  "2\r\n{}\r\n0\r\n\r\n",
-				  codings[i]);
-		CLEANUP(freep) char *reply = ask(&r, request); /* to the connection's end */
-		assert_ptr_equal(strstr(reply, "HTTP/1.1 501 Not Implemented"), reply);
-		assert_null(strstr(reply + 1, "HTTP/1.1"));
-	}
-	CLEANUP(freep)
-	char *known = ask(&r, "POST / HTTP/1.1\r\n" CLOSE_HEAD "Transfer-Encoding: Chunked\r\n\r\n"
-			      "2\r\n{}\r\n0\r\n\r\n");
-	assert_non_null(strstr(known, "200 OK"));
-	rig_stop(&r);
-}
-
 static void keeps_the_connection(void **state)
 {
 	struct rig r = { .tls = NULL };
@@ -230,8 +184,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(requests_and_replies),
-		cmocka_unit_test(lengths_are_said_once),
-		cmocka_unit_test(codings_that_are_not_known),
 		cmocka_unit_test(keeps_the_connection),
 		cmocka_unit_test(broken_ends_are_seen),
 		cmocka_unit_test(bodies_are_limited),

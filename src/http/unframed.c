@@ -6,8 +6,11 @@
 #include "http/unframed_priv.h"
 
 #include <string.h>
+#include <sys/socket.h>
+#include <time.h>
 
 #include "base/slice.h"
+#include "base/strbuf.h"
 #include "http/mhd_priv.h"
 
 struct framing {
@@ -41,9 +44,10 @@ static enum MHD_Result answer_and_close(struct MHD_Connection *mc, unsigned stat
 	return ok;
 }
 
-bool http_refuse_framing(struct MHD_Connection *mc, enum MHD_Result *ret)
+bool http_refuse_framing(struct http_conns *conns, struct MHD_Connection *mc, enum MHD_Result *ret)
 {
 	struct framing f = { 0 };
+	http_head_ended(conns, http_conn_of(mc));
 	MHD_get_connection_values(mc, MHD_HEADER_KIND, count_framing_field, &f);
 	if (f.lengths > 1)
 		*ret = answer_and_close(mc, MHD_HTTP_BAD_REQUEST,
