@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* `fairlead up`: the embedded API and a DNS server that knows its Services, on one machine. */
+#include <errno.h>
 #include "cmd/up.h"
 
 #include <fcntl.h>
@@ -149,11 +150,12 @@ static void on_started(void *ctx)
 	printf("Fairlead %s is up, its data is in %s\n\n"
 	       "  API  %s\n"
 	       "  DNS  %s\n\n"
-	       "try: fairlead get services -A --data %s\n"
+	       "try: %s get services -A --data %s\n"
 	       "     kubectl --kubeconfig %s get services -A\n"
 	       "     dig @%s -p %u kubernetes.default.svc.cluster.local\n",
-	       FAIRLEAD_VERSION, u->api.data, apiserver_server_url(u->server), dns, u->api.data,
-	       apiserver_server_kubeconfig(u->server), ip, net_addr_port(&u->dns_addr));
+	       FAIRLEAD_VERSION, u->api.data, apiserver_server_url(u->server), dns,
+	       program_invocation_name, u->api.data, apiserver_server_kubeconfig(u->server), ip,
+	       net_addr_port(&u->dns_addr));
 	fflush(stdout);
 }
 
