@@ -145,7 +145,7 @@ static bool may_retry_failure(const struct kube_exchange *exchange, struct attem
 static int try_once(struct kube_conn *conn, struct kube_exchange *exchange, bool fresh,
 		    uint64_t *asked_ns)
 {
-	CLEANUP(kube_secret_wipe) struct strbuf token = STRBUF_INIT;
+	CLEANUP(secret_wipe_strbuf) struct strbuf token = STRBUF_INIT;
 	const struct kube_token_ask ask = { fresh, *asked_ns, &conn->cancelled };
 	int r = kube_config_token(conn->client->config, &ask, &token, ERR_TEXT(exchange->error));
 	if (r < 0)

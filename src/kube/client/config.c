@@ -38,7 +38,7 @@ struct kube_config *kube_config_new(void)
 static void source_done(struct kube_source *source)
 {
 	free(source->path);
-	kube_secret_done(&source->data);
+	secret_done(&source->data);
 }
 
 #define FREE_ALL(vec)                                    \
@@ -67,7 +67,7 @@ void kube_config_free(struct kube_config *config)
 	free(config->exec.hint);
 	FREE_ALL(&config->exec.args);
 	FREE_ALL(&config->exec.env);
-	kube_secret_done(&config->token);
+	secret_done(&config->token);
 	kube_exec_cred_done(&config->cred);
 	kube_tls_unref(config->tls);
 	pthread_cond_destroy(&config->exec_ended);
@@ -96,7 +96,7 @@ const char *kube_config_namespace(const struct kube_config *config)
 
 struct texts {
 	char *path[64];
-	struct kube_secret text[64];
+	struct secret text[64];
 	size_t n;
 };
 
@@ -104,14 +104,14 @@ static void texts_done(struct texts *texts)
 {
 	for (size_t i = 0; i < texts->n; i++) {
 		free(texts->path[i]);
-		kube_secret_done(&texts->text[i]);
+		secret_done(&texts->text[i]);
 	}
 }
 
 /* 0 also when it is missing and optional. */
 static int texts_add(struct texts *texts, const char *path, bool must, struct err_text err)
 {
-	struct kube_secret text = { 0 };
+	struct secret text = { 0 };
 	for (size_t i = 0; i < texts->n; i++)
 		if (strcmp(texts->path[i], path) == 0)
 			return 0;
@@ -119,7 +119,7 @@ static int texts_add(struct texts *texts, const char *path, bool must, struct er
 		err_text_set(err, "more than %zu kubeconfig files", ARRAY_LEN(texts->path));
 		return ERR_LIMIT;
 	}
-	int r = kube_secret_read(path, &text);
+	int r = secret_read(path, &text);
 	if (r == -ENOENT && !must)
 		return 0;
 	if (r < 0) {
@@ -166,8 +166,7 @@ static int read_texts(const struct texts *texts, const char *context, struct kub
 	struct kube_config_file f[ARRAY_LEN(texts->path)];
 	struct kube_config *c = kube_config_new();
 	for (size_t i = 0; i < texts->n; i++)
-		f[i] = (struct kube_config_file){ texts->path[i],
-						  kube_secret_slice(&texts->text[i]) };
+		f[i] = (struct kube_config_file){ texts->path[i], secret_slice(&texts->text[i]) };
 	int r = kube_config_read(f, texts->n, context, c, err);
 	if (r == 0)
 		r = kube_config_check(c, err);
@@ -207,12 +206,12 @@ static char *mounted_path(const char *root, const char *name)
 static char *pod_namespace(const char *root)
 {
 	CLEANUP(freep) char *path = mounted_path(root, "namespace");
-	struct kube_secret text = { 0 };
-	if (kube_secret_read(path, &text) < 0)
+	struct secret text = { 0 };
+	if (secret_read(path, &text) < 0)
 		return xstrdup("default");
-	struct slice s = slice_trim(kube_secret_slice(&text));
+	struct slice s = slice_trim(secret_slice(&text));
 	char *ns = s.n != 0 ? xstrndup(s.p, s.n) : xstrdup("default");
-	kube_secret_done(&text);
+	secret_done(&text);
 	return ns;
 }
 

@@ -15,13 +15,13 @@
 #include "base/vec.h"
 #include "kube/client/config.h"
 #include "kube/client/exec_priv.h"
-#include "kube/client/secret.h"
+#include "base/secret.h"
 
 struct kube_tls;
 
 struct kube_source {
 	char *path; /* NULL: data */
-	struct kube_secret data;
+	struct secret data;
 };
 
 struct kube_config {
@@ -36,7 +36,7 @@ struct kube_config {
 	struct kube_config_times times;
 
 	pthread_mutex_t lock; /* guards all below */
-	struct kube_secret token;
+	struct secret token;
 	uint64_t token_read_ns;
 	struct kube_exec_cred cred;
 	bool cred_known;

@@ -210,7 +210,7 @@ static void set_request(struct kube_conn *conn, struct kube_exchange *exchange)
 static void add_header(struct kube_conn *conn, struct curl_slist **slist, const char *name,
 		       struct slice value)
 {
-	CLEANUP(kube_secret_wipe) struct strbuf b = STRBUF_INIT;
+	CLEANUP(secret_wipe_strbuf) struct strbuf b = STRBUF_INIT;
 	strbuf_addf(&b, "%s%.*s", name, (int)value.n, value.n != 0 ? value.p : "");
 	struct curl_slist *more = conn->lib->slist_append(*slist, b.s);
 	if (more != NULL)

@@ -28,23 +28,23 @@ static bool is_due(uint64_t read_ns, uint64_t every_ns, bool fresh, uint64_t ask
 
 static int read_token_file(struct kube_config *config, struct err_text err)
 {
-	struct kube_secret raw = { 0 };
-	int r = kube_secret_read(config->token_file, &raw);
+	struct secret raw = { 0 };
+	int r = secret_read(config->token_file, &raw);
 	if (r < 0) {
 		err_text_set(err, "%s: token: cannot read '%s': %s", config->origin,
 			     config->token_file, err_str(r));
 		return r;
 	}
-	struct slice t = slice_trim(kube_secret_slice(&raw));
+	struct slice t = slice_trim(secret_slice(&raw));
 	if (t.n == 0 || memchr(t.p, '\n', t.n) != NULL || memchr(t.p, '\0', t.n) != NULL) {
 		err_text_set(err, "%s: token: '%s' %s", config->origin, config->token_file,
 			     t.n == 0 ? "is empty" : "holds more than one line");
 		r = ERR_PARSE;
 	} else {
-		kube_secret_set(&config->token, t);
+		secret_set(&config->token, t);
 		config->token_read_ns = clock_mono_ns();
 	}
-	kube_secret_done(&raw);
+	secret_done(&raw);
 	return r;
 }
 
@@ -163,9 +163,9 @@ void kube_tls_unref(struct kube_tls *tls)
 	for (size_t i = 0; i < ARRAY_LEN(tls->fd); i++)
 		if (tls->fd[i] >= 0)
 			close(tls->fd[i]);
-	kube_secret_done(&tls->ca);
-	kube_secret_done(&tls->cert);
-	kube_secret_done(&tls->key);
+	secret_done(&tls->ca);
+	secret_done(&tls->cert);
+	secret_done(&tls->key);
 	free(tls->ca_path);
 	free(tls->cert_path);
 	free(tls->key_path);
@@ -183,7 +183,7 @@ static struct kube_tls *tls_new(void)
 
 /* The GnuTLS build of libcurl accepts no certificates as bytes (7.88 refuses CAINFO_BLOB), only as
  * files: so as files in memory, and nothing touches a disk. */
-static int make_file(const struct kube_secret *secret, int *fd, char **path)
+static int make_file(const struct secret *secret, int *fd, char **path)
 {
 	if (secret->p == NULL)
 		return 0;
@@ -209,20 +209,19 @@ static int make_files(struct kube_tls *tls)
 }
 
 static int read_source(const struct kube_config *config, const struct kube_source *source,
-		       const char *key, const char *mark, struct kube_secret *out,
-		       struct err_text err)
+		       const char *key, const char *mark, struct secret *out, struct err_text err)
 {
 	if (source->path == NULL && source->data.p == NULL)
 		return 0;
 	if (source->path != NULL) {
-		int r = kube_secret_read(source->path, out);
+		int r = secret_read(source->path, out);
 		if (r < 0) {
 			err_text_set(err, "%s: %s: cannot read '%s': %s", config->origin, key,
 				     source->path, err_str(r));
 			return r;
 		}
 	} else {
-		kube_secret_set(out, kube_secret_slice(&source->data));
+		secret_set(out, secret_slice(&source->data));
 	}
 	if (memmem(out->p, out->n, mark, strlen(mark)) != NULL)
 		return 0;
@@ -238,7 +237,7 @@ static int read_sources(const struct kube_config *config, struct kube_tls *tls, 
 	const struct {
 		const struct kube_source *from;
 		const char *key, *mark;
-		struct kube_secret *to;
+		struct secret *to;
 	} rows[] = {
 		{ &config->ca, "certificate-authority", "CERTIFICATE-----", &tls->ca },
 		{ &config->cert, "client-certificate", "CERTIFICATE-----", &tls->cert },
@@ -251,8 +250,8 @@ static int read_sources(const struct kube_config *config, struct kube_tls *tls, 
 			return r;
 	}
 	if (tls->cert.p == NULL && config->cred.cert.p != NULL) {
-		kube_secret_set(&tls->cert, kube_secret_slice(&config->cred.cert));
-		kube_secret_set(&tls->key, kube_secret_slice(&config->cred.key));
+		secret_set(&tls->cert, secret_slice(&config->cred.cert));
+		secret_set(&tls->key, secret_slice(&config->cred.key));
 	}
 	tls->system_ca = tls->ca.p == NULL && !config->insecure;
 	return 0;
@@ -260,8 +259,8 @@ static int read_sources(const struct kube_config *config, struct kube_tls *tls, 
 
 static bool tls_eq(const struct kube_tls *left, const struct kube_tls *right)
 {
-	return kube_secret_eq(&left->ca, &right->ca) && kube_secret_eq(&left->cert, &right->cert) &&
-	       kube_secret_eq(&left->key, &right->key);
+	return secret_eq(&left->ca, &right->ca) && secret_eq(&left->cert, &right->cert) &&
+	       secret_eq(&left->key, &right->key);
 }
 
 /* Makes a new version when something has changed. */

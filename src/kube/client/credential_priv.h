@@ -11,7 +11,7 @@
 #include "base/compiler.h"
 #include "base/err_text.h"
 #include "base/strbuf.h"
-#include "kube/client/secret.h"
+#include "base/secret.h"
 
 struct kube_config;
 
@@ -19,8 +19,8 @@ struct kube_config;
  * until the last connection made with it is closed. */
 struct kube_tls {
 	_Atomic unsigned refs;
-	struct kube_secret ca, cert, key; /* PEM */
-	int fd[3];			  /* the same as files; -1: none */
+	struct secret ca, cert, key; /* PEM */
+	int fd[3];		     /* the same as files; -1: none */
 	/* Paths for libcurl; NULL: none. */
 	char *ca_path, *cert_path, *key_path;
 	bool system_ca; /* no CA was named: the system's */

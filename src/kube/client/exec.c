@@ -24,6 +24,7 @@
 #include "base/err_text.h"
 #include "base/mem.h"
 #include "kube/client/config_priv.h"
+#include "kube/client/secret_tree.h"
 
 enum { OUTPUT_MAX_BYTES = 1 << 20, STDERR_KEPT_BYTES = 256 };
 
@@ -31,9 +32,9 @@ extern char **environ;
 
 void kube_exec_cred_done(struct kube_exec_cred *cred)
 {
-	kube_secret_done(&cred->token);
-	kube_secret_done(&cred->cert);
-	kube_secret_done(&cred->key);
+	secret_done(&cred->token);
+	secret_done(&cred->cert);
+	secret_done(&cred->key);
 	*cred = (struct kube_exec_cred){ 0 };
 }
 
@@ -275,7 +276,7 @@ static int explain_failure(const struct kube_config *config, int ret, int status
 int kube_exec_run(const struct kube_config *config, const _Atomic bool *stop, int wake,
 		  struct kube_exec_cred *ret, struct err_text err)
 {
-	CLEANUP(kube_secret_wipe) struct strbuf out = STRBUF_INIT;
+	CLEANUP(secret_wipe_strbuf) struct strbuf out = STRBUF_INIT;
 	CLEANUP(strbuf_done) struct strbuf said = STRBUF_INIT;
 	struct child ch = { .out = -1, .err = -1 };
 	char why[256];
@@ -320,10 +321,10 @@ static int take_status(const json_t *status, struct kube_exec_cred *cred, const 
 	if (expires[0] != '\0' && api_time_parse(expires, &cred->expires_wall_ns) < 0)
 		return ERR_PARSE;
 	if (token[0] != '\0')
-		kube_secret_set(&cred->token, slice_of(token));
+		secret_set(&cred->token, slice_of(token));
 	if (cert[0] != '\0') {
-		kube_secret_set(&cred->cert, slice_of(cert));
-		kube_secret_set(&cred->key, slice_of(key));
+		secret_set(&cred->cert, slice_of(cert));
+		secret_set(&cred->key, slice_of(key));
 	}
 	return 0;
 }
@@ -342,7 +343,7 @@ int kube_exec_parse(struct slice text, const char *api_version, struct kube_exec
 		if (strcmp(version, api_version) == 0)
 			r = take_status(json_object_get(o, "status"), &cred, &why);
 	}
-	kube_secret_wipe_tree(o);
+	kube_secret_tree_wipe(o);
 	if (r < 0) {
 		kube_exec_cred_done(&cred);
 		err_text_set(err, "%s", why);

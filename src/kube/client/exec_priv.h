@@ -11,7 +11,7 @@
 #include "base/err_text.h"
 #include "base/slice.h"
 #include "base/vec.h"
-#include "kube/client/secret.h"
+#include "base/secret.h"
 
 struct kube_config;
 
@@ -26,7 +26,7 @@ struct kube_exec {
 
 /* The credential that an exec plugin printed. */
 struct kube_exec_cred {
-	struct kube_secret token, cert, key;
+	struct secret token, cert, key;
 	uint64_t expires_wall_ns; /* 0: never */
 };
 

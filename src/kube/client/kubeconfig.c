@@ -14,6 +14,7 @@
 #include "base/err_text.h"
 #include "base/mem.h"
 #include "kube/client/config_priv.h"
+#include "kube/client/secret_tree.h"
 
 enum { ENTRIES_MAX = 2000, FILES_MAX = 64, LIST_MAX = 1000 };
 
@@ -182,7 +183,7 @@ static char *resolve_path(const char *file, const char *path)
 static int take_data(struct kube_source *source, const char *text)
 {
 	free(TAKE_PTR(source->path));
-	return kube_secret_base64(slice_of(text), &source->data);
+	return secret_base64(slice_of(text), &source->data);
 }
 
 static int take_text(const struct field *field, const char *file, const char *text, void *at)
@@ -200,7 +201,7 @@ static int take_text(const struct field *field, const char *file, const char *te
 	case FIELD_SOURCE_DATA:
 		return take_data(at, text);
 	case FIELD_SECRET:
-		kube_secret_set(at, slice_of(text));
+		secret_set(at, slice_of(text));
 		return 0;
 	case FIELD_BOOL:
 	case FIELD_REFUSED:
@@ -427,7 +428,7 @@ static int take_user(struct reader *rd, const struct entry *entry, struct kube_c
 	    (r = take_exec(rd, entry, config)) < 0)
 		return r;
 	if (config->token_file != NULL)
-		kube_secret_done(&config->token); /* the file wins, as in client-go */
+		secret_done(&config->token); /* the file wins, as in client-go */
 	return check_user(rd, entry, config);
 }
 
@@ -487,7 +488,7 @@ int kube_config_read(const struct kube_config_file *file, size_t count, const ch
 					     count > 0 ? file[0].path : "kubeconfig");
 	}
 	for (size_t i = 0; i < rd.n_trees; i++)
-		kube_secret_wipe_tree(rd.tree[i]);
+		kube_secret_tree_wipe(rd.tree[i]);
 	vec_done(&rd.clusters);
 	vec_done(&rd.users);
 	vec_done(&rd.contexts);

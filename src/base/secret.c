@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Secrets in memory that is wiped, and the two ways they are read: files and base64. */
-#include "kube/client/secret.h"
+#include "base/secret.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,55 +10,48 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "api/tree.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/text/base64.h"
 
-void kube_secret_done(struct kube_secret *secret)
+void secret_done(struct secret *secret)
 {
 	if (secret->p != NULL)
 		explicit_bzero(secret->p, secret->n);
 	free(secret->p);
-	*secret = (struct kube_secret){ 0 };
+	*secret = (struct secret){ 0 };
 }
 
-void kube_secret_set(struct kube_secret *secret, struct slice value)
+void secret_set(struct secret *secret, struct slice value)
 {
 	char *p = xmalloc(value.n + 1);
 	if (value.n != 0)
 		memcpy(p, value.p, value.n);
 	p[value.n] = '\0';
-	kube_secret_done(secret);
-	*secret = (struct kube_secret){ p, value.n };
+	secret_done(secret);
+	*secret = (struct secret){ p, value.n };
 }
 
-bool kube_secret_eq(const struct kube_secret *left, const struct kube_secret *right)
+bool secret_same_bytes(const void *left, const void *right, size_t len)
 {
-	return slice_eq(kube_secret_slice(left), kube_secret_slice(right));
+	/* Volatile: the compiler may not leave the loop early. */
+	const volatile uint8_t *one = left, *other = right;
+	uint8_t different = 0;
+	for (size_t i = 0; i < len; i++)
+		different |= (uint8_t)(one[i] ^ other[i]);
+	return different == 0;
 }
 
-void kube_secret_wipe(struct strbuf *out)
+bool secret_eq(const struct secret *left, const struct secret *right)
+{
+	return left->n == right->n && secret_same_bytes(left->p, right->p, left->n);
+}
+
+void secret_wipe_strbuf(struct strbuf *out)
 {
 	if (out->cap != 0)
 		explicit_bzero(out->s, out->cap);
 	strbuf_done(out);
-}
-
-void kube_secret_wipe_tree(json_t *value)
-{
-	const char *key;
-	json_t *child;
-	size_t i;
-	if (json_is_string(value)) {
-		/* Ours alone: nobody reads the text any more. */
-		explicit_bzero((char *)(uintptr_t)api_text(value), json_string_length(value));
-	}
-	json_array_foreach (value, i, child)
-		kube_secret_wipe_tree(json_incref(child));
-	json_object_foreach (value, key, child)
-		kube_secret_wipe_tree(json_incref(child));
-	json_decref(value);
 }
 
 /* ---- files ---- */
@@ -73,7 +66,7 @@ static char *grow_buffer(char *pos, size_t len, size_t cap)
 	return bigger;
 }
 
-static int read_all(int fd, size_t cap, struct kube_secret *secret)
+static int read_all(int fd, size_t cap, struct secret *secret)
 {
 	for (;;) {
 		if (secret->n == cap) {
@@ -88,46 +81,46 @@ static int read_all(int fd, size_t cap, struct kube_secret *secret)
 		if (n == 0)
 			return 0;
 		secret->n += (size_t)n;
-		if (secret->n > KUBE_SECRET_MAX_BYTES)
+		if (secret->n > SECRET_MAX_BYTES)
 			return ERR_LIMIT;
 	}
 }
 
-int kube_secret_read(const char *path, struct kube_secret *ret)
+int secret_read(const char *path, struct secret *ret)
 {
 	struct stat st;
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	if (fstat(fd, &st) < 0 || st.st_size < 0 || st.st_size > KUBE_SECRET_MAX_BYTES)
+	if (fstat(fd, &st) < 0 || st.st_size < 0 || st.st_size > SECRET_MAX_BYTES)
 		st.st_size = 0;
 	size_t cap = (size_t)st.st_size + 512;
-	struct kube_secret s = { xmalloc(cap + 1), 0 };
+	struct secret s = { xmalloc(cap + 1), 0 };
 	int r = read_all(fd, cap, &s);
 	close(fd);
 	if (r < 0) {
-		kube_secret_done(&s);
+		secret_done(&s);
 		return r;
 	}
 	s.p[s.n] = '\0';
-	kube_secret_done(ret);
+	secret_done(ret);
 	*ret = s;
 	return 0;
 }
 
 /* ---- base64 ---- */
 
-int kube_secret_base64(struct slice text, struct kube_secret *ret)
+int secret_base64(struct slice text, struct secret *ret)
 {
-	struct kube_secret s = { xmalloc(text.n / 4 * 3 + 4), 0 };
+	struct secret s = { xmalloc(text.n / 4 * 3 + 4), 0 };
 	ssize_t n = base64_decode_to((uint8_t *)s.p, text);
 	s.n = n < 0 ? text.n / 4 * 3 : (size_t)n; /* all that may have been written is wiped */
 	s.p[s.n] = '\0';
 	if (n < 0) {
-		kube_secret_done(&s);
+		secret_done(&s);
 		return (int)n;
 	}
-	kube_secret_done(ret);
+	secret_done(ret);
 	*ret = s;
 	return 0;
 }
