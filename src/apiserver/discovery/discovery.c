@@ -16,7 +16,7 @@
 #include "apiserver/discovery/openapi_v2.h"
 #include "apiserver/request/answer.h"
 #include "base/mem.h"
-#include "net/digest.h"
+#include "base/crypto/digest.h"
 
 enum {
 	HASH_BYTES = 16, /* of the digest, in entity tags and URLs */
@@ -167,8 +167,8 @@ static json_t *make_version_info(const struct apiserver_discovery *discovery)
 
 static void hash_text(const void *data, size_t len, char out[HASH_TEXT])
 {
-	uint8_t digest[NET_SHA512_BYTES];
-	net_sha512(data, len, digest);
+	uint8_t digest[DIGEST_SHA512_BYTES];
+	digest_sha512(data, len, digest);
 	for (size_t i = 0; i < HASH_BYTES; i++)
 		snprintf(out + 2 * i, 3, "%02X", digest[i]);
 }

@@ -9,7 +9,7 @@
 #include "base/compiler.h"
 #include "base/strbuf.h"
 #include "corefile/corefile.h"
-#include "net/digest.h"
+#include "base/crypto/digest.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards running */
 static struct config_hash running;
@@ -17,10 +17,10 @@ static struct config_hash running;
 struct config_hash config_hash_of(const struct corefile *cf)
 {
 	CLEANUP(strbuf_done) struct strbuf json = STRBUF_INIT;
-	uint8_t digest[NET_SHA512_BYTES];
+	uint8_t digest[DIGEST_SHA512_BYTES];
 	struct config_hash h;
 	corefile_json(cf, &json);
-	net_sha512(json.s, json.n, digest);
+	digest_sha512(json.s, json.n, digest);
 	for (size_t i = 0; i < sizeof(digest); i++)
 		snprintf(h.s + 2 * i, 3, "%02x", digest[i]);
 	return h;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The hash by which a configuration is known, in the log, in metrics and to those who ask which one
  * runs: SHA-512 of its blocks as CoreDNS writes them down, in hexadecimal. Whoever has the text can
- * make it, too (corefile_json, net_sha512). */
+ * make it, too (corefile_json, digest_sha512). */
 #pragma once
 
 struct corefile;

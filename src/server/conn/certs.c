@@ -16,7 +16,7 @@
 #include "base/mem.h"
 #include "base/readfile.h"
 #include "base/strbuf.h"
-#include "net/digest.h"
+#include "base/crypto/digest.h"
 #include "server/resource.h"
 #include "server/task.h"
 
@@ -37,9 +37,9 @@ struct certs {
 	char *file[N_FILES]; /* the CA's may be NULL */
 	char *keylog;	     /* may be NULL */
 	enum net_tls_auth auth;
-	struct stamp stamp[N_FILES];		   /* of what is in force */
-	uint8_t digest[N_FILES][NET_SHA512_BYTES]; /* when it was opened */
-	pthread_mutex_t lock;			   /* guards cred */
+	struct stamp stamp[N_FILES];		      /* of what is in force */
+	uint8_t digest[N_FILES][DIGEST_SHA512_BYTES]; /* when it was opened */
+	pthread_mutex_t lock;			      /* guards cred */
 	struct net_tls_cred *cred;
 	struct task *task;
 	char logged_failure[WHY_BYTES]; /* the last failure that was logged */
@@ -121,11 +121,11 @@ static void certs_free(void *value)
 }
 
 /* For certs_conflict. A file that cannot be read has failed before. */
-static void digest_file(const char *file, uint8_t out[NET_SHA512_BYTES])
+static void digest_file(const char *file, uint8_t out[DIGEST_SHA512_BYTES])
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 	if (file != NULL && readfile_path(file, FILE_MAX_BYTES, 0, &text) == 0)
-		net_sha512(text.s, text.n, out);
+		digest_sha512(text.s, text.n, out);
 }
 
 static char *dup_or_null(const char *text)
@@ -226,7 +226,7 @@ struct net_tls_cred *certs_cred(struct certs *certs)
 
 static bool same_digest(const struct certs *left, const struct certs *right, int file)
 {
-	return memcmp(left->digest[file], right->digest[file], NET_SHA512_BYTES) == 0;
+	return memcmp(left->digest[file], right->digest[file], DIGEST_SHA512_BYTES) == 0;
 }
 
 const char *certs_conflict(const struct certs *left, const struct certs *right)

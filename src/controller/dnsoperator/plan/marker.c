@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "dns/name.h"
-#include "net/digest.h"
+#include "base/crypto/digest.h"
 
 void dnsoperator_marker_name(const char *domain, char ret[DNSOPERATOR_MARKER_NAME_MAX])
 {
@@ -18,8 +18,8 @@ void dnsoperator_marker_name(const char *domain, char ret[DNSOPERATOR_MARKER_NAM
 
 void dnsoperator_marker_hash(const void *text, size_t len, char ret[DNSOPERATOR_MARKER_HASH_MAX])
 {
-	uint8_t digest[NET_SHA512_BYTES];
-	net_sha512(text, len, digest);
+	uint8_t digest[DIGEST_SHA512_BYTES];
+	digest_sha512(text, len, digest);
 	for (size_t i = 0; i < DNSOPERATOR_MARKER_HASH_MAX / 2; i++)
 		snprintf(ret + 2 * i, 3, "%02x", digest[i]);
 }

@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "dns/message.h"
-#include "net/digest.h"
+#include "base/crypto/digest.h"
 #include "net/loop.h"
 #include "resolve/resolver.h"
 #include "resolve/types.h"

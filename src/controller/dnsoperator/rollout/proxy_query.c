@@ -14,7 +14,7 @@
 #include "base/err_text.h"
 #include "corefile/corefile.h"
 #include "kube/client/client.h"
-#include "net/digest.h"
+#include "base/crypto/digest.h"
 
 #define TRY_NS (2 * NS_PER_S)
 
@@ -26,14 +26,14 @@ enum { THREADS = 8, PATH_MAX_BYTES = 640 };
 static int hash_running(struct slice text, char ret[DNSOPERATOR_PROXY_HASH_MAX])
 {
 	CLEANUP(strbuf_done) struct strbuf json = STRBUF_INIT;
-	uint8_t digest[NET_SHA512_BYTES];
+	uint8_t digest[DIGEST_SHA512_BYTES];
 	struct corefile *cf = NULL;
 	int r = corefile_parse("Corefile", text, NULL, &cf, NULL);
 	if (r < 0)
 		return r;
 	corefile_json(cf, &json);
 	corefile_free(cf);
-	net_sha512(json.s, json.n, digest);
+	digest_sha512(json.s, json.n, digest);
 	for (size_t i = 0; i < sizeof(digest); i++)
 		snprintf(ret + 2 * i, 3, "%02x", digest[i]);
 	return 0;

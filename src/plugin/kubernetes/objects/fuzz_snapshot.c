@@ -10,7 +10,7 @@
 #include "kube/decode/compact.h"
 #include "kube/decode/string_pool_test.h"
 #include "kube/decode/tree.h"
-#include "net/digest.h"
+#include "base/crypto/digest.h"
 #include "plugin/kubernetes/objects/snapshot_object.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
@@ -29,8 +29,8 @@ static bool decode(void *ctx, enum kubernetes_kind kind, struct slice json)
 
 static void add_digest(struct strbuf *b, struct slice s)
 {
-	uint8_t d[NET_SHA512_BYTES];
-	net_sha512(s.p, s.n, d);
+	uint8_t d[DIGEST_SHA512_BYTES];
+	digest_sha512(s.p, s.n, d);
 	for (size_t i = 0; i < 16; i++)
 		strbuf_addf(b, "%02x", d[i]);
 }

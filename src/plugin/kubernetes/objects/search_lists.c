@@ -16,7 +16,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "net/digest.h"
+#include "base/crypto/digest.h"
 
 struct kubernetes_search_lists {
 	pthread_mutex_t lock; /* guards writing */
@@ -41,8 +41,8 @@ struct kubernetes_search_lists *kubernetes_search_lists_new(void)
 
 static void set_id(struct kubernetes_search_list *list, struct slice canonical)
 {
-	uint8_t digest[NET_SHA512_BYTES];
-	net_sha512(canonical.p, canonical.n, digest);
+	uint8_t digest[DIGEST_SHA512_BYTES];
+	digest_sha512(canonical.p, canonical.n, digest);
 	list->id[0] = 'l';
 	for (size_t i = 1; i < KUBERNETES_SEARCH_LIST_ID; i += 2)
 		snprintf(list->id + i, sizeof(list->id) - i, "%02x", digest[i / 2]);

@@ -14,15 +14,15 @@
 #include "base/err.h"
 #include "base/err_text.h"
 #include "base/mem.h"
-#include "net/digest.h"
+#include "base/crypto/digest.h"
 
 #define MAGIC "fairlead-kubernetes"
 enum { VERSION = 1, DIGITS = 32 };
 
 static void digest_of(struct slice text, char out[DIGITS + 1])
 {
-	uint8_t d[NET_SHA512_BYTES];
-	net_sha512(text.p, text.n, d);
+	uint8_t d[DIGEST_SHA512_BYTES];
+	digest_sha512(text.p, text.n, d);
 	for (size_t i = 0; i < DIGITS / 2; i++)
 		snprintf(out + 2 * i, 3, "%02x", d[i]);
 }
