@@ -38,7 +38,13 @@ enum dns_type {
 	DNS_TYPE_ANY = 255,
 };
 
-enum dns_class { DNS_CLASS_IN = 1, DNS_CLASS_CH = 3, DNS_CLASS_HS = 4, DNS_CLASS_ANY = 255 };
+enum dns_class {
+	DNS_CLASS_IN = 1,
+	DNS_CLASS_CH = 3,
+	DNS_CLASS_HS = 4,
+	DNS_CLASS_NONE = 254,
+	DNS_CLASS_ANY = 255
+};
 
 enum dns_rcode {
 	DNS_RCODE_NOERROR = 0,
@@ -47,6 +53,11 @@ enum dns_rcode {
 	DNS_RCODE_NXDOMAIN = 3,
 	DNS_RCODE_NOTIMP = 4,
 	DNS_RCODE_REFUSED = 5,
+	DNS_RCODE_YXDOMAIN = 6,
+	DNS_RCODE_YXRRSET = 7,
+	DNS_RCODE_NXRRSET = 8,
+	DNS_RCODE_NOTAUTH = 9,
+	DNS_RCODE_NOTZONE = 10,
 	DNS_RCODE_BADVERS = 16,
 };
 
