@@ -79,7 +79,8 @@ static size_t truncate_reply(const struct resolve_exchange *exchange, uint8_t *m
 {
 	dns_put16(msg + 2, dns_get16(msg + 2) | DNS_FLAG_TC);
 	memset(msg + 6, 0, 6);
-	return (size_t)DNS_HEADER_BYTES + exchange->question_n;
+	bool bare = dns_get16(msg + 4) == 0; /* of an UPDATE */
+	return (size_t)DNS_HEADER_BYTES + (bare ? 0 : exchange->question_n);
 }
 
 static enum resolve_result judge_reply(struct resolver *resolver, struct resolve_exchange *exchange,

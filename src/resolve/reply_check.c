@@ -28,6 +28,11 @@ int reply_check_question(const uint8_t *query, size_t len)
 	return at <= len ? (int)(at - DNS_HEADER_BYTES) : ERR_PARSE;
 }
 
+bool reply_check_is_update(const uint8_t *query)
+{
+	return (dns_get16(query + 2) & OPCODE_BITS) == DNS_OPCODE_UPDATE << 11;
+}
+
 static_assert(RESOLVE_CASE_BYTES * 8 >= DNS_NAME_MAX, "the longest name has its bits");
 
 void resolve_flip_case(uint8_t *data, size_t len, uint8_t bits[RESOLVE_CASE_BYTES])
@@ -132,13 +137,15 @@ enum reply_check_result reply_check(const uint8_t *query, size_t question_n, con
 				    size_t len, bool exact, size_t *ret_n)
 {
 	if (len < DNS_HEADER_BYTES || (reply[2] & 0x80) == 0 ||
-	    ((dns_get16(reply + 2) ^ dns_get16(query + 2)) & OPCODE_BITS) != 0 ||
-	    dns_get16(reply + 4) != 1)
+	    ((dns_get16(reply + 2) ^ dns_get16(query + 2)) & OPCODE_BITS) != 0)
+		return REPLY_MISMATCH;
+	if (dns_get16(reply + 4) == 0 && reply_check_is_update(query) && !exact)
+		question_n = 0;
+	else if (dns_get16(reply + 4) != 1 || len < DNS_HEADER_BYTES + question_n ||
+		 !same_question(query + DNS_HEADER_BYTES, reply + DNS_HEADER_BYTES, question_n,
+				exact))
 		return REPLY_MISMATCH;
 	size_t at = DNS_HEADER_BYTES + question_n;
-	if (len < at ||
-	    !same_question(query + DNS_HEADER_BYTES, reply + DNS_HEADER_BYTES, question_n, exact))
-		return REPLY_MISMATCH;
 	uint32_t records =
 		(uint32_t)dns_get16(reply + 6) + dns_get16(reply + 8) + dns_get16(reply + 10);
 	for (; records > 0; records--) {

@@ -18,6 +18,9 @@ enum reply_check_result {
 
 /* Length of the question section of a query with one question, or ERR_PARSE. */
 MUST_CHECK int reply_check_question(const uint8_t *query, size_t len);
+/* An UPDATE differs in two ways: a server may answer with a bare header (RFC 2136 section 3.8), and
+ * it must not be sent twice, since the first one may have been applied. */
+bool reply_check_is_update(const uint8_t *query);
 /* Is `reply` a reply to `query`, whose question has question_n bytes? Ids are not compared.
  * `exact`: letters must have the same case. *ret_n: the message without what may follow it (set
  * with REPLY_OK only). */

@@ -11,7 +11,8 @@
  *
  * UDP goes over a few connected sockets per resolver and upstream (random ports, random ids); TCP
  * and TLS connections carry many questions at once and take replies in any order. Nothing blocks
- * and nothing is allocated per exchange: the struct is the caller's. */
+ * and nothing is allocated per exchange: the struct is the caller's. A query is sent again where a
+ * connection breaks that was there before; an UPDATE never, since it may have been applied. */
 #pragma once
 
 #include <stdatomic.h>
