@@ -398,10 +398,12 @@ static void reported(void **state)
 	} rows[] = {
 		{ "hmac-sha256:key.example:QUJD", "hmac-sha256:other.example:QUJD", 0,
 		  DNS_TSIG_BADKEY, false,
-		  "the server does not know TSIG key 'key.example.' with this algorithm (BADKEY)" },
+		  "the server does not accept TSIG key 'key.example.' (BADKEY): it does not know "
+		  "its name and algorithm, or the key has no rights" },
 		{ "hmac-sha256:key.example:QUJD", "hmac-sha512:key.example:QUJD", 0,
 		  DNS_TSIG_BADKEY, false,
-		  "the server does not know TSIG key 'key.example.' with this algorithm (BADKEY)" },
+		  "the server does not accept TSIG key 'key.example.' (BADKEY): it does not know "
+		  "its name and algorithm, or the key has no rights" },
 		{ "hmac-sha256:key.example:QUJD", "hmac-sha256:key.example:QUJE", 0,
 		  DNS_TSIG_BADSIG, false,
 		  "the server has another secret for TSIG key 'key.example.' (BADSIG)" },

@@ -13,7 +13,8 @@ static void explain_rejection(const char *key, const struct dns_tsig_report *rep
 	switch (report->error) {
 	case DNS_TSIG_ERROR_BADKEY:
 		err_text_set(out,
-			     "the server does not know TSIG key '%s' with this algorithm (BADKEY)",
+			     "the server does not accept TSIG key '%s' (BADKEY): "
+			     "it does not know its name and algorithm, or the key has no rights",
 			     key);
 		return;
 	case DNS_TSIG_ERROR_BADSIG:

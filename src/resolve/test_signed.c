@@ -166,7 +166,8 @@ static void refused(void **state)
 		const char *why;
 	} rows[] = {
 		{ "hmac-sha256:other:c2VjcmV0", 0,
-		  "@: the server does not know TSIG key 'key.' with this algorithm (BADKEY)" },
+		  "@: the server does not accept TSIG key 'key.' (BADKEY): it does not know its "
+		  "name and algorithm, or the key has no rights" },
 		{ "hmac-sha256:key:c2VjcmVU", 0,
 		  "@: the server has another secret for TSIG key 'key.' (BADSIG)" },
 		{ KEY, 3600,
