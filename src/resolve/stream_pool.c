@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "base/err.h"
-#include "resolve/check_priv.h"
+#include "resolve/reply_check_priv.h"
 #include "resolve/exchange_priv.h"
 #include "resolve/link_priv.h"
 #include "resolve/resolver_priv.h"
@@ -213,7 +213,7 @@ void stream_retry(struct stream *stream, struct resolve_exchange *exchange, int 
 	/* Peers close connections they find idle, and ours may be under way just then. One that
 	 * carried nothing before has no such excuse. */
 	bool excused = exchange->state == X_QUEUED ||
-		       (exchange->reused && !check_is_update(exchange->msg));
+		       (exchange->reused && !reply_check_is_update(exchange->msg));
 	if (stream->phase != STREAM_OPEN || !excused || exchange->retried) {
 		exchange_fail(resolver, exchange,
 			      code == ERR_TIMEOUT ? RESOLVE_TIMEOUT : RESOLVE_NETWORK, code);
@@ -270,7 +270,7 @@ bool stream_rescue(struct stream *stream)
 	unsigned n = 0;
 	for (x = x != NULL ? x->q_next : NULL; x != NULL; x = next) {
 		next = x->q_next;
-		if (x->retried || check_is_update(x->msg))
+		if (x->retried || reply_check_is_update(x->msg))
 			continue;
 		if (n++ == STREAM_RESCUE)
 			return true;
