@@ -41,6 +41,8 @@ struct fakeapi {
 	pthread_t thread;
 	pthread_mutex_t lock; /* guards all below */
 	pthread_cond_t came;
+	void (*choose)(void *ctx, const char *request, struct fakeapi_reply *ret); /* or NULL */
+	void *choose_ctx;
 	VEC(struct answer) script;
 	size_t next;
 	VEC(char *) requests;
@@ -128,10 +130,20 @@ static bool shake(struct line *l)
 
 /* ---- one request ---- */
 
-static size_t body_length(const char *head)
+/* Of the request whose head ends at `body`; false while it has not come. */
+static bool find_end(const char *head, const char *body, size_t *ret_n)
 {
-	const char *p = strcasestr(head, "\r\ncontent-length:");
-	return p != NULL ? strtoul(p + 17, NULL, 10) : 0;
+	const char *length = strcasestr(head, "\r\ncontent-length:");
+	const char *chunked = strcasestr(head, "\r\ntransfer-encoding: chunked");
+	*ret_n = (size_t)(body - head);
+	if (chunked != NULL && chunked < body) {
+		const char *last = strstr(body - 2, "\r\n0\r\n\r\n");
+		*ret_n = last != NULL ? (size_t)(last + 7 - head) : 0;
+		return last != NULL;
+	}
+	if (length != NULL && length < body)
+		*ret_n += strtoul(length + 17, NULL, 10);
+	return true;
 }
 
 /* One whole request into `in`, which may hold the begin of the next one, too. Its length; 0: gone.
@@ -142,8 +154,8 @@ static size_t read_request(struct line *l, struct strbuf *in)
 	for (;;) {
 		const char *end = in->n != 0 ? strstr(in->s, "\r\n\r\n") : NULL;
 		if (end != NULL) {
-			size_t want = (size_t)(end - in->s) + 4 + body_length(in->s);
-			if (in->n >= want)
+			size_t want;
+			if (find_end(in->s, end + 4, &want) && in->n >= want)
 				return want;
 		}
 		ssize_t n = get(l, buf, sizeof(buf));
@@ -153,13 +165,37 @@ static size_t read_request(struct line *l, struct strbuf *in)
 	}
 }
 
+static struct answer make_answer(const struct fakeapi_reply *reply)
+{
+	struct answer a = { .bytes = STRBUF_INIT, .how = *reply };
+	const char *body = reply->body != NULL ? reply->body : "{}";
+	size_t n = reply->body_n != 0 ? reply->body_n : strlen(body);
+	unsigned times = reply->repeat != 0 ? reply->repeat : 1;
+	if (reply->raw != NULL) {
+		strbuf_adds(&a.bytes, reply->raw);
+	} else {
+		strbuf_addf(&a.bytes, "HTTP/1.1 %d Text\r\n%sContent-Length: %zu\r\n\r\n",
+			    reply->status != 0 ? reply->status : 200,
+			    reply->headers != NULL ? reply->headers : "", n * times);
+		for (unsigned i = 0; i < times; i++)
+			strbuf_add(&a.bytes, body, n);
+	}
+	a.how.headers = a.how.body = a.how.raw = NULL; /* the caller's */
+	return a;
+}
+
 static struct answer take_answer(struct fakeapi *f, const struct strbuf *in, size_t n)
 {
 	struct answer a = { .bytes = STRBUF_INIT };
 	pthread_mutex_lock(&f->lock);
 	vec_push(&f->requests, xstrndup(in->s, n));
 	pthread_cond_broadcast(&f->came);
-	if (f->next < f->script.n) {
+	if (f->choose != NULL) {
+		struct fakeapi_reply reply = { 0 };
+		f->choose(f->choose_ctx, f->requests.v[f->requests.n - 1], &reply);
+		strbuf_done(&a.bytes);
+		a = make_answer(&reply);
+	} else if (f->next < f->script.n) {
 		a.how = f->script.v[f->next].how;
 		strbuf_add_slice(&a.bytes, strbuf_slice(&f->script.v[f->next].bytes));
 		f->next++;
@@ -311,23 +347,18 @@ const char *fakeapi_url(const struct fakeapi *f)
 
 void fakeapi_push(struct fakeapi *f, const struct fakeapi_reply *r)
 {
-	struct answer a = { .bytes = STRBUF_INIT, .how = *r };
-	const char *body = r->body != NULL ? r->body : "{}";
-	size_t n = r->body_n != 0 ? r->body_n : strlen(body);
-	unsigned times = r->repeat != 0 ? r->repeat : 1;
-	if (r->raw != NULL) {
-		strbuf_adds(&a.bytes, r->raw);
-	} else {
-		strbuf_addf(&a.bytes, "HTTP/1.1 %d Text\r\n%sContent-Length: %zu\r\n\r\n",
-			    r->status != 0 ? r->status : 200, r->headers != NULL ? r->headers : "",
-			    n * times);
-		for (unsigned i = 0; i < times; i++)
-			strbuf_add(&a.bytes, body, n);
-	}
-	a.how.headers = a.how.body = a.how.raw = NULL; /* the caller's */
+	struct answer a = make_answer(r);
 	pthread_mutex_lock(&f->lock);
 	vec_push(&f->script, a);
 	pthread_mutex_unlock(&f->lock);
+}
+
+void fakeapi_set_chooser(struct fakeapi *f,
+			 void (*choose)(void *ctx, const char *request, struct fakeapi_reply *ret),
+			 void *ctx)
+{
+	f->choose = choose;
+	f->choose_ctx = ctx;
 }
 
 size_t fakeapi_requests(struct fakeapi *f)

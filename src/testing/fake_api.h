@@ -43,6 +43,12 @@ const char *fakeapi_url(const struct fakeapi *fakeapi);
 /* Texts are copied. */
 void fakeapi_push(struct fakeapi *fakeapi, const struct fakeapi_reply *reply);
 
+/* Answers by a function instead of the script: it fills *ret, whose texts it keeps until the next
+ * call. Called on the server's threads, one at a time. Before the first request. */
+void fakeapi_set_chooser(struct fakeapi *fakeapi,
+			 void (*choose)(void *ctx, const char *request, struct fakeapi_reply *ret),
+			 void *ctx);
+
 /* How many whole requests have come, and connections. */
 size_t fakeapi_requests(struct fakeapi *fakeapi);
 size_t fakeapi_connections(struct fakeapi *fakeapi);
