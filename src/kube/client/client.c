@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/err_text.h"
 #include "base/mem.h"
+#include "http/client/url.h"
 #include "kube/client/client_priv.h"
 #include "kube/client/credential_priv.h"
 #include "kube/client/status_priv.h"
@@ -21,63 +22,29 @@ enum { DEFAULT_TIMEOUT_S = 60 };
 
 /* ---- the address ---- */
 
-/* host[:port] of the URL, what stands behind in *rest. */
-static struct slice parse_authority(const char *url, struct slice *rest)
+/* The name in the URL is verified: so the URL has it, and the real host is where to connect. */
+static void use_tls_name(struct kube_client *client, const struct http_url *server)
 {
-	const char *scheme_end = strstr(url, "://");
-	assert(scheme_end != NULL); /* every configuration has a scheme */
-	const char *p = scheme_end + 3;
-	size_t n = strcspn(p, "/");
-	*rest = slice_of(p + n);
-	return (struct slice){ p, n };
-}
-
-static struct slice port_of(struct slice authority_text, bool tls)
-{
-	for (size_t i = authority_text.n; i-- > 0 && authority_text.p[i] != ']';)
-		if (authority_text.p[i] == ':')
-			return slice_from(authority_text, i + 1);
-	return tls ? SLICE("443") : SLICE("80");
-}
-
-static struct slice host_of(struct slice text)
-{
-	for (size_t i = text.n; i-- > 0 && text.p[i] != ']';)
-		if (text.p[i] == ':')
-			return (struct slice){ text.p, i };
-	return text;
-}
-
-/* As Go: the environment's proxy is not for this machine itself. */
-static bool is_loopback(struct slice host)
-{
-	return slice_is(host, "localhost") || slice_is(host, "[::1]") ||
-	       slice_starts(host, SLICE("127."));
-}
-
-/* libcurl verifies the name in the URL: so the URL has it, and the real host is where to connect.
- */
-static void use_tls_name(struct kube_client *client, struct slice text, struct slice rest)
-{
-	struct slice port = port_of(text, true), host = host_of(text);
-	client->url = xasprintf("https://%s:%.*s%s", client->config->tls_name, (int)port.n, port.p,
-				rest.p);
-	client->connect_to = xasprintf("::%.*s:%.*s", (int)host.n, host.p, (int)port.n, port.p);
-	client->host = xasprintf("Host: %.*s", (int)text.n, text.p);
+	const char *authority = strstr(client->config->server, "://") + 3;
+	client->url = xasprintf("https://%s:%u%s", client->config->tls_name, server->port,
+				server->rest.p);
+	client->connect_to =
+		xasprintf("%.*s:%u", (int)server->host.n, server->host.p, server->port);
+	client->host = xstrndup(authority, (size_t)(server->rest.p - authority));
 }
 
 struct kube_client *kube_client_new(struct kube_config *config)
 {
 	struct kube_client *c = xcalloc(1, sizeof(*c));
-	struct slice rest;
-	struct slice a = parse_authority(config->server, &rest);
+	struct http_url server;
 	c->config = config;
 	c->text = xasprintf("%s (%s)", config->server, config->origin);
-	if (config->tls_name != NULL && strncmp(config->server, "https://", 8) == 0)
-		use_tls_name(c, a, rest);
+	/* A URL that is not one is refused by each request. */
+	if (config->tls_name != NULL &&
+	    http_url_parse(config->server, &server, (struct err_text){ 0 }) == 0 && server.tls)
+		use_tls_name(c, &server);
 	else
 		c->url = xstrdup(config->server);
-	c->no_proxy = config->proxy != NULL || is_loopback(host_of(a));
 	return c;
 }
 
@@ -148,8 +115,10 @@ static int try_once(struct kube_conn *conn, struct kube_exchange *exchange, bool
 	CLEANUP(secret_wipe_strbuf) struct strbuf token = STRBUF_INIT;
 	const struct kube_token_ask ask = { fresh, *asked_ns, &conn->cancelled };
 	int r = kube_config_token(conn->client->config, &ask, &token, ERR_TEXT(exchange->error));
-	if (r < 0)
+	if (r < 0) {
+		kube_exchange_name_server(exchange, conn->client);
 		return r;
+	}
 	*asked_ns = clock_mono_ns();
 	if (exchange->got_bytes) {
 		assert(exchange->restart != NULL);
@@ -167,7 +136,6 @@ static int report_result(struct kube_conn *conn, struct kube_exchange *exchange,
 {
 	struct kube_status dummy = { 0 };
 	struct kube_status *s = reterr != NULL ? reterr : &dummy;
-	char text[CURL_ERROR_SIZE + 256];
 	*s = (struct kube_status){ 0 };
 	if (ret == 0 && exchange->code >= 200 && exchange->code <= 299)
 		return 0;
@@ -177,9 +145,11 @@ static int report_result(struct kube_conn *conn, struct kube_exchange *exchange,
 		if (exchange->has_retry_after)
 			s->retry_after_s = exchange->retry_after_s;
 	} else {
-		snprintf(text, sizeof(text), "%s: %s", kube_config_server(conn->client->config),
-			 exchange->error[0] != '\0' ? exchange->error : err_str(ret));
-		kube_status_set_text(s, text);
+		if (exchange->error[0] == '\0') {
+			err_text_set(ERR_TEXT(exchange->error), "%s", err_str(ret));
+			kube_exchange_name_server(exchange, conn->client);
+		}
+		kube_status_set_text(s, exchange->error);
 	}
 	kube_status_done(&dummy);
 	return ret;

@@ -13,8 +13,7 @@ struct kube_client {
 	char *text;
 	char *url;	  /* in front of each path; its host is the name to verify */
 	char *connect_to; /* the real host where that differs; NULL */
-	char *host;	  /* "Host: ..." in that case */
-	bool no_proxy;	  /* a loopback address, or the kubeconfig names a proxy */
+	char *host;	  /* the value of Host in that case */
 };
 
 /* One request with all the retries of client.h. It is not repeated once `data` was called, unless

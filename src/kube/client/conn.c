@@ -1,53 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A connection: one libcurl handle, driven so that another thread can end the wait at once. */
+/* A connection to the API server: an HTTP client of its own, whose wait another thread can end at
+ * once. */
 #include "kube/client/conn.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/err_text.h"
 #include "base/mem.h"
+#include "base/vec.h"
+#include "http/client/client.h"
+#include "http/client/sync.h"
 #include "kube/client/client_priv.h"
 #include "kube/client/credential_priv.h"
 
-enum {
-	KEEPALIVE_IDLE_S = 30,
-	KEEPALIVE_INTERVAL_S = 10,
-	USER_TIMEOUT_MS = 45000, /* a dead network ends a connection after this */
-	MAX_IDLE_S = 80,	 /* the server closes an idle one after 90 s: be first */
-	UPLOAD_BUFFER_BYTES = 16 << 10,
-	POLL_MAX_MS = 60000,
-};
-
-#define USER_AGENT "fairlead/" FAIRLEAD_VERSION " (linux)"
-
-/* ---- what libcurl calls ---- */
-
-/* Its own sockets would be inherited by exec plugins. */
-static curl_socket_t open_socket(void *ctx, curlsocktype purpose, struct curl_sockaddr *sockaddr)
-{
-	int idle = KEEPALIVE_IDLE_S, every = KEEPALIVE_INTERVAL_S, on = 1;
-	unsigned limit = USER_TIMEOUT_MS;
-	(void)ctx;
-	(void)purpose;
-	int fd = socket(sockaddr->family, sockaddr->socktype | SOCK_CLOEXEC, sockaddr->protocol);
-	if (fd < 0)
-		return CURL_SOCKET_BAD;
-	/* All are for peers that vanish; a kernel that knows one of them not changes nothing. */
-	IGNORE(setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on)));
-	IGNORE(setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof(idle)));
-	IGNORE(setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &every, sizeof(every)));
-	IGNORE(setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit, sizeof(limit)));
-	return fd;
-}
+/* ---- the reply ---- */
 
 /* `"text"` of a Warning header's value: 299 - "text". */
 static struct slice warning_text(struct slice value)
@@ -75,171 +47,80 @@ static void keep_warning(struct kube_conn *conn, struct slice value)
 	strbuf_addc(&conn->warnings, '\n');
 }
 
-static void take_header(struct kube_exchange *exchange, struct slice name, struct slice value)
+/* A part of the body of a 2xx goes to the caller; refusals are kept. */
+static int take_data(struct http_call *call, struct slice bytes)
 {
-	uint64_t s;
-	if (slice_eq_nocase(name, SLICE("Warning")))
-		keep_warning(exchange->conn, value);
-	if (slice_eq_nocase(name, SLICE("Audit-Id")))
-		snprintf(exchange->audit_id, sizeof(exchange->audit_id), "%.*s",
-			 (int)MIN(value.n, (size_t)63), value.p);
-	/* Seconds only, as client-go: API servers send no dates. */
-	if (slice_eq_nocase(name, SLICE("Retry-After")) && slice_u64(value, &s) == 0) {
-		exchange->has_retry_after = true;
-		exchange->retry_after_s = (unsigned)MIN(s, (uint64_t)1 << 20);
+	struct kube_exchange *exchange = call->ctx;
+	exchange->code = call->status;
+	if (call->status >= 200 && call->status <= 299) {
+		exchange->got_bytes = true;
+		return exchange->data(exchange->ctx, bytes);
 	}
+	assert(exchange->error_body.n <= KUBE_ERROR_MAX_BYTES);
+	size_t room = KUBE_ERROR_MAX_BYTES - exchange->error_body.n;
+	strbuf_add(&exchange->error_body, bytes.p, MIN(bytes.n, room));
+	return 0;
 }
 
-static size_t on_header(char *pos, size_t size, size_t count, void *ctx)
+static void take_headers(struct kube_conn *conn, struct kube_exchange *exchange,
+			 const struct http_call *call)
 {
-	struct kube_exchange *x = ctx;
-	struct slice line = slice_trim((struct slice){ pos, size * count });
-	x->heard_ns = clock_mono_ns();
-	ptrdiff_t colon = slice_find(line, ':');
-	if (colon > 0 && x->headers++ < KUBE_HEADERS_MAX)
-		take_header(x, (struct slice){ line.p, (size_t)colon },
-			    slice_trim(slice_from(line, (size_t)colon + 1)));
-	return size * count;
+	struct slice value, audit_id = http_call_header(call, "Audit-Id", 0);
+	for (size_t i = 0; (value = http_call_header(call, "Warning", i)).p != NULL; i++)
+		keep_warning(conn, value);
+	snprintf(exchange->audit_id, sizeof(exchange->audit_id), "%.*s",
+		 (int)MIN(audit_id.n, (size_t)63), audit_id.n != 0 ? audit_id.p : "");
+	exchange->has_retry_after = call->has_retry_after;
+	exchange->retry_after_s = call->retry_after_s;
 }
 
-static int code_of(struct kube_exchange *exchange)
+static void take_outcome(struct kube_conn *conn, struct kube_exchange *exchange,
+			 const struct http_call *call)
 {
-	long code = 0;
-	if (exchange->code == 0 &&
-	    exchange->conn->lib->easy_getinfo(exchange->conn->easy, CURLINFO_RESPONSE_CODE,
-					      &code) == CURLE_OK)
-		exchange->code = (int)code;
-	return exchange->code;
-}
-
-static size_t on_data(char *pos, size_t size, size_t count, void *ctx)
-{
-	struct kube_exchange *x = ctx;
-	int code = code_of(x);
-	count *= size;
-	if (code < 200 || code > 299) {
-		assert(x->error_body.n <= KUBE_ERROR_MAX_BYTES);
-		size_t room = KUBE_ERROR_MAX_BYTES - x->error_body.n;
-		strbuf_add(&x->error_body, pos, MIN(count, room));
-	} else {
-		x->got_bytes = true;
-		x->data_error = x->data(x->ctx, (struct slice){ pos, count });
-	}
-	x->heard_ns = clock_mono_ns(); /* `data` may take its time: that is no silence */
-	return x->data_error < 0 ? 0 : count;
-}
-
-static size_t on_body(char *pos, size_t size, size_t count, void *ctx)
-{
-	struct kube_exchange *x = ctx;
-	assert(x->body_at <= x->body.n);
-	size_t k = MIN(size * count, x->body.n - x->body_at);
-	memcpy(pos, x->body.p + x->body_at, k);
-	x->body_at += k;
-	return k;
-}
-
-/* libcurl repeats a request when a kept connection turns out to be closed. It may, unless bytes of
- * the body have left: the server could have acted on them. */
-static int refuse_rewind(void *ctx, curl_off_t offset, int origin)
-{
-	(void)ctx;
-	(void)offset;
-	(void)origin;
-	return CURL_SEEKFUNC_FAIL;
-}
-
-/* ---- setting up ---- */
-
-#define SET(option, value) IGNORE(conn->lib->easy_setopt(conn->easy, CURLOPT_##option, (value)))
-
-static void set_tls(struct kube_conn *conn)
-{
-	const struct kube_tls *t = conn->tls;
-	bool verify = !conn->client->config->insecure;
-	SET(SSL_VERIFYPEER, (long)verify);
-	SET(SSL_VERIFYHOST, verify ? 2L : 0L);
-	/* By default each handle loads the system's whole bundle, 4 MB. */
-	if (!t->system_ca) {
-		SET(CAINFO, t->ca_path);
-		SET(CAPATH, NULL);
-	}
-	SET(SSLCERT, t->cert_path);
-	SET(SSLKEY, t->key_path);
-	SET(SSL_SESSIONID_CACHE, 0L); /* a resumed session would keep an old identity */
-}
-
-static void set_line(struct kube_conn *conn)
-{
-	const struct kube_client *cl = conn->client;
-	SET(NOSIGNAL, 1L);
-	SET(PROTOCOLS_STR, "http,https");
-	SET(HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1); /* measured: faster for one list */
-	SET(USERAGENT, USER_AGENT);
-	SET(CONNECTTIMEOUT, (long)KUBE_CONNECT_TIMEOUT_S);
-	SET(MAXAGE_CONN, (long)MAX_IDLE_S);
-	SET(UPLOAD_BUFFERSIZE, (long)UPLOAD_BUFFER_BYTES);
-	SET(OPENSOCKETFUNCTION, open_socket);
-	SET(QUICK_EXIT, 1L); /* a cancelled call does not wait for a name server */
-	if (cl->config->proxy != NULL)
-		SET(PROXY, cl->config->proxy);
-	if (cl->no_proxy)
-		SET(NOPROXY, cl->config->proxy != NULL ? "" : "*");
-}
-
-static void set_request(struct kube_conn *conn, struct kube_exchange *exchange)
-{
-	SET(CUSTOMREQUEST, exchange->method);
-	SET(HEADERFUNCTION, on_header);
-	SET(HEADERDATA, exchange);
-	SET(WRITEFUNCTION, on_data);
-	SET(WRITEDATA, exchange);
-	SET(ERRORBUFFER, exchange->error);
-	SET(PATH_AS_IS, 1L); /* `configmaps/..` would become the namespace itself */
-	if (exchange->gzip)
-		SET(ACCEPT_ENCODING, "gzip");
-	if (exchange->body.p == NULL)
+	exchange->code = call->status;
+	take_headers(conn, exchange, call);
+	if (call->result == 0)
 		return;
-	SET(POST, 1L);
-	SET(POSTFIELDSIZE_LARGE, (curl_off_t)exchange->body.n);
-	SET(READFUNCTION, on_body);
-	SET(READDATA, exchange);
-	SET(SEEKFUNCTION, refuse_rewind);
+	exchange->reset = call->reset;
+	err_text_set(ERR_TEXT(exchange->error), "%s%s", call->error,
+		     call->untrusted && conn->tls->system_ca
+			     ? ", and the kubeconfig names no certificate-authority"
+			     : "");
+	/* Files may have been renewed since they were read; with TLS 1.3 a server that refuses our
+	 * certificate says so after the handshake. */
+	if (call->result == ERR_TLS || (call->status == 0 && call->result != -ECANCELED))
+		conn->tls_suspect = true;
 }
 
-static void add_header(struct kube_conn *conn, struct curl_slist **slist, const char *name,
-		       struct slice value)
+/* ---- the request ---- */
+
+struct header_list {
+	VEC(struct http_header) all;
+};
+
+static void add_header(struct header_list *list, const char *name, struct slice value)
 {
-	CLEANUP(secret_wipe_strbuf) struct strbuf b = STRBUF_INIT;
-	strbuf_addf(&b, "%s%.*s", name, (int)value.n, value.n != 0 ? value.p : "");
-	struct curl_slist *more = conn->lib->slist_append(*slist, b.s);
-	if (more != NULL)
-		*slist = more;
+	vec_push(&list->all, (struct http_header){ slice_of(name), value });
 }
 
-static struct curl_slist *make_headers(struct kube_conn *conn, const struct kube_exchange *exchange)
+/* All point into the exchange, the client or its configuration, but the token, which is copied. */
+static void collect_headers(const struct kube_conn *conn, const struct kube_exchange *exchange,
+			    const char *bearer, struct header_list *out)
 {
 	const struct kube_config *conf = conn->client->config;
-	struct curl_slist *l = NULL;
-	add_header(conn, &l, "Accept: ",
+	add_header(out, "Accept",
 		   slice_of(exchange->accept != NULL ? exchange->accept : "application/json"));
-	add_header(conn, &l, "Expect:", SLICE("")); /* no extra round trip before a body */
 	if (conn->client->host != NULL)
-		add_header(conn, &l, conn->client->host, SLICE(""));
+		add_header(out, "Host", slice_of(conn->client->host));
 	if (exchange->body.p != NULL)
-		add_header(conn, &l, "Content-Type: ", slice_of(exchange->content_type));
+		add_header(out, "Content-Type", slice_of(exchange->content_type));
 	if (exchange->token.n != 0)
-		add_header(conn, &l, "Authorization: Bearer ", exchange->token);
-	for (size_t i = 0; i < conf->headers.n; i++)
-		add_header(conn, &l, conf->headers.v[i], SLICE(""));
-	return l;
-}
-
-static void drop_headers(struct kube_conn *conn, struct curl_slist *slist)
-{
-	for (struct curl_slist *h = slist; h != NULL; h = h->next)
-		explicit_bzero(h->data, strlen(h->data));
-	conn->lib->slist_free_all(slist);
+		add_header(out, "Authorization", slice_of(bearer));
+	for (size_t i = 0; i < conf->headers.n; i++) {
+		struct slice value = slice_of(conf->headers.v[i]);
+		struct slice name = slice_cut(&value, ':');
+		vec_push(&out->all, (struct http_header){ name, slice_trim(value) });
+	}
 }
 
 /* Switches to the newest certificates; a change means a new connection. */
@@ -248,8 +129,10 @@ static int refresh_tls(struct kube_conn *conn, struct kube_exchange *exchange, b
 	struct kube_tls *t = NULL;
 	int r = kube_config_tls(conn->client->config, conn->tls_suspect, &conn->cancelled, &t,
 				ERR_TEXT(exchange->error));
-	if (r < 0)
+	if (r < 0) {
+		kube_exchange_name_server(exchange, conn->client);
 		return r;
+	}
 	*ret_changed = conn->tls != NULL && conn->tls != t;
 	kube_tls_unref(conn->tls);
 	conn->tls = t;
@@ -257,189 +140,78 @@ static int refresh_tls(struct kube_conn *conn, struct kube_exchange *exchange, b
 	return 0;
 }
 
-/* ---- waiting ---- */
-
-static int wait_ms(const struct kube_exchange *exchange, uint64_t now)
-{
-	uint64_t end = exchange->end_ns != 0 ? exchange->end_ns : UINT64_MAX;
-	if (exchange->idle_ns != 0)
-		end = MIN(end, exchange->heard_ns + exchange->idle_ns);
-	if (end <= now)
-		return 0;
-	return (int)MIN((end - now) / NS_PER_MS + 1, (uint64_t)POLL_MAX_MS);
-}
-
-static int check_deadlines(struct kube_exchange *exchange, uint64_t now)
-{
-	if (exchange->idle_ns != 0 && now >= exchange->heard_ns + exchange->idle_ns) {
-		snprintf(exchange->error, sizeof(exchange->error), "no data received for %llu ms",
-			 (unsigned long long)(exchange->idle_ns / NS_PER_MS));
-		return ERR_TIMEOUT;
-	}
-	if (exchange->end_ns != 0 && now >= exchange->end_ns) {
-		snprintf(exchange->error, sizeof(exchange->error), "no answer in time");
-		return ERR_TIMEOUT;
-	}
-	return 0;
-}
-
-/* Runs until libcurl is done (its result in *ret), the call is cancelled, or time is over. */
-static int run_transfer(struct kube_conn *conn, struct kube_exchange *exchange, CURLcode *ret)
-{
-	for (;;) {
-		int running = 0, left = 0;
-		if (atomic_load(&conn->cancelled))
-			return -ECANCELED;
-		if (conn->lib->multi_perform(conn->multi, &running) != CURLM_OK)
-			return ERR_INTERNAL;
-		const CURLMsg *m = conn->lib->multi_info_read(conn->multi, &left);
-		if (m != NULL && m->msg == CURLMSG_DONE) {
-			*ret = m->data.result;
-			return 0;
-		}
-		uint64_t now = clock_mono_ns();
-		int r = check_deadlines(exchange, now);
-		if (r < 0)
-			return r;
-		if (conn->lib->multi_poll(conn->multi, NULL, 0, wait_ms(exchange, now), NULL) !=
-		    CURLM_OK)
-			return ERR_INTERNAL;
-	}
-}
-
-int kube_conn_sleep(struct kube_conn *conn, uint64_t ns)
-{
-	uint64_t end = clock_mono_ns() + ns;
-	for (;;) {
-		uint64_t now = clock_mono_ns();
-		if (atomic_load(&conn->cancelled))
-			return -ECANCELED;
-		if (now >= end)
-			return 0;
-		uint64_t ms = MIN((end - now) / NS_PER_MS + 1, (uint64_t)POLL_MAX_MS);
-		if (conn->lib->multi_poll(conn->multi, NULL, 0, (int)ms, NULL) != CURLM_OK)
-			return ERR_INTERNAL;
-	}
-}
-
-/* ---- results ---- */
-
-static const struct {
-	CURLcode code;
-	int err;
-	bool reset; /* a broken connection, not one that was refused */
-} curl_codes[] = {
-	{ CURLE_RECV_ERROR, ERR_CLOSED, true },
-	{ CURLE_SEND_ERROR, ERR_CLOSED, true },
-	{ CURLE_GOT_NOTHING, ERR_CLOSED, true },
-	{ CURLE_PARTIAL_FILE, ERR_CLOSED, true },
-	{ CURLE_SEND_FAIL_REWIND, ERR_CLOSED, true },
-	{ CURLE_HTTP2, ERR_CLOSED, true },
-	{ CURLE_HTTP2_STREAM, ERR_CLOSED, true },
-	{ CURLE_COULDNT_CONNECT, ERR_CLOSED, false },
-	{ CURLE_COULDNT_RESOLVE_HOST, ERR_CLOSED, false },
-	{ CURLE_COULDNT_RESOLVE_PROXY, ERR_CLOSED, false },
-	{ CURLE_PROXY, ERR_CLOSED, false },
-	{ CURLE_OPERATION_TIMEDOUT, ERR_TIMEOUT, false },
-	{ CURLE_SSL_CONNECT_ERROR, ERR_TLS, false },
-	{ CURLE_PEER_FAILED_VERIFICATION, ERR_TLS, false },
-	{ CURLE_SSL_CERTPROBLEM, ERR_TLS, false },
-	{ CURLE_SSL_CACERT_BADFILE, ERR_TLS, false },
-	{ CURLE_SSL_ISSUER_ERROR, ERR_TLS, false },
-	{ CURLE_SSL_CIPHER, ERR_TLS, false },
-	{ CURLE_WEIRD_SERVER_REPLY, ERR_PARSE, false },
-	{ CURLE_UNSUPPORTED_PROTOCOL, ERR_PARSE, false },
-	{ CURLE_BAD_CONTENT_ENCODING, ERR_PARSE, false },
-	{ CURLE_URL_MALFORMAT, ERR_CONFIG, false },
-};
-
-/* libcurl names the file in memory instead, and not why. */
-static void explain_trust(const struct kube_conn *conn, struct kube_exchange *exchange)
-{
-	if (strncmp(exchange->error, "server certificate verification failed", 38) == 0)
-		snprintf(exchange->error, sizeof(exchange->error),
-			 "its certificate is not trusted: it has expired, or was not signed by %s",
-			 conn->tls->system_ca ? "a CA of this system, and the kubeconfig "
-						"names no certificate-authority"
-					      : "the configured certificate-authority");
-}
-
-static int classify_result(struct kube_conn *conn, struct kube_exchange *exchange, CURLcode code)
-{
-	if (exchange->data_error < 0) {
-		exchange->error[0] = '\0'; /* libcurl's words are about writing */
-		return exchange->data_error;
-	}
-	if (code == CURLE_OK) {
-		code_of(exchange);
-		return 0;
-	}
-	if (code == CURLE_SEND_FAIL_REWIND) /* libcurl's words are about refuse_rewind */
-		snprintf(exchange->error, sizeof(exchange->error),
-			 "the connection ended while the request was sent");
-	if (exchange->error[0] == '\0')
-		snprintf(exchange->error, sizeof(exchange->error), "%s",
-			 conn->lib->easy_strerror(code));
-	explain_trust(conn, exchange);
-	for (size_t i = 0; i < ARRAY_LEN(curl_codes); i++)
-		if (curl_codes[i].code == code) {
-			exchange->reset = curl_codes[i].reset;
-			/* Files may have been renewed since they were read; with TLS 1.3 a server
-			 * that refuses our certificate says so after the handshake. */
-			conn->tls_suspect = curl_codes[i].err == ERR_TLS || exchange->code == 0;
-			return curl_codes[i].err;
-		}
-	return ERR_CLOSED;
-}
-
 static void reset_exchange(struct kube_conn *conn, struct kube_exchange *exchange)
 {
 	assert(exchange->method != NULL && exchange->path != NULL && exchange->data != NULL);
-	exchange->conn = conn;
 	exchange->code = 0;
 	exchange->got_bytes = exchange->has_retry_after = exchange->reset = false;
-	exchange->retry_after_s = exchange->headers = 0;
+	exchange->retry_after_s = 0;
 	exchange->audit_id[0] = exchange->error[0] = '\0';
-	exchange->body_at = 0;
-	exchange->data_error = 0;
 	strbuf_reset(&exchange->error_body);
 	strbuf_reset(&conn->warnings);
-	exchange->heard_ns = clock_mono_ns();
+}
+
+static uint64_t remaining_ns(uint64_t end_ns)
+{
+	uint64_t now = clock_mono_ns();
+	if (end_ns == 0)
+		return HTTP_NEVER;
+	return end_ns > now ? end_ns - now : 1;
+}
+
+static int send_request(struct kube_conn *conn, struct kube_exchange *exchange,
+			const struct header_list *headers, bool fresh)
+{
+	const struct kube_tls *tls = conn->tls;
+	CLEANUP(freep) char *url = xasprintf("%s%s", conn->client->url, exchange->path);
+	const struct http_client_tls paths = { tls->ca_path, tls->cert_path, tls->key_path,
+					       conn->client->config->insecure };
+	struct http_call call = {
+		.method = exchange->method,
+		.url = url,
+		.headers = headers->all.v,
+		.n_headers = headers->all.n,
+		.body = exchange->body,
+		.gzip = exchange->gzip,
+		.fresh = fresh,
+		.tls = &paths,
+		.proxy = conn->client->config->proxy,
+		.connect_to = conn->client->connect_to,
+		.redirects = HTTP_REDIRECTS_PASS,
+		.stall_ns = exchange->idle_ns != 0 ? exchange->idle_ns : HTTP_NEVER,
+		.timeout_ns = remaining_ns(exchange->end_ns),
+		.reply_max = SIZE_MAX, /* the exchange's own reader has one */
+		.data = take_data,
+		.ctx = exchange,
+	};
+	int r = http_sync_call(conn->http, &call, &conn->cancelled);
+	take_outcome(conn, exchange, &call);
+	http_call_release(&call);
+	return r;
 }
 
 int kube_conn_exchange(struct kube_conn *conn, struct kube_exchange *exchange)
 {
-	CURLcode code = CURLE_OK;
 	bool changed = false;
-	CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;
-	struct curl_slist *to = NULL;
+	struct header_list headers = { 0 };
+	CLEANUP(secret_wipe_strbuf) struct strbuf bearer = STRBUF_INIT;
 	reset_exchange(conn, exchange);
 	int r = refresh_tls(conn, exchange, &changed);
 	if (r < 0)
 		return r;
-	strbuf_addf(&url, "%s%s", conn->client->url, exchange->path);
-	struct curl_slist *headers = make_headers(conn, exchange);
-	set_line(conn);
-	set_tls(conn);
-	set_request(conn, exchange);
-	SET(URL, url.s);
-	SET(HTTPHEADER, headers);
-	SET(FRESH_CONNECT, (long)changed);
-	if (conn->client->connect_to != NULL) {
-		to = conn->lib->slist_append(NULL, conn->client->connect_to);
-		SET(CONNECT_TO, to);
-	}
-	if (conn->lib->multi_add_handle(conn->multi, conn->easy) != CURLM_OK)
-		r = ERR_INTERNAL;
-	else
-		r = run_transfer(conn, exchange, &code);
-	/* A handle that is taken out before it was done closes its connection. */
-	IGNORE(conn->lib->multi_remove_handle(conn->multi, conn->easy));
-	r = r < 0 ? r : classify_result(conn, exchange, code);
-	conn->lib->easy_reset(conn->easy);
-	drop_headers(conn, headers);
-	conn->lib->slist_free_all(to);
+	strbuf_addf(&bearer, "Bearer %.*s", (int)exchange->token.n,
+		    exchange->token.n != 0 ? exchange->token.p : "");
+	collect_headers(conn, exchange, bearer.s, &headers);
+	r = send_request(conn, exchange, &headers, changed);
+	vec_done(&headers.all);
 	return r;
+}
+
+void kube_exchange_name_server(struct kube_exchange *exchange, const struct kube_client *client)
+{
+	char text[sizeof(exchange->error)];
+	snprintf(text, sizeof(text), "%s", exchange->error);
+	err_text_set(ERR_TEXT(exchange->error), "%s: %s", client->config->server, text);
 }
 
 void kube_exchange_done(struct kube_exchange *exchange)
@@ -447,26 +219,25 @@ void kube_exchange_done(struct kube_exchange *exchange)
 	strbuf_done(&exchange->error_body);
 }
 
+int kube_conn_sleep(struct kube_conn *conn, uint64_t ns)
+{
+	return http_sync_sleep(conn->http, ns, &conn->cancelled);
+}
+
 /* ---- public ---- */
 
 struct kube_conn *kube_conn_new(struct kube_client *client, struct err_text err)
 {
-	const struct kube_curl *lib = kube_curl_load(err);
-	if (lib == NULL)
-		return NULL;
+	/* One connection, so that one with old certificates does not outlive the next. */
+	static const struct http_client_conf conf = { .kept_max = 1 };
 	struct kube_conn *c = xcalloc(1, sizeof(*c));
 	c->client = client;
-	c->lib = lib;
 	strbuf_init(&c->warnings);
-	c->multi = lib->multi_init();
-	c->easy = lib->easy_init();
-	if (c->multi == NULL || c->easy == NULL) {
-		err_text_set(err, "cannot create a connection handle: out of file descriptors?");
+	c->http = http_client_new(NULL, &conf, err);
+	if (c->http == NULL) {
 		kube_conn_free(c);
 		return NULL;
 	}
-	/* One, so that one with old certificates does not outlive the next. */
-	IGNORE(lib->multi_setopt(c->multi, CURLMOPT_MAXCONNECTS, 1L));
 	return c;
 }
 
@@ -474,10 +245,7 @@ void kube_conn_free(struct kube_conn *conn)
 {
 	if (conn == NULL)
 		return;
-	if (conn->easy != NULL)
-		conn->lib->easy_cleanup(conn->easy);
-	if (conn->multi != NULL)
-		IGNORE(conn->lib->multi_cleanup(conn->multi));
+	http_client_free(conn->http);
 	kube_tls_unref(conn->tls);
 	strbuf_done(&conn->warnings);
 	free(conn);
@@ -491,7 +259,7 @@ struct kube_client *kube_conn_client(const struct kube_conn *conn)
 void kube_conn_cancel(struct kube_conn *conn)
 {
 	atomic_store(&conn->cancelled, true);
-	IGNORE(conn->lib->multi_wakeup(conn->multi));
+	http_sync_wake(conn->http);
 	kube_config_wake(conn->client->config);
 }
 

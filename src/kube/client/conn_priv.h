@@ -9,25 +9,20 @@
 #include "base/compiler.h"
 #include "base/slice.h"
 #include "base/strbuf.h"
+#include "http/client/call.h"
 #include "kube/client/conn.h"
-#include "kube/client/curl.h"
 
+struct http_client;
 struct kube_client;
 struct kube_tls;
 
-enum {
-	KUBE_CONNECT_TIMEOUT_S = 30,
-	KUBE_WARNINGS_MAX_BYTES = 4096,
-	KUBE_HEADERS_MAX = 256, /* of an answer; further ones are ignored */
-};
+enum { KUBE_WARNINGS_MAX_BYTES = 4096 };
 
 struct kube_conn {
 	struct kube_client *client;
-	const struct kube_curl *lib;
-	CURLM *multi; /* keeps the connection between two exchanges */
-	CURL *easy;
-	struct kube_tls *tls; /* that the connection was made with */
-	bool tls_suspect;     /* no answer, or a 401: read the files again */
+	struct http_client *http; /* keeps the connection between two exchanges */
+	struct kube_tls *tls;	  /* that the connection was made with */
+	bool tls_suspect;	  /* no answer, or a 401: read the files again */
 	_Atomic bool cancelled;
 	struct kube_write_limit *writes; /* of its writes; NULL: none */
 	bool patient;			 /* its writes are held back sooner */
@@ -56,21 +51,16 @@ struct kube_exchange {
 	bool has_retry_after;
 	unsigned retry_after_s;
 	char audit_id[64];
-	struct strbuf error_body; /* of others */
-	bool reset;		  /* the connection broke, or none was made by it in time */
-	char error[CURL_ERROR_SIZE];
-
-	/* Private to conn.c: */
-	struct kube_conn *conn;
-	size_t body_at;
-	uint64_t heard_ns;
-	unsigned headers;
-	int data_error;
+	struct strbuf error_body;     /* of others */
+	bool reset;		      /* the connection broke, or none was made by it in time */
+	char error[HTTP_ERROR_BYTES]; /* with the server's address */
 };
 
 /* 0 when an answer came, whatever its code. Errors: ERR_TIMEOUT, -ECANCELED, ERR_CLOSED, ERR_TLS,
  * ERR_PARSE (not HTTP), or what `data` said. `error` has the text. */
 MUST_CHECK int kube_conn_exchange(struct kube_conn *conn, struct kube_exchange *exchange);
+/* Puts the server's address in front of `error`, which came from reading credentials. */
+void kube_exchange_name_server(struct kube_exchange *exchange, const struct kube_client *client);
 void kube_exchange_done(struct kube_exchange *exchange);
 /* -ECANCELED at once when cancelled meanwhile, else 0 when the time is over. */
 MUST_CHECK int kube_conn_sleep(struct kube_conn *conn, uint64_t ns);

@@ -28,7 +28,7 @@ static bool is_due(uint64_t read_ns, uint64_t every_ns, bool fresh, uint64_t ask
 
 static int read_token_file(struct kube_config *config, struct err_text err)
 {
-	struct secret raw = { 0 };
+	struct kube_secret raw = { 0 };
 	int r = secret_read(config->token_file, &raw);
 	if (r < 0) {
 		err_text_set(err, "%s: token: cannot read '%s': %s", config->origin,
@@ -160,15 +160,11 @@ void kube_tls_unref(struct kube_tls *tls)
 	assert(before != 0);
 	if (before != 1)
 		return;
-	for (size_t i = 0; i < ARRAY_LEN(tls->fd); i++)
-		if (tls->fd[i] >= 0)
-			close(tls->fd[i]);
+	for (size_t i = 0; i < ARRAY_LEN(tls->files); i++)
+		http_memfile_done(&tls->files[i]);
 	secret_done(&tls->ca);
 	secret_done(&tls->cert);
 	secret_done(&tls->key);
-	free(tls->ca_path);
-	free(tls->cert_path);
-	free(tls->key_path);
 	free(tls);
 }
 
@@ -176,40 +172,35 @@ static struct kube_tls *tls_new(void)
 {
 	struct kube_tls *t = xcalloc(1, sizeof(*t));
 	atomic_store(&t->refs, 1);
-	for (size_t i = 0; i < ARRAY_LEN(t->fd); i++)
-		t->fd[i] = -1;
+	for (size_t i = 0; i < ARRAY_LEN(t->files); i++)
+		t->files[i] = HTTP_MEMFILE_NONE;
 	return t;
-}
-
-/* The GnuTLS build of libcurl accepts no certificates as bytes (7.88 refuses CAINFO_BLOB), only as
- * files: so as files in memory, and nothing touches a disk. */
-static int make_file(const struct secret *secret, int *fd, char **path)
-{
-	if (secret->p == NULL)
-		return 0;
-	*fd = memfd_create("kube-credential", MFD_CLOEXEC);
-	if (*fd < 0)
-		return -errno;
-	for (size_t at = 0; at < secret->n;) {
-		ssize_t n = write(*fd, secret->p + at, secret->n - at);
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		at += n > 0 ? (size_t)n : 0;
-	}
-	*path = xasprintf("/proc/self/fd/%d", *fd);
-	return 0;
 }
 
 static int make_files(struct kube_tls *tls)
 {
-	int r = make_file(&tls->ca, &tls->fd[0], &tls->ca_path);
-	if (r == 0)
-		r = make_file(&tls->cert, &tls->fd[1], &tls->cert_path);
-	return r < 0 ? r : make_file(&tls->key, &tls->fd[2], &tls->key_path);
+	const struct {
+		const struct kube_secret *from;
+		const char **path;
+	} rows[] = {
+		{ &tls->ca, &tls->ca_path },
+		{ &tls->cert, &tls->cert_path },
+		{ &tls->key, &tls->key_path },
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		if (rows[i].from->p == NULL)
+			continue;
+		int r = http_memfile_make(secret_slice(rows[i].from), &tls->files[i]);
+		if (r < 0)
+			return r;
+		*rows[i].path = tls->files[i].path;
+	}
+	return 0;
 }
 
 static int read_source(const struct kube_config *config, const struct kube_source *source,
-		       const char *key, const char *mark, struct secret *out, struct err_text err)
+		       const char *key, const char *mark, struct kube_secret *out,
+		       struct err_text err)
 {
 	if (source->path == NULL && source->data.p == NULL)
 		return 0;
@@ -237,7 +228,7 @@ static int read_sources(const struct kube_config *config, struct kube_tls *tls, 
 	const struct {
 		const struct kube_source *from;
 		const char *key, *mark;
-		struct secret *to;
+		struct kube_secret *to;
 	} rows[] = {
 		{ &config->ca, "certificate-authority", "CERTIFICATE-----", &tls->ca },
 		{ &config->cert, "client-certificate", "CERTIFICATE-----", &tls->cert },

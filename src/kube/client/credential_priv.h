@@ -11,19 +11,19 @@
 #include "base/compiler.h"
 #include "base/err_text.h"
 #include "base/strbuf.h"
+#include "http/client/memfile.h"
 #include "base/secret.h"
 
 struct kube_config;
 
-/* One version of all that TLS needs, as files in memory that libcurl can open; shared by references
+/* One version of all that TLS needs, as files in memory; shared by references
  * until the last connection made with it is closed. */
 struct kube_tls {
 	_Atomic unsigned refs;
-	struct secret ca, cert, key; /* PEM */
-	int fd[3];		     /* the same as files; -1: none */
-	/* Paths for libcurl; NULL: none. */
-	char *ca_path, *cert_path, *key_path;
-	bool system_ca; /* no CA was named: the system's */
+	struct kube_secret ca, cert, key;	    /* PEM */
+	struct http_memfile files[3];		    /* the same as files */
+	const char *ca_path, *cert_path, *key_path; /* of those; NULL: none */
+	bool system_ca;				    /* no CA was named: the system's */
 };
 
 struct kube_token_ask {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Loads libcurl when it is first needed. */
-#include "kube/client/curl.h"
+#include "http/client/libcurl_priv.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -12,7 +12,7 @@
 
 #define LIBRARY "libcurl-gnutls.so.4"
 
-static struct kube_curl table;
+static struct http_curl table;
 static char load_error[256];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -20,8 +20,8 @@ static const struct {
 	const char *name;
 	size_t offset;
 } rows[] = {
-#define X(name, result, args) { "curl_" #name, offsetof(struct kube_curl, name) },
-	KUBE_CURL_MAP(X)
+#define X(name, result, args) { "curl_" #name, offsetof(struct http_curl, name) },
+	HTTP_CURL_MAP(X)
 #undef X
 };
 
@@ -48,7 +48,7 @@ static void load_library(void)
 			 table.easy_strerror(r));
 }
 
-const struct kube_curl *kube_curl_load(struct err_text err)
+const struct http_curl *http_curl_load(struct err_text err)
 {
 	pthread_once(&once, load_library);
 	if (load_error[0] == '\0')
