@@ -30,7 +30,7 @@ enum {
 #define HTTP_NEVER UINT64_MAX /* as a time-out: none */
 
 enum http_phase {
-	HTTP_QUEUED, /* all connections to the host are in use */
+	HTTP_QUEUED, /* as many calls to the host as may run at once are running */
 	HTTP_RESOLVE,
 	HTTP_CONNECT,
 	HTTP_TLS, /* the handshake; a proxy's tunnel, too */
@@ -83,7 +83,7 @@ struct http_call {
 	/* Time-outs; 0: the defaults above. */
 	uint64_t connect_ns; /* name, connection and handshake */
 	uint64_t stall_ns;   /* no byte from the server */
-	uint64_t timeout_ns; /* of all, the wait for a connection included */
+	uint64_t timeout_ns; /* of all, the wait for its turn included */
 	size_t reply_max;    /* bytes of the body, decompressed; 0: the default, SIZE_MAX: none */
 	/* A piece of the reply's body, `status` and headers are known; 0, or a negative code that
 	 * ends the call with it. NULL: `reply` collects them. */

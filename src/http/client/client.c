@@ -18,7 +18,7 @@
 #include "http/client/transfer_priv.h"
 #include "net/loop.h"
 
-enum { KEPT_DEFAULT = 16 };
+enum { HOST_CALLS_DEFAULT = 16 };
 
 /* A socket of libcurl's that the loop watches. */
 struct socket_watch {
@@ -48,62 +48,64 @@ static void unlink_transfer(struct http_transfer *transfer)
 
 static void check_deadline(struct loop_timer *timer);
 
-static void free_transfer(struct http_transfer *transfer)
+static void submit_transfer(struct http_transfer *transfer);
+
+static CURL *take_handle(struct http_client *client)
 {
-	if (transfer->easy != NULL)
-		transfer->lib->easy_cleanup(transfer->easy);
-	free(transfer);
+	CURL *easy =
+		client->idle.n != 0 ? client->idle.v[--client->idle.n] : client->lib->easy_init();
+	assert(easy != NULL); /* out of memory, as in base/mem.h */
+	return easy;
 }
 
-/* An idle one, or a new one. */
-static struct http_transfer *take_transfer(struct http_client *client)
+static void put_handle(struct http_client *client, CURL *easy)
 {
-	struct http_transfer *transfer = client->idle;
-	if (transfer != NULL) {
-		assert(client->n_idle != 0);
-		unlink_transfer(transfer);
-		client->n_idle--;
-		return transfer;
-	}
-	transfer = xcalloc(1, sizeof(*transfer));
+	if (easy != NULL && client->idle.n < client->idle_max)
+		vec_push(&client->idle, easy);
+	else if (easy != NULL)
+		client->lib->easy_cleanup(easy);
+}
+
+static struct http_transfer *new_transfer(struct http_client *client, struct http_call *call)
+{
+	struct http_transfer *transfer = xcalloc(1, sizeof(*transfer));
 	transfer->lib = client->lib;
 	transfer->client = client;
 	transfer->deadline.cb = check_deadline;
-	transfer->easy = client->lib->easy_init();
-	assert(transfer->easy != NULL); /* out of memory, as in base/mem.h */
+	transfer->call = call;
+	call->transfer = transfer;
+	link_transfer(&client->transfers, transfer);
 	return transfer;
 }
 
-/* Takes it off the call, which then belongs to the caller again. A handle that is removed before it
- * was done closes its connection. */
-static void detach_transfer(struct http_transfer *transfer)
+/* Frees it; the call belongs to the caller again, and the next one of its host begins. A handle that
+ * is removed before it was done closes its connection. */
+static void free_transfer(struct http_transfer *transfer)
 {
 	struct http_client *client = transfer->client;
+	struct http_transfer *next = NULL;
 	assert(transfer->call->transfer == transfer && !client->inside);
 	if (transfer->added)
 		IGNORE(client->lib->multi_remove_handle(client->multi, transfer->easy));
-	transfer->added = false;
 	if (client->loop != NULL)
 		loop_timer_stop(client->loop, &transfer->deadline);
 	http_options_clear(transfer);
-	free(transfer->url);
-	transfer->url = NULL;
+	put_handle(client, transfer->easy);
+	if (transfer->host != NULL)
+		next = http_host_leave(&client->hosts, transfer);
 	transfer->call->transfer = NULL;
-	transfer->call = NULL;
 	unlink_transfer(transfer);
-	if (client->n_idle == client->idle_max) {
-		free_transfer(transfer);
-		return;
-	}
-	link_transfer(&client->idle, transfer);
-	client->n_idle++;
+	free(transfer->url);
+	free(transfer);
+	if (next != NULL && !client->closing)
+		submit_transfer(next);
 }
 
 /* After the outcome was set. */
 static void end_call(struct http_transfer *transfer)
 {
 	struct http_call *call = transfer->call;
-	detach_transfer(transfer);
+	free_transfer(transfer);
 	if (call->done != NULL)
 		call->done(call);
 }
@@ -149,6 +151,9 @@ static void check_deadline(struct loop_timer *timer)
 static void submit_transfer(struct http_transfer *transfer)
 {
 	struct http_client *client = transfer->client;
+	assert(transfer->host != NULL && !transfer->waits && !transfer->added);
+	if (transfer->easy == NULL)
+		transfer->easy = take_handle(client);
 	transfer->refused = http_options_set(transfer, client->http2);
 	if (transfer->refused == 0) {
 		if (client->lib->multi_add_handle(client->multi, transfer->easy) == CURLM_OK)
@@ -156,7 +161,17 @@ static void submit_transfer(struct http_transfer *transfer)
 		else
 			transfer->refused = ERR_INTERNAL;
 	}
-	arm_deadline(transfer, transfer->heard_ns);
+	arm_deadline(transfer, clock_mono_ns());
+}
+
+static void follow_redirect(struct http_transfer *transfer)
+{
+	IGNORE(transfer->lib->multi_remove_handle(transfer->client->multi, transfer->easy));
+	transfer->added = false;
+	http_options_clear(transfer);
+	transfer->refused = http_transfer_aim(transfer);
+	assert(transfer->refused == 0); /* http_redirect_check has read the URL */
+	submit_transfer(transfer);
 }
 
 static void finish_transfer(struct http_transfer *transfer, CURLcode code)
@@ -165,14 +180,10 @@ static void finish_transfer(struct http_transfer *transfer, CURLcode code)
 	int r = transfer->call->result == 0 ? http_redirect_check(transfer) : 0;
 	if (r < 0)
 		http_outcome_fail(transfer, r);
-	if (r <= 0) {
+	if (r > 0)
+		follow_redirect(transfer);
+	else
 		end_call(transfer);
-		return;
-	}
-	IGNORE(transfer->lib->multi_remove_handle(transfer->client->multi, transfer->easy));
-	transfer->added = false;
-	http_options_clear(transfer);
-	submit_transfer(transfer);
 }
 
 /* ---- libcurl and the loop ---- */
@@ -281,7 +292,8 @@ struct http_client *http_client_new(struct loop *loop, const struct http_client_
 	client->lib = lib;
 	client->loop = loop;
 	client->http2 = conf->http2;
-	client->idle_max = conf->kept_max != 0 ? conf->kept_max : KEPT_DEFAULT;
+	client->hosts.max = conf->host_max != 0 ? conf->host_max : HOST_CALLS_DEFAULT;
+	client->idle_max = conf->kept_max != 0 ? conf->kept_max : client->hosts.max;
 	client->timer.cb = on_timer;
 	client->multi = lib->multi_init();
 	if (client->multi == NULL) {
@@ -296,7 +308,6 @@ struct http_client *http_client_new(struct loop *loop, const struct http_client_
 		SET(TIMERDATA, client);
 	}
 	SET(MAXCONNECTS, (long)client->idle_max);
-	SET(MAX_HOST_CONNECTIONS, (long)conf->host_max);
 	return client;
 }
 
@@ -304,13 +315,14 @@ void http_client_free(struct http_client *client)
 {
 	if (client == NULL)
 		return;
-	while (client->running != NULL)
-		detach_transfer(client->running);
-	while (client->idle != NULL) {
-		struct http_transfer *transfer = client->idle;
-		unlink_transfer(transfer);
-		free_transfer(transfer);
-	}
+	client->closing = true;
+	client->idle_max = 0;
+	while (client->transfers != NULL)
+		free_transfer(client->transfers);
+	assert(client->hosts.hosts == NULL);
+	for (size_t i = 0; i < client->idle.n; i++)
+		client->lib->easy_cleanup(client->idle.v[i]);
+	vec_done(&client->idle);
 	IGNORE(client->lib->multi_cleanup(client->multi));
 	if (client->loop != NULL)
 		loop_timer_stop(client->loop, &client->timer);
@@ -320,14 +332,15 @@ void http_client_free(struct http_client *client)
 void http_client_start(struct http_client *client, struct http_call *call)
 {
 	assert(!client->inside && call->transfer == NULL);
-	struct http_transfer *transfer = take_transfer(client);
+	struct http_transfer *transfer = new_transfer(client, call);
+	uint64_t now = clock_mono_ns();
 	uint64_t timeout_ns = call->timeout_ns != 0 ? call->timeout_ns : HTTP_TIMEOUT_S * NS_PER_S;
-	call->transfer = transfer;
-	transfer->call = call;
-	transfer->redirects = 0;
-	transfer->end_ns = timeout_ns != HTTP_NEVER ? clock_mono_ns() + timeout_ns : HTTP_NEVER;
-	link_transfer(&client->running, transfer);
-	submit_transfer(transfer);
+	transfer->end_ns = timeout_ns != HTTP_NEVER ? now + timeout_ns : HTTP_NEVER;
+	transfer->refused = http_transfer_aim(transfer);
+	if (transfer->refused == 0 && http_host_enter(&client->hosts, transfer))
+		submit_transfer(transfer);
+	else
+		arm_deadline(transfer, now);
 }
 
 void http_client_cancel(struct http_client *client, struct http_call *call)
@@ -336,5 +349,5 @@ void http_client_cancel(struct http_client *client, struct http_call *call)
 		return;
 	assert(call->transfer->client == client);
 	http_outcome_fail(call->transfer, -ECANCELED);
-	detach_transfer(call->transfer);
+	free_transfer(call->transfer);
 }

@@ -18,8 +18,8 @@ struct http_client;
 struct loop;
 
 struct http_client_conf {
-	unsigned kept_max; /* idle connections; 0: 16 */
-	unsigned host_max; /* connections to one host, calls beyond that wait; 0: no limit */
+	unsigned kept_max; /* idle connections; 0: as host_max */
+	unsigned host_max; /* calls to one host at once, others wait for their turn; 0: 16 */
 	bool http2;	   /* where a server offers it over TLS: many calls on one connection */
 };
 

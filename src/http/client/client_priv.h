@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/vec.h"
+#include "http/client/host_queue_priv.h"
 #include "http/client/libcurl_priv.h"
 #include "http/client/transfer_priv.h"
 #include "net/loop.h"
@@ -15,9 +17,12 @@ struct http_client {
 	struct loop *loop; /* NULL: http/client/sync.c drives it */
 	bool http2;
 	bool inside; /* libcurl runs: its handles cannot be added or removed */
-	unsigned idle_max, n_idle;
+	bool closing;
 	struct loop_timer timer; /* libcurl's */
-	struct http_transfer *running, *idle;
+	struct http_transfer *transfers;
+	struct http_host_queue hosts;
+	VEC(CURL *) idle; /* handles to use again */
+	unsigned idle_max;
 };
 
 /* Ends the calls that libcurl is done with. */

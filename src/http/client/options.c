@@ -184,12 +184,7 @@ int http_options_set(struct http_transfer *transfer, bool http2)
 	const struct http_call *call = transfer->call;
 	assert(call->method != NULL && call->url != NULL);
 	assert(call->body.p == NULL || call->read_body == NULL);
-	http_transfer_reset(transfer);
 	http_transfer_listen(transfer);
-	transfer->to = (struct http_url){ 0 };
-	if (http_url_parse(transfer->url != NULL ? transfer->url : call->url, &transfer->to,
-			   ERR_TEXT(transfer->reason)) < 0)
-		return ERR_CONFIG;
 	int r = set_headers(transfer);
 	if (r < 0)
 		return r;
@@ -202,7 +197,8 @@ int http_options_set(struct http_transfer *transfer, bool http2)
 
 void http_options_clear(struct http_transfer *transfer)
 {
-	transfer->lib->easy_reset(transfer->easy);
+	if (transfer->easy != NULL)
+		transfer->lib->easy_reset(transfer->easy);
 	for (struct curl_slist *line = transfer->headers; line != NULL; line = line->next)
 		explicit_bzero(line->data, strlen(line->data));
 	transfer->lib->slist_free_all(transfer->headers);

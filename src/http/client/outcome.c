@@ -46,7 +46,8 @@ static const struct {
 	const char *doing;
 	const char *advice; /* when it took too long */
 } phases[] = {
-	[HTTP_QUEUED] = { "waiting for a free connection", "too many calls to this host at once" },
+	[HTTP_QUEUED] = { "waiting for other calls to this host",
+			  "they take long, or are too many" },
 	[HTTP_RESOLVE] = { "resolving the host name", "check the name servers of this machine" },
 	[HTTP_CONNECT] = { "connecting", "the host is down, or a firewall drops packets" },
 	[HTTP_TLS] = { "TLS handshake", "is this port TLS's?" },

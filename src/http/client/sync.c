@@ -37,7 +37,7 @@ static void run_library(struct http_client *client)
 
 int http_sync_call(struct http_client *client, struct http_call *call, const _Atomic bool *stop)
 {
-	assert(client->loop == NULL && client->running == NULL);
+	assert(client->loop == NULL && client->transfers == NULL);
 	http_client_start(client, call);
 	while (call->transfer != NULL) {
 		if (is_stopped(stop)) {

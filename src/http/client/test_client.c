@@ -12,7 +12,7 @@ enum { MANY = 2000, HUNG = 60 };
 
 struct crowd {
 	struct rig rig;
-	unsigned ended, good;
+	unsigned ended, good; /* good: 200 */
 	struct http_call *calls;
 };
 
@@ -110,6 +110,45 @@ static void silent_server_beside_another(void **state)
 	crowd_down(&silent, HUNG);
 }
 
+/* Calls wait in their order; those that are cancelled while they wait hold up nobody. */
+static void turns_at_a_host(void **state)
+{
+	static const unsigned cancelled[] = { 1, 4, 9 }; /* the first and the last that wait, too */
+	struct crowd crowd;
+	char err[256], urls[10][300], line[32];
+	(void)state;
+	crowd_up(&crowd, 10);
+	http_client_free(crowd.rig.client);
+	crowd.rig.client = http_client_new(
+		crowd.rig.loop, &(struct http_client_conf){ .host_max = 1 }, ERR_TEXT(err));
+	for (unsigned i = 0; i < 10; i++) {
+		snprintf(line, sizeof(line), "/%u", i);
+		snprintf(urls[i], sizeof(urls[i]), "%s", url_of(&crowd.rig, line));
+		crowd.calls[i] = (struct http_call){
+			.method = "GET", .url = urls[i], .done = count_end, .ctx = &crowd
+		};
+		http_client_start(crowd.rig.client, &crowd.calls[i]);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(cancelled); i++) {
+		http_client_cancel(crowd.rig.client, &crowd.calls[cancelled[i]]);
+		assert_int_equal(crowd.calls[cancelled[i]].phase, HTTP_QUEUED);
+	}
+	static const unsigned served[] = { 0, 2, 3, 5, 6, 7, 8 };
+	for (size_t i = 0; i < ARRAY_LEN(served); i++) {
+		snprintf(line, sizeof(line), "GET /%u", served[i]);
+		scripted_http_expect(crowd.rig.script, &(struct scripted_call){ .line = line });
+	}
+	while (crowd.ended < ARRAY_LEN(served))
+		loop_turn(crowd.rig.loop, true);
+	assert_int_equal(crowd.good, ARRAY_LEN(served));
+	for (size_t i = 0; i < ARRAY_LEN(served); i++) {
+		snprintf(line, sizeof(line), "GET /%u ", served[i]);
+		assert_has(scripted_http_call(crowd.rig.script, i), line);
+	}
+	assert_int_equal(scripted_http_connections(crowd.rig.script), 1);
+	crowd_down(&crowd, 10);
+}
+
 /* ---- ends ---- */
 
 struct chain {
@@ -186,10 +225,19 @@ static void freed_with_its_client(void **state)
 	struct http_call call = { .method = "GET",
 				  .url = url_of(&rig, "/x"),
 				  .done = never_called };
+	static struct http_call more[40]; /* some of them wait */
 	http_client_start(rig.client, &call);
+	for (size_t i = 0; i < ARRAY_LEN(more); i++) {
+		more[i] = (struct http_call){ .method = "GET",
+					      .url = call.url,
+					      .done = never_called };
+		http_client_start(rig.client, &more[i]);
+	}
 	http_client_free(rig.client);
 	rig.client = NULL;
 	assert_null(call.transfer);
+	for (size_t i = 0; i < ARRAY_LEN(more); i++)
+		http_call_release(&more[i]);
 	loop_turn(rig.loop, false);
 	http_call_release(&call);
 	rig_down(&rig);
@@ -229,6 +277,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(thousands_at_once),
 		cmocka_unit_test(silent_server_beside_another),
+		cmocka_unit_test(turns_at_a_host),
 		cmocka_unit_test(started_by_its_own_end),
 		cmocka_unit_test(cancelled_on_its_thread),
 		cmocka_unit_test(freed_with_its_client),

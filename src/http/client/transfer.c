@@ -228,7 +228,7 @@ uint64_t http_transfer_stall_ns(const struct http_transfer *transfer)
 	return ns != 0 ? ns : HTTP_STALL_TIMEOUT_S * NS_PER_S;
 }
 
-void http_transfer_reset(struct http_transfer *transfer)
+static void reset_reply(struct http_transfer *transfer)
 {
 	struct http_call *call = transfer->call;
 	if (call->reply.cap == 0)
@@ -249,4 +249,15 @@ void http_transfer_reset(struct http_transfer *transfer)
 	transfer->callback_error = 0;
 	transfer->reason[0] = transfer->curl_reason[0] = '\0';
 	transfer->heard_ns = clock_mono_ns();
+}
+
+int http_transfer_aim(struct http_transfer *transfer)
+{
+	const struct http_call *call = transfer->call;
+	reset_reply(transfer);
+	transfer->to = (struct http_url){ 0 };
+	return http_url_parse(transfer->url != NULL ? transfer->url : call->url, &transfer->to,
+			      ERR_TEXT(transfer->reason)) == 0
+		       ? 0
+		       : ERR_CONFIG;
 }

@@ -5,19 +5,24 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/compiler.h"
 #include "http/client/call.h"
 #include "http/client/libcurl_priv.h"
 #include "http/client/url.h"
 #include "net/loop.h"
 
 struct http_client;
+struct http_host;
 
 struct http_transfer {
 	const struct http_curl *lib;
-	CURL *easy;
+	CURL *easy; /* NULL: not needed yet */
 	struct http_client *client;
 	struct http_call *call;
-	struct http_transfer *next, **link; /* in the client's list of running or idle ones */
+	struct http_transfer *next, **link; /* in the client's list */
+	struct http_host *host;		    /* NULL: none yet */
+	bool waits;			    /* for its turn at the host, without a handle */
+	struct http_transfer *wait_next, **wait_link;
 	struct loop_timer deadline;
 	bool added;	    /* the multi handle has it */
 	int refused;	    /* could not be tried: the code to end with */
@@ -38,8 +43,9 @@ struct http_transfer {
 	char curl_reason[CURL_ERROR_SIZE]; /* libcurl's */
 };
 
-/* Empties the call's reply. */
-void http_transfer_reset(struct http_transfer *transfer);
+/* Empties the call's reply, and reads its URL or that of a redirect into `to`. ERR_CONFIG with the
+ * sentence in `reason`. */
+MUST_CHECK int http_transfer_aim(struct http_transfer *transfer);
 /* Makes libcurl call back with all that happens to the handle. */
 void http_transfer_listen(struct http_transfer *transfer);
 /* Whether the reply is a redirect that is not to be passed on. */
