@@ -60,8 +60,10 @@ static void never_to_another_host(void **state)
 					  "https://127.0.0.1/",		 "//other.invalid/y",
 					  "http://user:pass@127.0.0.1/", "ftp://127.0.0.1/",
 					  "file:///etc/passwd" };
-	for (size_t i = 0; i < ARRAY_LEN(locations); i++) {
-		struct http_call call = { .redirects = HTTP_REDIRECTS_FOLLOW };
+	for (size_t j = 0; j < 2 * ARRAY_LEN(locations); j++) {
+		size_t i = j / 2;
+		struct http_call call = { .redirects = j % 2 != 0 ? HTTP_REDIRECTS_FOLLOW
+								  : HTTP_REDIRECTS_REFUSE };
 		assert_int_equal(ask_redirected(&rig, &call, locations[i]), ERR_DENIED);
 		assert_has(call.error, i < 4 ? "another host, to which credentials are not sent"
 					     : "a URL that is not accepted");
