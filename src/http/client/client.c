@@ -297,7 +297,7 @@ struct http_client *http_client_new(struct loop *loop, const struct http_client_
 	client->timer.cb = on_timer;
 	client->multi = lib->multi_init();
 	if (client->multi == NULL) {
-		err_text_set(err, "cannot make a connection handle: out of descriptors?");
+		err_text_set(err, "cannot create a connection handle: out of file descriptors?");
 		free(client);
 		return NULL;
 	}

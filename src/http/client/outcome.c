@@ -111,7 +111,7 @@ void http_outcome_timeout(struct http_transfer *transfer, bool stalled)
 		      : call->timeout_ns != 0 ? call->timeout_ns
 					      : HTTP_TIMEOUT_S * NS_PER_S;
 	snprintf(transfer->reason, sizeof(transfer->reason), "%s %llu ms",
-		 stalled ? "no byte came for" : "not done within",
+		 stalled ? "no data received for" : "not done within",
 		 (unsigned long long)(ns / NS_PER_MS));
 	refine_phase(transfer);
 	set_error(transfer, ERR_TIMEOUT, phases[call->phase].advice);
@@ -131,8 +131,7 @@ static void take_curl_reason(struct http_transfer *transfer, CURLcode code)
 	else if (call->untrusted)
 		snprintf(out, size,
 			 "its certificate is not trusted: it has expired, or was not signed by %s",
-			 own_ca ? "the certificate-authority that was given"
-				: "an authority of this system");
+			 own_ca ? "the configured certificate-authority" : "a CA of this system");
 	else
 		snprintf(out, size, "%s",
 			 transfer->curl_reason[0] != '\0' ? transfer->curl_reason

@@ -376,8 +376,8 @@ static void authorities(void **state)
 		{ { .insecure = true }, NULL },
 		{ { 0 },
 		  "TLS handshake: its certificate is not trusted: it has expired, or was not "
-		  "signed by an authority of this system" },
-		{ { .ca = certs.paths[3] }, "signed by the certificate-authority that was given" },
+		  "signed by a CA of this system" },
+		{ { .ca = certs.paths[3] }, "signed by the configured certificate-authority" },
 		{ { .ca = "/nonexistent/ca" }, "TLS handshake" },
 	};
 	scripted_http_expect(rig.script, &(struct scripted_call){ .line = "GET /x", .times = 3 });

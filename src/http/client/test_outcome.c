@@ -21,14 +21,15 @@ static void faults_of_servers(void **state)
 		  ERR_TIMEOUT,
 		  HTTP_WAIT,
 		  false,
-		  ": waiting for the reply: no byte came for 100 ms; the server has the request "
+		  ": waiting for the reply: no data received for 100 ms; the server has the "
+		  "request "
 		  "and "
 		  "may still act on it" },
 		{ { .cut_at = 20, .hang = true },
 		  ERR_TIMEOUT,
 		  HTTP_RECEIVE,
 		  false,
-		  ": receiving the reply: no byte came for 100 ms" },
+		  ": receiving the reply: no data received for 100 ms" },
 		{ { .cut_at = 45, .hang = true, .body = "long enough" },
 		  ERR_TIMEOUT,
 		  HTTP_RECEIVE,

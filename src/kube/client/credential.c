@@ -28,7 +28,7 @@ static bool is_due(uint64_t read_ns, uint64_t every_ns, bool fresh, uint64_t ask
 
 static int read_token_file(struct kube_config *config, struct err_text err)
 {
-	struct kube_secret raw = { 0 };
+	struct secret raw = { 0 };
 	int r = secret_read(config->token_file, &raw);
 	if (r < 0) {
 		err_text_set(err, "%s: token: cannot read '%s': %s", config->origin,
@@ -180,7 +180,7 @@ static struct kube_tls *tls_new(void)
 static int make_files(struct kube_tls *tls)
 {
 	const struct {
-		const struct kube_secret *from;
+		const struct secret *from;
 		const char **path;
 	} rows[] = {
 		{ &tls->ca, &tls->ca_path },
@@ -199,8 +199,7 @@ static int make_files(struct kube_tls *tls)
 }
 
 static int read_source(const struct kube_config *config, const struct kube_source *source,
-		       const char *key, const char *mark, struct kube_secret *out,
-		       struct err_text err)
+		       const char *key, const char *mark, struct secret *out, struct err_text err)
 {
 	if (source->path == NULL && source->data.p == NULL)
 		return 0;
@@ -228,7 +227,7 @@ static int read_sources(const struct kube_config *config, struct kube_tls *tls, 
 	const struct {
 		const struct kube_source *from;
 		const char *key, *mark;
-		struct kube_secret *to;
+		struct secret *to;
 	} rows[] = {
 		{ &config->ca, "certificate-authority", "CERTIFICATE-----", &tls->ca },
 		{ &config->cert, "client-certificate", "CERTIFICATE-----", &tls->cert },

@@ -20,7 +20,7 @@ struct kube_config;
  * until the last connection made with it is closed. */
 struct kube_tls {
 	_Atomic unsigned refs;
-	struct kube_secret ca, cert, key;	    /* PEM */
+	struct secret ca, cert, key;		    /* PEM */
 	struct http_memfile files[3];		    /* the same as files */
 	const char *ca_path, *cert_path, *key_path; /* of those; NULL: none */
 	bool system_ca;				    /* no CA was named: the system's */
