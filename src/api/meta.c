@@ -71,6 +71,13 @@ const char *api_annotation(const json_t *object, const char *key)
 		json_object_get(json_object_get(metadata_of(object), "annotations"), key), NULL);
 }
 
+json_t *api_owner_reference(const json_t *owner)
+{
+	return json_pack("{ss,ss,ss,ss,sb}", "apiVersion", api_version(owner), "kind",
+			 api_kind(owner), "name", api_name(owner), "uid", api_uid(owner),
+			 "controller", 1);
+}
+
 bool api_has_finalizer(const json_t *object, const char *name)
 {
 	json_t *list = json_object_get(metadata_of(object), "finalizers"), *f;

@@ -23,6 +23,9 @@ bool api_is_deleting(const json_t *object);
 /* NULL when there is none. */
 const char *api_label(const json_t *object, const char *key);
 const char *api_annotation(const json_t *object, const char *key);
+/* An entry of ownerReferences that makes `owner` the controller of the object that has it: it is deleted
+ * with its owner. */
+json_t *api_owner_reference(const json_t *owner);
 bool api_has_finalizer(const json_t *object, const char *name);
 
 /* "namespace/name", or "name" for objects of the cluster. */

@@ -10,7 +10,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "controller/dnsoperator/configmaps.h"
-#include "controller/dnsoperator/object_contains.h"
+#include "controller/shared/object_contains.h"
 #include "controller/dnsoperator/plan/ca_bundle.h"
 #include "controller/dnsoperator/plan/configmap_objects.h"
 #include "kube/decode/tree.h"
@@ -97,7 +97,7 @@ static int update_copy(struct dnsoperator_pass *pass, const char *name, json_t *
 		json_t *want = dnsoperator_ca_copy(source, kube_tree_of(pass->dns),
 						   dnsoperator_sites[pass->facts.platform].ns);
 		json_t *now = NULL;
-		if (*copy == NULL || !dnsoperator_object_contains(*copy, want))
+		if (*copy == NULL || !object_contains(*copy, want))
 			r = dnsoperator_configmap_apply(pass->ctx, want, &now);
 		if (now != NULL) {
 			json_decref(*copy);

@@ -19,29 +19,28 @@ enum {
 	NOT_WATCHED_S = 60
 }; /* between two reads of what a watch does not show, for lack of rights */
 
-static struct dnsoperator_own_write *write_of(struct controller_ctx *ctx, const char *ns,
-					      const char *name)
+static struct own_write *write_of(struct controller_ctx *ctx, const char *ns, const char *name)
 {
 	struct dnsoperator_state *state = ctx->state;
-	return dnsoperator_own_write_of(&state->own_writes, "ConfigMap", ns, name);
+	return own_write_of(&state->own_writes, "ConfigMap", ns, name);
 }
 
 int dnsoperator_configmap_read(struct controller_ctx *ctx, int watch, const char *ns,
 			       const char *name, json_t **ret)
 {
 	CLEANUP(freep) char *path = xasprintf("/api/v1/namespaces/%s/configmaps/%s", ns, name);
-	struct dnsoperator_own_write *write = write_of(ctx, ns, name);
+	struct own_write *write = write_of(ctx, ns, name);
 	struct kube_obj *copy = kube_store_get(ctx->stores[watch], slice_of(ns), slice_of(name));
 	const char *copy_rv = copy != NULL ? copy->rv : NULL;
 	int r = 0;
-	if (dnsoperator_own_write_shown(write, copy_rv)) {
+	if (own_write_shown(write, copy_rv)) {
 		/* other threads read the tree, too: no references to it */
 		*ret = copy != NULL ? json_deep_copy(kube_tree_of(copy)) : NULL;
 	} else {
 		r = dnsoperator_get(ctx, path, name, ret);
 		if (r >= 0)
-			dnsoperator_own_write_note(
-				write, *ret != NULL ? api_resource_version(*ret) : NULL, copy_rv);
+			own_write_note(write, *ret != NULL ? api_resource_version(*ret) : NULL,
+				       copy_rv);
 		if (*ret != NULL && copy == NULL)
 			dnsoperator_requeue_after(ctx, NOT_WATCHED_S * NS_PER_S);
 	}
@@ -62,10 +61,10 @@ int dnsoperator_configmap_apply(struct controller_ctx *ctx, const json_t *wanted
 	struct kube_ref ref = { .kind = api_kind_find("", "ConfigMap"),
 				.ns = api_namespace(wanted),
 				.name = api_name(wanted) };
-	struct dnsoperator_own_write *write = write_of(ctx, ref.ns, ref.name);
+	struct own_write *write = write_of(ctx, ref.ns, ref.name);
 	struct kube_status st = { 0 };
 	json_t *now = NULL;
-	uint64_t wait = dnsoperator_own_write_repair(write, hash_of(wanted), clock_mono_ns());
+	uint64_t wait = own_write_repair(write, hash_of(wanted), clock_mono_ns());
 	if (ret != NULL)
 		*ret = NULL;
 	if (wait != 0) {
@@ -75,9 +74,9 @@ int dnsoperator_configmap_apply(struct controller_ctx *ctx, const json_t *wanted
 	int r = kube_apply(ctx->conn, &ref, NULL, DNSOPERATOR_MANAGER, wanted, &now, &st);
 	if (r < 0) {
 		r = dnsoperator_set_error(ctx, r, ref.name, &st);
-		dnsoperator_own_write_failed(write);
+		own_write_failed(write);
 	} else {
-		dnsoperator_own_write_note(write, api_resource_version(now), NULL);
+		own_write_note(write, api_resource_version(now), NULL);
 	}
 	kube_status_done(&st);
 	if (r >= 0 && ret != NULL)
@@ -88,9 +87,8 @@ int dnsoperator_configmap_apply(struct controller_ctx *ctx, const json_t *wanted
 
 bool dnsoperator_configmap_contested(struct controller_ctx *ctx, const json_t *wanted, bool right)
 {
-	struct dnsoperator_own_write *write =
-		write_of(ctx, api_namespace(wanted), api_name(wanted));
-	uint64_t wait = right ? dnsoperator_own_write_quiet(write, clock_mono_ns()) : 0;
+	struct own_write *write = write_of(ctx, api_namespace(wanted), api_name(wanted));
+	uint64_t wait = right ? own_write_quiet(write, clock_mono_ns()) : 0;
 	if (wait != 0)
 		dnsoperator_requeue_after(ctx, wait);
 	return write->contested;
@@ -110,8 +108,7 @@ int dnsoperator_configmap_delete(struct controller_ctx *ctx, const json_t *objec
 	if (r < 0)
 		r = dnsoperator_set_error(ctx, r, ref.name, &st);
 	else
-		dnsoperator_own_write_note(write_of(ctx, ref.ns, ref.name), NULL,
-					   opts.resource_version);
+		own_write_note(write_of(ctx, ref.ns, ref.name), NULL, opts.resource_version);
 	kube_status_done(&st);
 	return r;
 }

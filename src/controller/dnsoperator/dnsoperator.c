@@ -28,7 +28,7 @@ static int start_operator(void **ret, struct err_text err)
 	struct dnsoperator_state *state = xcalloc(1, sizeof(*state));
 	atomic_init(&state->platform, -1);
 	state->poller = dnsoperator_poller_new();
-	dnsoperator_own_writes_init(&state->own_writes);
+	own_writes_init(&state->own_writes);
 	dnsoperator_rival_init(state);
 	state->operands = dnsoperator_operands_state_new();
 	state->gauges = dnsoperator_gauges_new();
@@ -41,7 +41,7 @@ static void stop_operator(void *ptr)
 {
 	struct dnsoperator_state *state = ptr;
 	dnsoperator_poller_free(state->poller);
-	dnsoperator_own_writes_done(&state->own_writes);
+	own_writes_done(&state->own_writes);
 	dnsoperator_operands_state_free(state->operands);
 	dnsoperator_gauges_free(state->gauges);
 	dnsoperator_ignored_done(&state->ignored);

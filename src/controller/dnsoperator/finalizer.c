@@ -19,6 +19,7 @@
 #include "controller/dnsoperator/plan/configmap_objects.h"
 #include "controller/dnsoperator/rival_operator.h"
 #include "controller/dnsoperator/status/report.h"
+#include "controller/shared/finalizer.h"
 #include "kube/decode/tree.h"
 
 #define FINALIZER "dns.operator.openshift.io/dns-controller"
@@ -36,51 +37,37 @@ static bool needs_finalizer(const struct dnsoperator_pass *pass)
 
 /* ---- adding and removing ---- */
 
-static int add_finalizer(void *ctx, json_t *copy)
+static struct kube_ref dns_ref(void)
 {
-	(void)ctx;
-	if (api_is_deleting(copy) || api_has_finalizer(copy, FINALIZER))
-		return 0;
-	json_t *meta = dnsoperator_member(copy, "metadata", json_object);
-	json_array_append_new(dnsoperator_member(meta, "finalizers", json_array),
-			      json_string(FINALIZER));
-	return 1;
+	return (struct kube_ref){ .kind = api_kind_find("operator.openshift.io", "DNS"),
+				  .name = DNSOPERATOR_DNS_NAME };
 }
 
-static int remove_finalizer(void *ctx, json_t *copy)
+/* The result of a call about the object, which may be gone meanwhile. Releases `st`. */
+static int end_call(struct dnsoperator_pass *pass, int ret, const char *what,
+		    struct kube_status *st)
 {
-	json_t *list = json_object_get(json_object_get(copy, "metadata"), "finalizers");
-	int changed = 0;
-	(void)ctx;
-	for (size_t i = json_array_size(list); i-- > 0;) {
-		if (strcmp(api_text(json_array_get(list, i)), FINALIZER) != 0)
-			continue;
-		json_array_remove(list, i);
-		changed = 1;
-	}
-	return changed;
+	if (ret < 0 && ret != ERR_NOTFOUND)
+		ret = dnsoperator_set_error(pass->ctx, ret, what, st);
+	kube_status_done(st);
+	return ret < 0 && ret != ERR_NOTFOUND ? ret : 0;
 }
 
-static int edit_dns(struct dnsoperator_pass *pass, const char *sub,
-		    int (*change)(void *ctx, json_t *copy), void *ctx, const char *what)
+static int change_finalizer(struct dnsoperator_pass *pass,
+			    int (*change)(struct kube_conn *conn, const struct kube_ref *ref,
+					  const char *finalizer, struct kube_status *reterr))
 {
-	struct kube_ref ref = { .kind = api_kind_find("operator.openshift.io", "DNS"),
-				.name = DNSOPERATOR_DNS_NAME };
+	const struct kube_ref ref = dns_ref();
 	struct kube_status st = { 0 };
-	int r = kube_edit(pass->ctx->conn, &ref, sub, change, ctx, &st);
-	if (r == ERR_NOTFOUND)
-		r = 0;
-	else if (r < 0)
-		r = dnsoperator_set_error(pass->ctx, r, what, &st);
-	kube_status_done(&st);
-	return r < 0 ? r : 0;
+	int r = change(pass->ctx->conn, &ref, FINALIZER, &st);
+	return end_call(pass, r, "finalizer of DNS default", &st);
 }
 
 int dnsoperator_finalizer_ensure(struct dnsoperator_pass *pass)
 {
 	if (!needs_finalizer(pass) || api_has_finalizer(kube_tree_of(pass->dns), FINALIZER))
 		return 0;
-	return edit_dns(pass, NULL, add_finalizer, NULL, "finalizer of DNS default");
+	return change_finalizer(pass, finalizer_add);
 }
 
 /* ---- deletion ---- */
@@ -114,7 +101,7 @@ static int release_dns(struct dnsoperator_pass *pass, const json_t *dns)
 		return 0; /* as OpenShift's operator: it acts on nothing that is not managed */
 	if (needs_finalizer(pass))
 		r = delete_operands(pass);
-	return r < 0 ? r : edit_dns(pass, NULL, remove_finalizer, NULL, "finalizer of DNS default");
+	return r < 0 ? r : change_finalizer(pass, finalizer_remove);
 }
 
 /* ---- status ---- */
@@ -176,6 +163,14 @@ static int set_terminating(void *ctx, json_t *copy)
 	return *ret_changed;
 }
 
+static int write_terminating(struct dnsoperator_pass *pass, bool *ret_changed)
+{
+	const struct kube_ref ref = dns_ref();
+	struct kube_status st = { 0 };
+	int r = kube_edit(pass->ctx->conn, &ref, "status", set_terminating, ret_changed, &st);
+	return end_call(pass, r, "status", &st);
+}
+
 static int report_terminating(struct dnsoperator_pass *pass, const json_t *dns)
 {
 	json_t *copy = json_deep_copy(dns);
@@ -183,7 +178,7 @@ static int report_terminating(struct dnsoperator_pass *pass, const json_t *dns)
 	int r = dnsoperator_report_read(pass), wrote = 0;
 	IGNORE(set_terminating(&changed, copy)); /* of the copy */
 	if (changed)
-		wrote = edit_dns(pass, "status", set_terminating, &changed, "status");
+		wrote = write_terminating(pass, &changed);
 	if (changed && wrote >= 0)
 		dnsoperator_emit_event(
 			pass, true, "Terminating", "Delete",

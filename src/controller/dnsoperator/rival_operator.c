@@ -2,10 +2,10 @@
 /* Looks for OpenShift's own DNS operator, by its Deployment. */
 #include "controller/dnsoperator/rival_operator.h"
 
-#include "api/meta.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/metrics/metrics.h"
+#include "controller/shared/rival.h"
 
 #define RIVAL "the Deployment openshift-dns-operator/dns-operator"
 
@@ -26,41 +26,24 @@ static const char advice[] =
 
 void dnsoperator_rival_init(struct dnsoperator_state *state)
 {
-	atomic_init(&state->rival, DNSOPERATOR_RIVAL_NONE);
+	atomic_init(&state->rival, RIVAL_NONE);
 	state->rival_runs = metrics_get(&family, NULL);
 }
 
 void dnsoperator_rival_note(void *state, struct strbuf *out)
 {
 	const struct dnsoperator_state *s = state;
-	if (atomic_load(&s->rival) != DNSOPERATOR_RIVAL_NONE)
+	if (atomic_load(&s->rival) != RIVAL_NONE)
 		strbuf_addf(out, "controller dnsoperator waits: %s\n", advice);
 }
 
-static bool has_any(const json_t *object, const char *path)
-{
-	return json_integer_value(api_get(object, path)) > 0;
-}
-
-/* Pods that are terminating may still write. */
-static enum dnsoperator_rival rival_of(const json_t *deployment)
-{
-	const json_t *n = api_get(deployment, "spec.replicas");
-	if (n == NULL || json_integer_value(n) > 0)
-		return DNSOPERATOR_RIVAL_RUNS;
-	return has_any(deployment, "status.replicas") ||
-			       has_any(deployment, "status.terminatingReplicas")
-		       ? DNSOPERATOR_RIVAL_ENDING
-		       : DNSOPERATOR_RIVAL_NONE;
-}
-
-static int read_rival(struct controller_ctx *ctx, enum dnsoperator_rival *ret)
+static int read_rival(struct controller_ctx *ctx, enum rival_state *ret)
 {
 	json_t *o = NULL;
 	int r = dnsoperator_get(
 		ctx, "/apis/apps/v1/namespaces/openshift-dns-operator/deployments/dns-operator",
 		"the Deployment of OpenShift's DNS operator", &o);
-	*ret = o != NULL ? rival_of(o) : DNSOPERATOR_RIVAL_NONE;
+	*ret = rival_state_of(o);
 	json_decref(o);
 	return r;
 }
@@ -82,22 +65,22 @@ static void report_rival(const struct dnsoperator_pass *pass)
 int dnsoperator_rival_check(struct dnsoperator_pass *pass)
 {
 	struct dnsoperator_state *state = pass->ctx->state;
-	enum dnsoperator_rival now = DNSOPERATOR_RIVAL_NONE;
+	enum rival_state now = RIVAL_NONE;
 	int r = dnsoperator_machine(pass->ctx) != NULL ? 0 : read_rival(pass->ctx, &now);
 	if (r < 0)
 		return r;
 	int before = atomic_exchange(&state->rival, (int)now);
-	metrics_set(state->rival_runs, now != DNSOPERATOR_RIVAL_NONE);
-	if (now == DNSOPERATOR_RIVAL_NONE) {
-		if (before != DNSOPERATOR_RIVAL_NONE)
+	metrics_set(state->rival_runs, now != RIVAL_NONE);
+	if (now == RIVAL_NONE) {
+		if (before != RIVAL_NONE)
 			log_info(DNSOPERATOR_LOG_AREA, RIVAL " does not run any more: taking over");
 		state->rival_logged_ns = 0;
 		state->rival_event = false;
 		return 0;
 	}
-	if (now == DNSOPERATOR_RIVAL_RUNS)
+	if (now == RIVAL_RUNS)
 		report_rival(pass);
-	else if (before != DNSOPERATOR_RIVAL_ENDING)
+	else if (before != RIVAL_ENDING)
 		log_info(DNSOPERATOR_LOG_AREA, "waiting for the pods of " RIVAL " to end");
 	pass->ctx->again_ns = CHECK_S * NS_PER_S;
 	return 1;

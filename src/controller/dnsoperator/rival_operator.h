@@ -7,13 +7,6 @@
 #include "base/compiler.h"
 #include "controller/dnsoperator/pass.h"
 
-/* ENDING: it was scaled to 0, but its pods have not ended yet. */
-enum dnsoperator_rival {
-	DNSOPERATOR_RIVAL_NONE,
-	DNSOPERATOR_RIVAL_RUNS,
-	DNSOPERATOR_RIVAL_ENDING,
-};
-
 void dnsoperator_rival_init(struct dnsoperator_state *state);
 /* For /readyz: why nothing is done. */
 void dnsoperator_rival_note(void *state, struct strbuf *out);

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "base/map.h"
-#include "controller/dnsoperator/own_writes.h"
+#include "controller/shared/own_writes.h"
 #include "controller/dnsoperator/plan/marker.h"
 #include "controller/dnsoperator/status/write_delay.h"
 
@@ -29,7 +29,7 @@ struct dnsoperator_state {
 	struct dnsoperator_gauges *gauges;
 	struct dnsoperator_ignored ignored;
 
-	struct dnsoperator_own_writes own_writes;
+	struct own_writes own_writes;
 	struct dnsoperator_write_delay delay;
 	struct dnsoperator_operands_state *operands;
 

@@ -13,7 +13,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "controller/dnsoperator/configmaps.h"
-#include "controller/dnsoperator/object_contains.h"
+#include "controller/shared/object_contains.h"
 #include "controller/dnsoperator/plan/configmap_objects.h"
 #include "controller/dnsoperator/plan/template_conditions.h"
 #include "controller/dnsoperator/rollout/poller.h"
@@ -45,7 +45,7 @@ static void note_corefile(struct dnsoperator_pass *pass)
 /* Takes `wanted` over. 1 when it was written. */
 static int write_configmap(struct dnsoperator_pass *pass, const json_t *now, json_t *wanted)
 {
-	bool right = now != NULL && dnsoperator_object_contains(now, wanted);
+	bool right = now != NULL && object_contains(now, wanted);
 	int r = right ? 0 : dnsoperator_configmap_apply(pass->ctx, wanted, NULL);
 	pass->restored = now != NULL && !right;
 	pass->corefile_contested = dnsoperator_configmap_contested(pass->ctx, wanted, right);
@@ -80,8 +80,7 @@ static int create_namespace(struct dnsoperator_pass *pass)
 static int save_accepted(struct dnsoperator_pass *pass)
 {
 	json_t *wanted = dnsoperator_accepted_object(&pass->plan, &pass->facts);
-	bool same = pass->accepted_map != NULL &&
-		    dnsoperator_object_contains(pass->accepted_map, wanted);
+	bool same = pass->accepted_map != NULL && object_contains(pass->accepted_map, wanted);
 	int r = write_configmap(pass, pass->accepted_map, wanted);
 	pass->accepted_saved = same || r > 0;
 	return r < 0 ? r : 0;

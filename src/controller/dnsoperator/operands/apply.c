@@ -15,7 +15,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "controller/dnsoperator/object_contains.h"
+#include "controller/shared/object_contains.h"
 #include "controller/dnsoperator/operands/manifests.h"
 #include "controller/dnsoperator/plan/configmap_objects.h"
 #include "kube/decode/tree.h"
@@ -49,7 +49,7 @@ struct operand {
 	struct dnsoperator_pass *pass;
 	const json_t *wanted;
 	struct kube_ref ref;
-	struct dnsoperator_own_write *write;
+	struct own_write *write;
 };
 
 /* "DaemonSet openshift-dns/dns-default", for the log and errors; the caller's. */
@@ -123,19 +123,19 @@ static bool is_settled(const struct operand *operand, const json_t *now)
 {
 	uint64_t hash = hash_of(operand->wanted);
 	if (operand->write->settled == hash &&
-	    dnsoperator_own_write_is_last(operand->write, api_resource_version(now)))
+	    own_write_is_last(operand->write, api_resource_version(now)))
 		return true;
-	return hash_of(now) == hash && dnsoperator_object_contains(now, operand->wanted);
+	return hash_of(now) == hash && object_contains(now, operand->wanted);
 }
 
 static int apply_operand(const struct operand *operand)
 {
 	struct controller_ctx *ctx = operand->pass->ctx;
-	struct dnsoperator_own_write *write = operand->write;
+	struct own_write *write = operand->write;
 	struct kube_status st = { 0 };
 	json_t *made = NULL;
 	uint64_t hash = hash_of(operand->wanted);
-	uint64_t wait = dnsoperator_own_write_repair(write, hash, clock_mono_ns());
+	uint64_t wait = own_write_repair(write, hash, clock_mono_ns());
 	if (wait != 0) { /* another writer keeps changing it */
 		dnsoperator_requeue_after(ctx, wait);
 		return 0;
@@ -148,10 +148,10 @@ static int apply_operand(const struct operand *operand)
 		log_info(DNSOPERATOR_LOG_AREA, "applied %s%s%s", label,
 			 warnings[0] != '\0' ? "; the server warns: " : "", warnings);
 		write->settled = hash;
-		dnsoperator_own_write_note(write, api_resource_version(made), NULL);
+		own_write_note(write, api_resource_version(made), NULL);
 	} else {
 		r = set_operand_error(operand, r, &st);
-		dnsoperator_own_write_failed(write);
+		own_write_failed(write);
 	}
 	kube_status_done(&st);
 	json_decref(made);
@@ -161,7 +161,7 @@ static int apply_operand(const struct operand *operand)
 /* Was it read a moment ago, and is the same wanted now? */
 static bool was_just_read(const struct operand *operand)
 {
-	const struct dnsoperator_own_write *write = operand->write;
+	const struct own_write *write = operand->write;
 	return write->read_ns != 0 && write->settled == hash_of(operand->wanted) &&
 	       clock_mono_ns() - write->read_ns < READ_S * NS_PER_S;
 }
@@ -177,7 +177,7 @@ static int ensure_operand(struct dnsoperator_pass *pass, const json_t *wanted)
 					    .name = api_name(wanted) } };
 	json_t *now = NULL;
 	assert(operand.ref.kind != NULL); /* manifests are part of the program */
-	operand.write = dnsoperator_own_write_of(&state->own_writes, api_kind(wanted),
+	operand.write = own_write_of(&state->own_writes, api_kind(wanted),
 						 operand.ref.ns, operand.ref.name);
 	if (watch >= 0)
 		now = dnsoperator_watched_object(pass->ctx, watch, DNSOPERATOR_OPENSHIFT_NS,

@@ -198,7 +198,7 @@ static void put_all(struct filler *filler, struct dnsoperator_operands *ret)
 	const struct dnsoperator_operands_in *in = filler->in;
 	struct bundles b = { in->facts, json_array(), json_array() };
 	add_bundles(&b, in->accepted);
-	put_value(filler, "OWNER", json_pack("[o]", dnsoperator_owner(in->dns)));
+	put_value(filler, "OWNER", json_pack("[o]", api_owner_reference(in->dns)));
 	put_text(filler, "DNS_IMAGE", in->dns_image);
 	put_text(filler, "CLI_IMAGE", in->cli_image);
 	put_text(filler, "PROXY_IMAGE", in->proxy_image);

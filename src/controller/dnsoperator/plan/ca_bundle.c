@@ -72,7 +72,7 @@ json_t *dnsoperator_ca_copy(const json_t *source, const json_t *dns, const char 
 	CLEANUP(freep) char *name = dnsoperator_ca_copy_name(api_name(source));
 	return json_pack("{ss,ss,s{ss,ss,s{ss},s[o]},s{ss}}", "apiVersion", "v1", "kind",
 			 "ConfigMap", "metadata", "name", name, "namespace", ns, "labels",
-			 DNSOPERATOR_CA_LABEL, "true", "ownerReferences", dnsoperator_owner(dns),
+			 DNSOPERATOR_CA_LABEL, "true", "ownerReferences", api_owner_reference(dns),
 			 "data", DNSOPERATOR_CA_KEY, dnsoperator_data(source, DNSOPERATOR_CA_KEY));
 }
 

@@ -46,12 +46,6 @@ const char *dnsoperator_corefile_before(const json_t *now)
 	return kept != NULL || is_ours(now) ? kept : dnsoperator_data(now, "Corefile");
 }
 
-json_t *dnsoperator_owner(const json_t *dns)
-{
-	return json_pack("{ss,ss,ss,ss,sb}", "apiVersion", api_version(dns), "kind", api_kind(dns),
-			 "name", api_name(dns), "uid", api_uid(dns), "controller", 1);
-}
-
 json_t *dnsoperator_corefile_object(const struct dnsoperator_plan *plan,
 				    const struct dnsoperator_facts *facts, const json_t *dns,
 				    const json_t *now)
@@ -64,7 +58,7 @@ json_t *dnsoperator_corefile_object(const struct dnsoperator_plan *plan,
 		/* As OpenShift's operator: it is deleted with the object. Elsewhere servers would
 		 * lose their Corefile. */
 		json_object_set_new(json_object_get(o, "metadata"), "ownerReferences",
-				    json_pack("[o]", dnsoperator_owner(dns)));
+				    json_pack("[o]", api_owner_reference(dns)));
 	} else if (dnsoperator_corefile_before(now) != NULL) {
 		json_object_set_new(data, DNSOPERATOR_BEFORE,
 				    json_string(dnsoperator_corefile_before(now)));

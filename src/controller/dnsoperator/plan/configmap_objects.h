@@ -19,9 +19,6 @@ char *dnsoperator_accepted_name(const struct dnsoperator_site *site);
 /* Of a ConfigMap; NULL: it has no such key. */
 const char *dnsoperator_data(const json_t *configmap, const char *key);
 
-/* An entry of ownerReferences. */
-json_t *dnsoperator_owner(const json_t *dns);
-
 /* The ConfigMap with the Corefile, to be applied. `now` is the present one, NULL: missing. Elsewhere than
  * on OpenShift a Corefile that is not ours is kept under another key. */
 json_t *dnsoperator_corefile_object(const struct dnsoperator_plan *plan,

@@ -11,7 +11,7 @@
 
 #include "api/meta.h"
 #include "base/clock.h"
-#include "controller/dnsoperator/object_contains.h"
+#include "controller/shared/object_contains.h"
 #include "controller/dnsoperator/plan/configmap_objects.h"
 
 struct scene {
@@ -94,9 +94,9 @@ static void openshift_owns(void **state)
 			    json_true());
 	json_array_append_new(api_get(now, "metadata.ownerReferences"),
 			      json_pack("{ss}", "uid", "2"));
-	assert_true(dnsoperator_object_contains(now, o));
+	assert_true(object_contains(now, o));
 	json_array_remove(api_get(now, "metadata.ownerReferences"), 0);
-	assert_false(dnsoperator_object_contains(now, o));
+	assert_false(object_contains(now, o));
 	json_decref(now);
 	json_decref(theirs);
 	json_decref(o);
@@ -127,12 +127,12 @@ static void has_what_is_wanted(void **state)
 	json_t *now = json_deep_copy(wanted);
 	json_object_set_new(json_object_get(now, "metadata"), "resourceVersion", json_string("1"));
 	json_object_set_new(json_object_get(now, "data"), "NodeHosts", json_string("x"));
-	assert_true(dnsoperator_object_contains(now, wanted));
+	assert_true(object_contains(now, wanted));
 	json_object_set_new(json_object_get(now, "data"), "Corefile", json_string("x"));
-	assert_false(dnsoperator_object_contains(now, wanted));
+	assert_false(object_contains(now, wanted));
 	json_object_del(now, "data");
-	assert_false(dnsoperator_object_contains(now, wanted));
-	assert_false(dnsoperator_object_contains(NULL, wanted));
+	assert_false(object_contains(now, wanted));
+	assert_false(object_contains(NULL, wanted));
 	json_decref(wanted);
 	json_decref(now);
 }

@@ -55,12 +55,12 @@ int dnsoperator_backup_write(struct dnsoperator_pass *pass)
 				.name = DNSOPERATOR_DNS_NAME };
 	struct kube_status st = { 0 };
 	struct dnsoperator_state *state = pass->ctx->state;
-	struct dnsoperator_own_write *write =
-		dnsoperator_own_write_of(&state->own_writes, "DNS", "", DNSOPERATOR_DNS_NAME);
+	struct own_write *write =
+		own_write_of(&state->own_writes, "DNS", "", DNSOPERATOR_DNS_NAME);
 	json_t *now = NULL;
 	json_t *patch =
 		dnsoperator_backup_patch(kube_tree_of(pass->dns), &pass->plan, &pass->facts);
-	if (patch == NULL || (write->known && !dnsoperator_own_write_shown(write, pass->dns->rv))) {
+	if (patch == NULL || (write->known && !own_write_shown(write, pass->dns->rv))) {
 		json_decref(patch);
 		return 0;
 	}
@@ -73,7 +73,7 @@ int dnsoperator_backup_write(struct dnsoperator_pass *pass)
 	else if (r < 0)
 		r = dnsoperator_set_error(pass->ctx, r, "backup of the templates", &st);
 	else
-		dnsoperator_own_write_note(write, api_resource_version(now), NULL);
+		own_write_note(write, api_resource_version(now), NULL);
 	kube_status_done(&st);
 	json_decref(patch);
 	json_decref(now);

@@ -14,7 +14,7 @@
 #include "api/meta.h"
 #include "base/clock.h"
 #include "base/compiler.h"
-#include "controller/dnsoperator/object_contains.h"
+#include "controller/shared/object_contains.h"
 #include "controller/dnsoperator/operands/manifests.h"
 #include "controller/dnsoperator/operands/node_placement.h"
 #include "controller/dnsoperator/plan/ca_bundle.h"
@@ -82,8 +82,8 @@ static inline void trees_try_operands(const json_t *all, const struct dnsoperato
 	size_t i;
 	json_t *v;
 	json_array_foreach (o.objects, i, v) {
-		IGNORE(dnsoperator_object_contains(trees_get(all, "servers"), v));
-		assert(dnsoperator_object_contains(v, v));
+		IGNORE(object_contains(trees_get(all, "servers"), v));
+		assert(object_contains(v, v));
 	}
 	dnsoperator_operands_done(&o);
 }
@@ -129,7 +129,7 @@ static inline void trees_try_maps(const json_t *all, const struct dnsoperator_pl
 			dnsoperator_backup_patch(dns, plan, f),
 			dnsoperator_ca_error(map) == NULL ? dnsoperator_ca_copy(map, dns, "ns")
 							  : NULL };
-	IGNORE(dnsoperator_object_contains(map, v[0]));
+	IGNORE(object_contains(map, v[0]));
 	IGNORE(dnsoperator_corefile_time(map));
 	IGNORE(dnsoperator_ca_is_copy(map));
 	dnsoperator_cluster_ip(trees_get(all, "network"), ip, sizeof(ip));

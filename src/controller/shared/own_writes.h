@@ -11,7 +11,7 @@
 #include "base/map.h"
 
 /* What is known about one object. */
-struct dnsoperator_own_write {
+struct own_write {
 	bool known; /* the server has returned the object, or that it is missing */
 	bool exists;
 	uint64_t least_version; /* a copy with a lower resourceVersion is outdated */
@@ -27,30 +27,27 @@ struct dnsoperator_own_write {
 	uint64_t settled;
 };
 
-/* All of them. Only for the worker that holds the DNS object's key. */
-struct dnsoperator_own_writes {
-	struct map by_key; /* "Kind namespace/name" -> struct dnsoperator_own_write */
+/* All of them. For one thread at a time. */
+struct own_writes {
+	struct map by_key; /* "Kind namespace/name" -> struct own_write */
 };
 
-void dnsoperator_own_writes_init(struct dnsoperator_own_writes *writes);
-void dnsoperator_own_writes_done(struct dnsoperator_own_writes *writes);
-/* The record of an object, made at first use; valid until dnsoperator_own_writes_done(). */
-struct dnsoperator_own_write *dnsoperator_own_write_of(struct dnsoperator_own_writes *writes,
-						       const char *kind, const char *ns,
-						       const char *name);
+void own_writes_init(struct own_writes *writes);
+void own_writes_done(struct own_writes *writes);
+/* The record of an object, made at first use; valid until own_writes_done(). */
+struct own_write *own_write_of(struct own_writes *writes, const char *kind, const char *ns,
+			       const char *name);
 
 /* Does the watch's copy include our last write? `rv` is its resourceVersion; NULL: no copy. */
-bool dnsoperator_own_write_shown(const struct dnsoperator_own_write *write, const char *rv);
+bool own_write_shown(const struct own_write *write, const char *rv);
 /* Is `rv` our last write, or older? */
-bool dnsoperator_own_write_is_last(const struct dnsoperator_own_write *write, const char *rv);
+bool own_write_is_last(const struct own_write *write, const char *rv);
 /* The server returned this version (NULL: the object is missing) while the copy had another. */
-void dnsoperator_own_write_note(struct dnsoperator_own_write *write, const char *rv,
-				const char *copy_rv);
+void own_write_note(struct own_write *write, const char *rv, const char *copy_rv);
 /* Before an apply of what has the hash `applied`. 0: go on; else nanoseconds to wait, because the
  * same was applied several times in a few minutes. */
-uint64_t dnsoperator_own_write_repair(struct dnsoperator_own_write *write, uint64_t applied,
-				      uint64_t now_ns);
+uint64_t own_write_repair(struct own_write *write, uint64_t applied, uint64_t now_ns);
 /* The apply failed: nobody contradicted us, so it does not count. */
-void dnsoperator_own_write_failed(struct dnsoperator_own_write *write);
+void own_write_failed(struct own_write *write);
 /* The object is as wanted. Nanoseconds until it no longer counts as contested; 0: it does not. */
-uint64_t dnsoperator_own_write_quiet(struct dnsoperator_own_write *write, uint64_t now_ns);
+uint64_t own_write_quiet(struct own_write *write, uint64_t now_ns);

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/compiler.h"
-#include "controller/dnsoperator/object_contains.h"
+#include "controller/shared/object_contains.h"
 
 static const struct {
 	const char *now, *wanted;
@@ -58,13 +58,13 @@ static void drift(void **state)
 		json_t *wanted = json_loads(rows[i].wanted, 0, NULL);
 		assert_non_null(now);
 		assert_non_null(wanted);
-		if (dnsoperator_object_contains(now, wanted) != rows[i].same)
+		if (object_contains(now, wanted) != rows[i].same)
 			fail_msg("%s and %s", rows[i].now, rows[i].wanted);
 		json_decref(now);
 		json_decref(wanted);
 	}
 	json_t *wanted = json_object();
-	assert_false(dnsoperator_object_contains(NULL, wanted));
+	assert_false(object_contains(NULL, wanted));
 	json_decref(wanted);
 }
 

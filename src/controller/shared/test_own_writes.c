@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "base/compiler.h"
-#include "controller/dnsoperator/own_writes.h"
+#include "controller/shared/own_writes.h"
 
 /* Each row goes on from the one before: what the server said (when it said something), then what
  * the copy shows, and whether that is enough. */
@@ -39,11 +39,11 @@ static const struct {
 static void believed(void **state)
 {
 	(void)state;
-	struct dnsoperator_own_write s = { 0 };
+	struct own_write s = { 0 };
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		if (rows[i].said)
-			dnsoperator_own_write_note(&s, rows[i].rv, rows[i].copy_then);
-		if (dnsoperator_own_write_shown(&s, rows[i].copy) != rows[i].trusts)
+			own_write_note(&s, rows[i].rv, rows[i].copy_then);
+		if (own_write_shown(&s, rows[i].copy) != rows[i].trusts)
 			fail_msg("row %zu", i);
 	}
 }
@@ -52,46 +52,46 @@ static void believed(void **state)
 static void not_for_ever(void **state)
 {
 	(void)state;
-	struct dnsoperator_own_write s = { 0 };
+	struct own_write s = { 0 };
 	uint64_t now = 1000 * NS_PER_S;
-	assert_int_equal(dnsoperator_own_write_repair(&s, 1, now), 0);
+	assert_int_equal(own_write_repair(&s, 1, now), 0);
 	for (int i = 0; i < 5; i++)
-		assert_int_equal(dnsoperator_own_write_repair(&s, 1, now), 0);
-	assert_int_equal(dnsoperator_own_write_repair(&s, 1, now), 60 * NS_PER_S);
+		assert_int_equal(own_write_repair(&s, 1, now), 0);
+	assert_int_equal(own_write_repair(&s, 1, now), 60 * NS_PER_S);
 	now += 20 * NS_PER_S;
-	assert_int_equal(dnsoperator_own_write_repair(&s, 1, now), 40 * NS_PER_S);
+	assert_int_equal(own_write_repair(&s, 1, now), 40 * NS_PER_S);
 	now += 40 * NS_PER_S;
-	assert_int_equal(dnsoperator_own_write_repair(&s, 1, now), 0);
-	assert_true(dnsoperator_own_write_repair(&s, 1, now) > 0);
+	assert_int_equal(own_write_repair(&s, 1, now), 0);
+	assert_true(own_write_repair(&s, 1, now) > 0);
 	/* a new text is written at once */
-	assert_int_equal(dnsoperator_own_write_repair(&s, 2, now), 0);
-	assert_int_equal(dnsoperator_own_write_repair(&s, 2, now), 0);
+	assert_int_equal(own_write_repair(&s, 2, now), 0);
+	assert_int_equal(own_write_repair(&s, 2, now), 0);
 }
 
 /* Contested: from the first repair that had to wait, until a minute passed without need of one. */
 static void contested(void **state)
 {
 	(void)state;
-	struct dnsoperator_own_write s = { 0 };
+	struct own_write s = { 0 };
 	uint64_t now = 1000 * NS_PER_S;
 	for (int i = 0; i < 6; i++) {
-		assert_int_equal(dnsoperator_own_write_repair(&s, 1, now), 0);
+		assert_int_equal(own_write_repair(&s, 1, now), 0);
 		assert_false(s.contested);
-		assert_int_equal(dnsoperator_own_write_quiet(&s, now), 0);
+		assert_int_equal(own_write_quiet(&s, now), 0);
 	}
-	assert_true(dnsoperator_own_write_repair(&s, 1, now) > 0);
+	assert_true(own_write_repair(&s, 1, now) > 0);
 	assert_true(s.contested);
 	now += 60 * NS_PER_S;
-	assert_int_equal(dnsoperator_own_write_repair(&s, 1, now), 0);
+	assert_int_equal(own_write_repair(&s, 1, now), 0);
 	/* put right, which will not last */
 	now += 20 * NS_PER_S;
-	assert_int_equal(dnsoperator_own_write_quiet(&s, now), 40 * NS_PER_S);
+	assert_int_equal(own_write_quiet(&s, now), 40 * NS_PER_S);
 	assert_true(s.contested);
-	assert_true(dnsoperator_own_write_repair(&s, 1, now) > 0);
+	assert_true(own_write_repair(&s, 1, now) > 0);
 	now += 40 * NS_PER_S;
-	assert_int_equal(dnsoperator_own_write_repair(&s, 1, now), 0);
+	assert_int_equal(own_write_repair(&s, 1, now), 0);
 	now += 60 * NS_PER_S;
-	assert_int_equal(dnsoperator_own_write_quiet(&s, now), 0);
+	assert_int_equal(own_write_quiet(&s, now), 0);
 	assert_false(s.contested);
 }
 
@@ -99,15 +99,15 @@ static void contested(void **state)
 static void refused(void **state)
 {
 	(void)state;
-	struct dnsoperator_own_write s = { 0 };
+	struct own_write s = { 0 };
 	uint64_t now = 1000 * NS_PER_S;
 	for (int i = 0; i < 20; i++) {
-		assert_int_equal(dnsoperator_own_write_repair(&s, 1, now), 0);
-		dnsoperator_own_write_failed(&s);
+		assert_int_equal(own_write_repair(&s, 1, now), 0);
+		own_write_failed(&s);
 	}
 	for (int i = 0; i < 6; i++)
-		assert_int_equal(dnsoperator_own_write_repair(&s, 1, now), 0);
-	assert_true(dnsoperator_own_write_repair(&s, 1, now) > 0);
+		assert_int_equal(own_write_repair(&s, 1, now), 0);
+	assert_true(own_write_repair(&s, 1, now) > 0);
 }
 
 int main(void)

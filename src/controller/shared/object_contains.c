@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Compares trees by the rules of server-side apply, as far as the operator's objects need them. */
-#include "controller/dnsoperator/object_contains.h"
+#include "controller/shared/object_contains.h"
 
 #include <string.h>
 
@@ -81,7 +81,7 @@ static bool contains_value(const char *name, const json_t *now, const json_t *wa
 	return json_is_object(now);
 }
 
-bool dnsoperator_object_contains(const json_t *now, const json_t *wanted)
+bool object_contains(const json_t *now, const json_t *wanted)
 {
 	return contains_value("", now, wanted);
 }

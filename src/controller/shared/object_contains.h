@@ -9,4 +9,4 @@
 #include "api/tree.h"
 
 /* Both in the form that the API returns. */
-bool dnsoperator_object_contains(const json_t *now, const json_t *wanted);
+bool object_contains(const json_t *now, const json_t *wanted);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Compares resourceVersions of copies with those of our own writes, and counts repairs. */
-#include "controller/dnsoperator/own_writes.h"
+#include "controller/shared/own_writes.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -15,12 +15,12 @@ enum {
 	REPAIR_S = 60, /* and then one in this time */
 };
 
-void dnsoperator_own_writes_init(struct dnsoperator_own_writes *writes)
+void own_writes_init(struct own_writes *writes)
 {
 	map_init(&writes->by_key);
 }
 
-void dnsoperator_own_writes_done(struct dnsoperator_own_writes *writes)
+void own_writes_done(struct own_writes *writes)
 {
 	const struct map_entry *entry;
 	size_t pos = 0;
@@ -29,12 +29,11 @@ void dnsoperator_own_writes_done(struct dnsoperator_own_writes *writes)
 	map_done(&writes->by_key);
 }
 
-struct dnsoperator_own_write *dnsoperator_own_write_of(struct dnsoperator_own_writes *writes,
-						       const char *kind, const char *ns,
-						       const char *name)
+struct own_write *own_write_of(struct own_writes *writes, const char *kind, const char *ns,
+			       const char *name)
 {
 	CLEANUP(freep) char *key = xasprintf("%s %s/%s", kind, ns, name);
-	struct dnsoperator_own_write *write = map_get(&writes->by_key, slice_of(key));
+	struct own_write *write = map_get(&writes->by_key, slice_of(key));
 	if (write == NULL) {
 		write = xcalloc(1, sizeof(*write));
 		map_set(&writes->by_key, slice_of(key), write);
@@ -49,29 +48,27 @@ static uint64_t version_number(const char *rv)
 	return rv != NULL && slice_u64(slice_of(rv), &number) == 0 ? number : 0;
 }
 
-bool dnsoperator_own_write_shown(const struct dnsoperator_own_write *write, const char *rv)
+bool own_write_shown(const struct own_write *write, const char *rv)
 {
 	if (!write->known)
 		return false;
 	return rv != NULL ? version_number(rv) >= MAX(write->least_version, 1u) : !write->exists;
 }
 
-bool dnsoperator_own_write_is_last(const struct dnsoperator_own_write *write, const char *rv)
+bool own_write_is_last(const struct own_write *write, const char *rv)
 {
 	uint64_t number = version_number(rv);
 	return write->known && write->exists && number != 0 && number <= write->least_version;
 }
 
-void dnsoperator_own_write_note(struct dnsoperator_own_write *write, const char *rv,
-				const char *copy_rv)
+void own_write_note(struct own_write *write, const char *rv, const char *copy_rv)
 {
 	write->known = true;
 	write->exists = rv != NULL;
 	write->least_version = rv != NULL ? version_number(rv) : version_number(copy_rv) + 1;
 }
 
-uint64_t dnsoperator_own_write_repair(struct dnsoperator_own_write *write, uint64_t applied,
-				      uint64_t now_ns)
+uint64_t own_write_repair(struct own_write *write, uint64_t applied, uint64_t now_ns)
 {
 	const uint64_t ahead = (REPAIRS - 1) * REPAIR_S * NS_PER_S;
 	uint64_t due = MAX(write->due_ns, now_ns);
@@ -91,12 +88,12 @@ uint64_t dnsoperator_own_write_repair(struct dnsoperator_own_write *write, uint6
 	return 0;
 }
 
-void dnsoperator_own_write_failed(struct dnsoperator_own_write *write)
+void own_write_failed(struct own_write *write)
 {
 	write->applied = 0;
 }
 
-uint64_t dnsoperator_own_write_quiet(struct dnsoperator_own_write *write, uint64_t now_ns)
+uint64_t own_write_quiet(struct own_write *write, uint64_t now_ns)
 {
 	uint64_t end = write->repaired_ns + REPAIR_S * NS_PER_S;
 	write->contested = write->contested && now_ns < end;
