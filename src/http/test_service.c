@@ -183,12 +183,9 @@ static void addresses(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(requests_and_replies),
-		cmocka_unit_test(keeps_the_connection),
-		cmocka_unit_test(broken_ends_are_seen),
-		cmocka_unit_test(bodies_are_limited),
-		cmocka_unit_test(handlers_may_wait),
-		cmocka_unit_test(addresses),
+		cmocka_unit_test(requests_and_replies), cmocka_unit_test(keeps_the_connection),
+		cmocka_unit_test(broken_ends_are_seen), cmocka_unit_test(bodies_are_limited),
+		cmocka_unit_test(handlers_may_wait),	cmocka_unit_test(addresses),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

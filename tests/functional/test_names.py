@@ -10,7 +10,7 @@ from lib import server
 PAGE = "docs/reference/names.md"
 # Folders whose code writes to a cluster; what else a word with our name may be there.
 FOLDERS = ["src/controller", "src/kube"]
-FILES = ["src/cmd/apply.c", "src/cmd/controller.c"]
+FILES = ["src/cmd/apply.c", "src/cmd/controller.c", "src/http/client/options.c"]
 NO_NAMES = {"fairlead", "fairlead-", "fairlead.dev/", "fairlead/"}  # listed, or the beginning of one that is
 
 

@@ -183,9 +183,9 @@ static void add_check(const struct apiserver_health *health, bool authenticated,
 	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
 	bool ok = health->ok(health->ctx, &why);
 	strbuf_addf(lines, "[%c]%s %s%s\n", ok ? '+' : '-', health->name, ok ? "ok" : "failed: ",
-		    ok			 ? ""
+		    ok				 ? ""
 		    : authenticated && why.n > 0 ? why.s
-					 : "reason withheld");
+						 : "reason withheld");
 	*all_ok &= ok;
 }
 
@@ -301,7 +301,7 @@ static void serve_api(const struct apiserver_http_front *front, const struct api
 }
 
 static void serve_call(const struct apiserver_http_front *front, const struct http_request *req,
-			const struct apiserver_identity *who, struct apiserver_answer *ret)
+		       const struct apiserver_identity *who, struct apiserver_answer *ret)
 {
 	struct apiserver_arg args[APISERVER_ARGS_MAX];
 	struct http_arg given[APISERVER_ARGS_MAX];

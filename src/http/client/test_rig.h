@@ -82,8 +82,8 @@ static UNUSED int ask_once(struct rig *rig, struct http_call *call,
 
 static UNUSED void assert_has(const char *text, const char *part)
 {
-	if (strstr(text, part) == NULL)
-		fail_msg("'%s' is not in '%s'", part, text);
+	if (text == NULL || strstr(text, part) == NULL)
+		fail_msg("'%s' is not in '%s'", part, text != NULL ? text : "nothing");
 }
 
 #define RUN_BOTH(tests)                                                \

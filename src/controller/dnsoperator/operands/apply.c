@@ -177,8 +177,8 @@ static int ensure_operand(struct dnsoperator_pass *pass, const json_t *wanted)
 					    .name = api_name(wanted) } };
 	json_t *now = NULL;
 	assert(operand.ref.kind != NULL); /* manifests are part of the program */
-	operand.write = own_write_of(&state->own_writes, api_kind(wanted),
-						 operand.ref.ns, operand.ref.name);
+	operand.write = own_write_of(&state->own_writes, api_kind(wanted), operand.ref.ns,
+				     operand.ref.name);
 	if (watch >= 0)
 		now = dnsoperator_watched_object(pass->ctx, watch, DNSOPERATOR_OPENSHIFT_NS,
 						 operand.ref.name);

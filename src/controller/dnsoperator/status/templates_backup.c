@@ -55,8 +55,7 @@ int dnsoperator_backup_write(struct dnsoperator_pass *pass)
 				.name = DNSOPERATOR_DNS_NAME };
 	struct kube_status st = { 0 };
 	struct dnsoperator_state *state = pass->ctx->state;
-	struct own_write *write =
-		own_write_of(&state->own_writes, "DNS", "", DNSOPERATOR_DNS_NAME);
+	struct own_write *write = own_write_of(&state->own_writes, "DNS", "", DNSOPERATOR_DNS_NAME);
 	json_t *now = NULL;
 	json_t *patch =
 		dnsoperator_backup_patch(kube_tree_of(pass->dns), &pass->plan, &pass->facts);
