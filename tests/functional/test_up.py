@@ -409,7 +409,7 @@ def test_dns_object_configures_the_server(start):
         assert web
         apply("[]")
         eventually(lambda: asked("a.stub.test", "A") == ["192.0.2.9"])
-        assert asked("a.stub.test") == ["2001:db8::9"]
+        eventually(lambda: asked("a.stub.test") == ["2001:db8::9"])  # another worker may take the text a moment later
         apply(TEMPLATE % "b.stub.test")
         eventually(lambda: asked("b.stub.test") == ["2001:db8::5"])
         assert asked("x.stub.test") == ["2001:db8::9"]
