@@ -63,5 +63,9 @@ bool api_condition_set(json_t *conditions, const struct api_condition *condition
 	if (moved || json_object_get(o, "lastTransitionTime") == NULL)
 		json_object_set_new(o, "lastTransitionTime",
 				    json_string(api_time_format(now_wall_ns, now)));
+	if (condition->has_updated_time &&
+	    (changed || json_object_get(o, "lastUpdateTime") == NULL))
+		json_object_set_new(o, "lastUpdateTime",
+				    json_string(api_time_format(now_wall_ns, now)));
 	return changed;
 }

@@ -15,7 +15,8 @@ struct api_condition {
 	enum api_status status;
 	const char *reason; /* CamelCase, never empty */
 	const char *message;
-	int64_t generation; /* observedGeneration; 0: left out (kinds that prune it) */
+	int64_t generation;    /* observedGeneration; 0: left out (kinds that prune it) */
+	bool has_updated_time; /* the kind has lastUpdateTime: when anything of it changed */
 };
 
 /* Adds or changes the condition in the array; true when something besides times differs from what

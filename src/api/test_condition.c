@@ -20,7 +20,7 @@ static const char *since(const json_t *l, const char *type)
 static void set_and_change(void **state)
 {
 	json_t *l = json_array();
-	struct api_condition c = { "Valid", API_TRUE, "AsExpected", "fine", 3 };
+	struct api_condition c = { "Valid", API_TRUE, "AsExpected", "fine", 3, false };
 	(void)state;
 	assert_int_equal(api_condition_status(l, "Valid"), API_UNKNOWN);
 	assert_true(api_condition_set(l, &c, 0));
@@ -35,7 +35,7 @@ static void set_and_change(void **state)
 	assert_true(api_condition_set(l, &c, 3 * NS_PER_S));
 	assert_string_equal(since(l, "Valid"), "1970-01-01T00:00:03Z");
 	assert_int_equal(json_array_size(l), 1);
-	struct api_condition other = { "Applied", API_UNKNOWN, "Unreachable", NULL, 0 };
+	struct api_condition other = { "Applied", API_UNKNOWN, "Unreachable", NULL, 0, false };
 	assert_true(api_condition_set(l, &other, 0));
 	assert_int_equal(json_array_size(l), 2);
 	assert_null(json_object_get(api_condition_find(l, "Applied"), "observedGeneration"));
@@ -45,8 +45,31 @@ static void set_and_change(void **state)
 	json_decref(l);
 }
 
+static const char *time_of(const json_t *list, const char *key)
+{
+	return json_string_value(json_object_get(api_condition_find(list, "A"), key));
+}
+
+/* lastUpdateTime moves with any change, lastTransitionTime with the status alone. */
+static void updated_time(void **state)
+{
+	json_t *l = json_array();
+	struct api_condition c = { "A", API_TRUE, "R", "m", .has_updated_time = true };
+	(void)state;
+	assert_true(api_condition_set(l, &c, 0));
+	assert_string_equal(time_of(l, "lastUpdateTime"), "1970-01-01T00:00:00Z");
+	assert_false(api_condition_set(l, &c, NS_PER_S));
+	assert_string_equal(time_of(l, "lastUpdateTime"), "1970-01-01T00:00:00Z");
+	c.message = "other";
+	assert_true(api_condition_set(l, &c, 2 * NS_PER_S));
+	assert_string_equal(time_of(l, "lastUpdateTime"), "1970-01-01T00:00:02Z");
+	assert_string_equal(time_of(l, "lastTransitionTime"), "1970-01-01T00:00:00Z");
+	json_decref(l);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(set_and_change) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(set_and_change),
+					    cmocka_unit_test(updated_time) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -136,7 +136,9 @@ static const char absent_text[] = "DNS \"default\" does not exist.";
 static void set_condition(struct job *job, const char *type, enum api_status status,
 			  const char *reason, const char *message)
 {
-	struct api_condition c = { type, status, reason, message, 0 };
+	struct api_condition c = {
+		.type = type, .status = status, .reason = reason, .message = message
+	};
 	job->changed |= api_condition_set(job->conditions, &c, job->now);
 }
 
