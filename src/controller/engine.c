@@ -225,9 +225,9 @@ static void drop_all(struct engine *engine)
 static void join_thread(struct engine *engine)
 {
 	struct timespec until;
-	clock_gettime(CLOCK_REALTIME, &until);
+	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += ENGINE_STOP_S;
-	if (pthread_timedjoin_np(engine->thread, NULL, &until) == 0)
+	if (pthread_clockjoin_np(engine->thread, NULL, CLOCK_MONOTONIC, &until) == 0)
 		return;
 	log_error("engine", "work of a controller does not end; the process ends without it");
 	_exit(EXIT_FAILURE);

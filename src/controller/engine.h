@@ -61,7 +61,8 @@ struct engine_work {
 enum {
 	ENGINE_TIMEOUT_S = 60,
 	ENGINE_STUCK_S = 30, /* a turn of the loop that takes so long never ends */
-	ENGINE_STOP_S = 10,  /* for its end */
+	/* For its end: less than what is left between the loss of a lease and its expiry. */
+	ENGINE_STOP_S = 3,
 };
 
 enum engine_state {
@@ -87,14 +88,15 @@ void engine_stop(struct engine *engine);
  * for another input is dropped. Any thread. */
 enum engine_state engine_take(struct engine *engine, const char *key, uint64_t input,
 			      struct engine_work **ret);
-/* Takes over `work`, which must not be there for this key and input yet. Any thread. */
+/* Takes over `work`, which is new; the key has no other. Any thread. */
 void engine_submit(struct engine *engine, const char *key, uint64_t input,
 		   struct engine_work *work);
 /* The object is gone: drops whatever there is for its key. Any thread. */
 void engine_drop(struct engine *engine, const char *key);
 void engine_work_free(struct engine_work *work); /* NULL is fine */
 
-/* Engine's thread: the work has completed, whatever came of it. */
+/* Engine's thread: the work has completed, whatever came of it. It may be gone when this returns:
+ * another thread can take it at once. */
 void engine_complete(struct engine_work *work);
 /* Engine's thread: the client for lookups; NULL: there are no DNS servers. */
 struct lookup_client *engine_lookups(struct engine *engine);

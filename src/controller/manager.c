@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The manager starts a runner for each controller and one HTTP server for their health and metrics, and
- * ends all of them in order. */
+/* The manager starts the shared informers, a runner for each controller, the server of web hooks, and
+ * one HTTP server for health and metrics. It ends first the servers, which read runners, then the
+ * runners, then the informers. */
 #include "controller/manager.h"
 
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One controller's life: fills the copies of what it watches, waits to lead, runs workers that
- * reconcile keys, and stops them before the lease is released. */
+/* One controller's life, on a thread: waits until the copies of what it watches are filled, then to
+ * lead; starts its engine and its workers; at the end stops workers, then engine, then the lease. */
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -245,9 +245,10 @@ static int lead_until_stopped(struct runner *runner, struct err_text err)
 		r = ERR_TIMEOUT;
 	}
 	runner->leading = false;
-	runner->unfit = true;
+	runner->unfit = r < 0; /* an orderly end keeps the lease until all work has ended */
 	workers_stop(runner->workers, r < 0);
 	stop_engine(runner);
+	runner->unfit = true;
 	return r;
 }
 

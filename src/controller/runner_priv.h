@@ -23,7 +23,7 @@ struct runner_conf {
 	const char *ns, *identity;
 	bool elect;
 	struct elect_times times;
-	struct controller_writes writes; /* said */
+	struct controller_writes writes; /* per_s is not 0 */
 	struct informers *informers;
 	const struct controller_options *options;
 	/* Called on the runner's thread when it has ended, by runner_stop() or because it lost its lease. */

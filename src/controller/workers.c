@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Takes keys from the queue, reconciles them, and puts failed ones back. */
+/* The threads of the workers: each takes a key, reconciles it over a connection of its own, and puts it
+ * back if that failed or is wanted again. At the end reconciles under way get some seconds, then their
+ * connections are cancelled. */
 #include "controller/workers_priv.h"
 
 #include <assert.h>
@@ -8,6 +10,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/err.h"
@@ -20,6 +23,7 @@
 enum {
 	WORKERS = 2,
 	STOP_GRACE_S = 5, /* for reconciles under way */
+	CANCEL_S = 10,	  /* for those whose connection was cancelled */
 };
 
 struct worker {
@@ -155,6 +159,16 @@ static bool wait_ended(struct workers *workers, uint64_t until_ns)
 	return ended;
 }
 
+/* A reconcile that does not end although its connection was cancelled: nothing of the process can be
+ * freed, and whoever waits for its end would wait for ever. */
+static void end_if_stuck(struct workers *workers)
+{
+	if (wait_ended(workers, clock_mono_ns() + CANCEL_S * NS_PER_S))
+		return;
+	log_error(workers->conf.area, "a reconcile does not end; the process ends without it");
+	_exit(EXIT_FAILURE);
+}
+
 void workers_stop(struct workers *workers, bool at_once)
 {
 	workqueue_close(workers->conf.queue);
@@ -162,6 +176,7 @@ void workers_stop(struct workers *workers, bool at_once)
 		for (unsigned i = 0; i < workers->n_started; i++)
 			kube_conn_cancel(workers->worker[i].ctx.conn);
 	}
+	end_if_stuck(workers);
 	for (unsigned i = 0; i < workers->n_started; i++) {
 		pthread_join(workers->worker[i].thread, NULL);
 		kube_conn_free(workers->worker[i].ctx.conn);

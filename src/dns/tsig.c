@@ -61,7 +61,9 @@ static void judge_answer(struct dns_tsig *tsig, const uint8_t *msg,
 	report->authentic =
 		report->result != DNS_TSIG_MALFORMED && report->result != DNS_TSIG_BADSIG;
 	note_error(record, report);
-	tsig->answered = true;
+	tsig->answered = report->result == DNS_TSIG_OK;
+	if (!tsig->answered)
+		tsig->n_unsigned = 0; /* nothing of it may be used, nor verified any further */
 }
 
 struct dns_tsig_report dns_tsig_verify_answer(struct dns_tsig *tsig, const uint8_t *msg, size_t len,

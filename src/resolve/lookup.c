@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Lookups: which server is asked next, and when a reply is an answer. */
+/* Lookups wait in a list for one of a few slots, which hold what is sent. A slot asks server after
+ * server, twice around, until one answers with NOERROR or NXDOMAIN. */
 #include "resolve/lookup.h"
 
 #include <assert.h>
@@ -17,7 +18,11 @@
 #include "resolve/resolver.h"
 #include "resolve/upstream.h"
 
-enum { UDP_BYTES = 1232, TTL_MAX_S = 86400 };
+enum {
+	UDP_BYTES = 1232,
+	TTL_MAX_S = 86400,
+	TTL_UNKNOWN_S = 60, /* nothing in the reply says for how long it holds */
+};
 enum { ERROR_BYTES = 128 };
 
 /* A lookup that is sent. There are few of them, so that those that wait need little memory. */
@@ -274,6 +279,17 @@ static bool read_address(const struct dns_rrwalk *walk, uint16_t type, union net
 	return false;
 }
 
+/* For how long the record lets the reply be used. A negative reply has its SOA for that (RFC 2308
+ * section 5). */
+static uint32_t ttl_of(const struct dns_rrwalk *walk)
+{
+	if (walk->of == DNS_ANSWER)
+		return walk->ttl;
+	if (walk->of == DNS_AUTHORITY && walk->type == DNS_TYPE_SOA && walk->rdlen >= 4)
+		return MIN(walk->ttl, dns_get32(walk->rdata + walk->rdlen - 4));
+	return UINT32_MAX;
+}
+
 int lookup_addresses(const struct lookup *lookup, union net_addr *ret, size_t max,
 		     uint32_t *ret_ttl)
 {
@@ -281,19 +297,19 @@ int lookup_addresses(const struct lookup *lookup, union net_addr *ret, size_t ma
 	struct dns_rrwalk walk;
 	union net_addr addr;
 	struct arena arena;
+	uint32_t ttl = UINT32_MAX;
 	int found = 0;
 	arena_init(&arena);
 	int r = dns_resp_from_wire(&resp, &arena, lookup->reply, lookup->reply_len);
-	*ret_ttl = TTL_MAX_S;
 	if (r >= 0) {
 		dns_rrwalk_init(&walk, &resp);
 		while (dns_rrwalk_next(&walk)) {
-			if (walk.of == DNS_ANSWER)
-				*ret_ttl = MIN(*ret_ttl, walk.ttl);
+			ttl = MIN(ttl, ttl_of(&walk));
 			if ((size_t)found < max && read_address(&walk, lookup->type, &addr))
 				ret[found++] = addr;
 		}
 	}
+	*ret_ttl = ttl == UINT32_MAX ? TTL_UNKNOWN_S : MIN(ttl, (uint32_t)TTL_MAX_S);
 	arena_done(&arena);
 	return r < 0 ? r : found;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Lookups on an event loop, as a stub resolver makes them: the servers of a list are asked one after
  * the other, over UDP and again over TCP when truncated, until one has an answer. Names are absolute:
- * there is no search list. Thousands may be under way; some hundreds are sent at a time, the others
+ * there is no search list. Thousands may be under way; LOOKUP_AT_ONCE are sent at a time, the others
  * wait for their turn. All calls are on the loop's thread. */
 #pragma once
 
@@ -66,6 +66,7 @@ void lookup_start(struct lookup_client *client, struct lookup *lookup);
 void lookup_cancel(struct lookup *lookup);
 
 /* In done: the addresses (A or AAAA, as asked) of the reply, at most `max` of them; how many there
- * are. *ret_ttl is the lowest TTL of its answers, at most a day. ERR_PARSE: no DNS message. */
+ * are. *ret_ttl is for how long the reply holds: the lowest TTL of its answers and of a negative
+ * reply's SOA, at most a day; a minute if it has neither. ERR_PARSE: no DNS message. */
 MUST_CHECK int lookup_addresses(const struct lookup *lookup, union net_addr *ret, size_t max,
 				uint32_t *ret_ttl);

@@ -59,7 +59,7 @@ static void on_reply(struct resolve_exchange *exchange)
 int resolve_signed_start(struct resolver *resolver, struct resolve_signed *query)
 {
 	struct resolve_exchange *x = &query->exchange;
-	query->report = (struct dns_tsig_report){ 0 };
+	query->report = (struct dns_tsig_report){ .result = DNS_TSIG_UNSIGNED };
 	query->tsig = (struct dns_tsig){ .key = query->key };
 	query->unsigned_n = x->msg_n;
 	if (query->key != NULL) {

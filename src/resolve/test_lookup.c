@@ -119,6 +119,15 @@ static void no_such_name(void **state)
 	assert_int_equal(a.result, 0);
 	assert_int_equal(a.lookup.rcode, DNS_RCODE_NXDOMAIN);
 	assert_int_equal(a.n_addr, 0);
+	assert_int_equal(a.ttl, 60); /* nothing says for how long */
+	ask(s, &a, "b.example.", DNS_TYPE_A);
+	assert_non_null(fakeup_next(s->server[0]));
+	fakeup_reply(s->server[0],
+		     &(struct fakeup_reply){ .rcode = DNS_RCODE_NXDOMAIN,
+					     .authority = "example. 300 IN SOA ns.example. "
+							  "h.example. 1 2 3 4 20" });
+	turn(s);
+	assert_int_equal(a.ttl, 20);
 }
 
 static void truncated_goes_over_tcp(void **state)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* From a question to a server block: longest suffix, then the first block of that zone whose view
- * accepts the query, else the next shorter zone. */
+/* Chooses the server block of a query: the longest zone that its name ends with, there the first block
+ * whose view accepts it, else the next shorter zone, the root last. DS goes to the shortest zone, the
+ * parent's side. REFUSED: no block, or one without handlers; SERVFAIL: a view failed. */
 #include "server/route.h"
 
 #include "server/block.h"

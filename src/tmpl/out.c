@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Writing text into fixed memory, and quoting it as Go's strconv does. */
+/* The output of a template: text is appended to fixed memory; a piece that does not fit is left out and
+ * sets `full`. Strings and runes are quoted as Go's strconv does. */
 #include "tmpl/out_priv.h"
 
 #include "tmpl/tmpl_priv.h"

@@ -9,7 +9,7 @@
 
 #include "base/slice.h"
 
-/* Text being written into fixed memory. Past the end `full` is set and nothing more is written. */
+/* Text that is appended to fixed memory. A piece that does not fit is left out and sets `full`. */
 struct tmpl_out {
 	char *p;
 	size_t n, cap;

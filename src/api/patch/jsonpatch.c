@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* JSON patch: pointers into a copy of the tree, one operation after the other. */
+/* JSON patch (RFC 6902): operations are applied one after the other to a copy of the object, which is
+ * dropped when one fails. A path is walked to the parent of its last token. What an object lacks is
+ * null to test and copy, and added by replace, as in the API server's own library. */
 #include "api/patch/jsonpatch.h"
 
 #include <stdio.h>

@@ -23,7 +23,8 @@ static bool date_like(struct slice text)
 static bool plain_safe(struct slice text)
 {
 	struct yaml_number num;
-	if (text.n == 0 || date_like(text) || yaml_scalar_resolve(text, &num) != YAML_STRING)
+	if (text.n == 0 || slice_is(text, "<<") /* a merge */ || date_like(text) ||
+	    yaml_scalar_resolve(text, &num) != YAML_STRING)
 		return false;
 	if (slice_starts(text, SLICE("..."))) /* ends the document, at the beginning of a line */
 		return false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The two bearer tokens: creating them at the first start, keeping them in files, and finding the
- * user of a request by its Authorization header. */
+/* The bearer tokens of the two users, admin and system:fairlead: created at the first start, kept in
+ * files, and compared in constant time with the Authorization header of a request. */
 #include "apiserver/access/authenticate.h"
 
 #include <string.h>

@@ -61,8 +61,10 @@ int rsa_key_new(struct slice pem, struct rsa_key **ret, struct err_text reterr)
 		return ERR_LIMIT;
 	}
 	gnutls_privkey_t key;
-	if (gnutls_privkey_init(&key) < 0)
+	if (gnutls_privkey_init(&key) < 0) {
+		err_text_set(reterr, "out of memory");
 		return ERR_INTERNAL;
+	}
 	int r = import_pem(key, pem, reterr);
 	if (r == 0)
 		r = check_key(key, reterr);

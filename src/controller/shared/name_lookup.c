@@ -41,8 +41,7 @@ static void start_lookup(struct engine_work *work)
 	struct lookup_client *client = engine_lookups(work->engine);
 	if (client == NULL) {
 		whole->result = ERR_CONFIG;
-		snprintf(whole->error, sizeof(whole->error),
-			 "/etc/resolv.conf has no name server to ask");
+		snprintf(whole->error, sizeof(whole->error), "there is no name server to ask");
 		engine_complete(work);
 		return;
 	}

@@ -29,8 +29,7 @@ struct name_lookup {
 	char error[160];
 };
 
-/* NULL: not a valid domain name. Never the other way round: a name that is relative is taken as
- * absolute. */
+/* NULL: not a valid domain name. A relative name is taken as absolute. */
 struct name_lookup *name_lookup_new(const char *name);
 static inline struct name_lookup *name_lookup_of(struct engine_work *work)
 {

@@ -41,7 +41,7 @@ enum http_phase {
 
 /* What to do with 3xx that has a Location. */
 enum http_redirects {
-	HTTP_REDIRECTS_REFUSE, /* an error that names both URLs */
+	HTTP_REDIRECTS_REFUSE, /* an error that names both origins */
 	HTTP_REDIRECTS_PASS,   /* a reply like any other */
 	/* GET and HEAD go on to the same origin; another one is an error, since any header may be a
 	 * credential. */

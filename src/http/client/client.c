@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The calls of one loop: libcurl reports which sockets and which time it waits for, the loop waits
- * for all of them, and each event is handed back. */
+/* The calls of one client, from start to end. With a loop, libcurl reports which sockets and which time
+ * it waits for, and each event is handed back; without one, http/client/sync.c drives libcurl. */
 #include "http/client/client.h"
 
 #include <assert.h>
@@ -318,7 +318,7 @@ void http_client_free(struct http_client *client)
 	client->closing = true;
 	client->idle_max = 0;
 	while (client->transfers != NULL)
-		free_transfer(client->transfers);
+		http_client_cancel(client, client->transfers->call);
 	assert(client->hosts.hosts == NULL);
 	for (size_t i = 0; i < client->idle.n; i++)
 		client->lib->easy_cleanup(client->idle.v[i]);

@@ -14,7 +14,8 @@ struct http_memfile {
 #define HTTP_MEMFILE_NONE ((struct http_memfile){ .fd = -1 })
 
 /* Copies the PEM text into a new file in memory; -errno. The path works in this process until
- * http_memfile_done. */
+ * http_memfile_done. A later file may get the same path: after a change make the first call with
+ * .fresh, on a client with kept_max = 1, or libcurl may use a connection with the old certificate. */
 MUST_CHECK int http_memfile_make(struct slice pem, struct http_memfile *ret);
 /* Fine for HTTP_MEMFILE_NONE, and leaves it. */
 void http_memfile_done(struct http_memfile *file);

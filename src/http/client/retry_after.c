@@ -114,10 +114,21 @@ static int parse_date(struct slice value, uint64_t wall_s, uint64_t *ret_s)
 	return ERR_PARSE;
 }
 
+static bool has_only_digits(struct slice value)
+{
+	size_t n = 0;
+	while (n < value.n && ascii_isdigit(value.p[n]))
+		n++;
+	return n != 0 && n == value.n;
+}
+
 int http_retry_after_parse(struct slice value, uint64_t wall_s, unsigned *ret_s)
 {
 	uint64_t seconds, at;
-	if (slice_u64(value, &seconds) < 0) {
+	if (has_only_digits(value)) {
+		if (slice_u64(value, &seconds) < 0)
+			seconds = UINT64_MAX;
+	} else {
 		int r = parse_date(value, wall_s, &at);
 		if (r < 0)
 			return r;

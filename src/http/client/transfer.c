@@ -158,7 +158,7 @@ static ssize_t read_piece(struct http_transfer *transfer, char *buf, size_t size
 	struct http_call *call = transfer->call;
 	uint64_t total = call->read_body != NULL ? call->read_bytes : call->body.n;
 	assert(total == 0 || transfer->sent_bytes <= total);
-	if (total != 0)
+	if (total != 0 || call->read_body == NULL)
 		size = (size_t)MIN((uint64_t)size, total - transfer->sent_bytes);
 	if (call->read_body == NULL) {
 		memcpy(buf, call->body.p + transfer->sent_bytes, size);

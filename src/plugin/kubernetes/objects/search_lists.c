@@ -3,7 +3,6 @@
  * `searchpath`: parses the annotation, computes a list's id, and keeps a table by namespace and
  * by id that workers read under RCU. */
 #include "plugin/kubernetes/objects/search_lists.h"
-#include "plugin/kubernetes/objects/search_lists.h"
 #include "plugin/kubernetes/objects/search_lists_test.h"
 
 #include <assert.h>
