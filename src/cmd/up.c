@@ -28,6 +28,7 @@
 #include "cmd/embedded.h"
 #include "cmd/flags.h"
 #include "cmd/upcontrol.h"
+#include "controller/dnsoperator/machine_corefile.h"
 #include "corefile_source/corefile_source.h"
 #include "dns/resolvconf.h"
 #include "net/addr.h"
@@ -48,7 +49,8 @@ struct up {
 	struct strbuf corefile;	      /* else this, until the controllers have another */
 	struct upcontrol *control;
 	char *note; /* path of what `fairlead status` reads */
-	char *bind;
+	char bind[NET_ADDR_TEXT_MAX];
+	struct controller_machine machine;
 };
 
 /* ---- the DNS server's configuration ---- */
@@ -66,33 +68,16 @@ static bool has_nameservers(void)
 	return any;
 }
 
-/* Writes the Corefile. Without a name server to forward to, queries outside the cluster's zones
- * are refused, and unknown reverse names do not exist. */
-static void write_corefile(struct up *up)
+/* Where the DNS server listens, what it reads Services from, and whom it can forward to. */
+static void describe_machine(struct up *up)
 {
-	char ip[NET_ADDR_TEXT_MAX];
-	unsigned port = net_addr_port(&up->dns_addr);
-	bool forward = has_nameservers();
-	net_addr_ip_str(&up->dns_addr, ip);
-	if (forward)
-		strbuf_addf(&up->corefile, ".:%u {\n", port);
-	else
-		strbuf_addf(&up->corefile, "cluster.local:%u in-addr.arpa:%u ip6.arpa:%u {\n", port,
-			    port, port);
-	strbuf_addf(&up->corefile,
-		    "    bind %s\n"
-		    "    errors\n"
-		    "    kubernetes cluster.local in-addr.arpa ip6.arpa {\n"
-		    "        kubeconfig ",
-		    ip);
-	strbuf_add_quoted(&up->corefile, slice_of(apiserver_server_system_kubeconfig(up->server)));
-	strbuf_adds(&up->corefile, "\n        pods insecure\n");
-	if (forward)
-		strbuf_adds(&up->corefile, "        fallthrough in-addr.arpa ip6.arpa\n");
-	strbuf_adds(&up->corefile, "    }\n    prometheus\n    cache 30\n");
-	if (forward)
-		strbuf_addf(&up->corefile, "    forward . %s\n    loop\n", resolv_conf);
-	strbuf_adds(&up->corefile, "    reload\n}\n");
+	net_addr_ip_str(&up->dns_addr, up->bind);
+	up->machine = (struct controller_machine){
+		.port = net_addr_port(&up->dns_addr),
+		.bind = up->bind,
+		.kubeconfig = apiserver_server_system_kubeconfig(up->server),
+		.no_resolvers = !has_nameservers(),
+	};
 }
 
 static int load_text(void *ctx, struct strbuf *out, struct err_text why)
@@ -110,14 +95,8 @@ static int load_text(void *ctx, struct strbuf *out, struct err_text why)
 /* The DNS operator, for a server that has no configuration of its own. */
 static int start_control(struct up *up)
 {
-	char ip[NET_ADDR_TEXT_MAX], err[512] = "";
-	net_addr_ip_str(&up->dns_addr, ip);
-	struct controller_machine m = { .port = net_addr_port(&up->dns_addr),
-					.bind = up->bind = xstrdup(ip),
-					.kubeconfig =
-						apiserver_server_system_kubeconfig(up->server),
-					.no_resolvers = !has_nameservers() };
-	if (upcontrol_start(&m, &up->control, ERR_TEXT(err)) == 0)
+	char err[512] = "";
+	if (upcontrol_start(&up->machine, &up->control, ERR_TEXT(err)) == 0)
 		return 0;
 	cmd_print_error("up", "%s", err);
 	return -1;
@@ -163,10 +142,11 @@ static void on_started(void *ctx)
 
 static int run_dns(struct up *up)
 {
+	describe_machine(up);
 	if (up->conf != NULL)
 		up->file = corefile_source_new(up->conf, net_addr_port(&up->dns_addr));
 	else
-		write_corefile(up);
+		dnsoperator_machine_corefile(&up->machine, &up->corefile);
 	struct control_opts o = {
 		.src = { .ctx = up,
 			 .name = up->conf != NULL ? up->conf : "<up>",
@@ -187,7 +167,6 @@ static int run_dns(struct up *up)
 	int status = control_run(&o);
 	unlink(up->note);
 	upcontrol_stop(up->control);
-	free(up->bind);
 	corefile_source_free(up->file);
 	return status;
 }

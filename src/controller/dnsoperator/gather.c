@@ -9,6 +9,7 @@
 #include "api/meta.h"
 #include "base/mem.h"
 #include "controller/dnsoperator/configmaps.h"
+#include "controller/dnsoperator/machine_corefile.h"
 #include "controller/dnsoperator/plan/configmap_objects.h"
 #include "kube/decode/tree.h"
 
@@ -81,14 +82,6 @@ static void inputs_done(struct inputs *inputs)
 	json_decref(inputs->nodes);
 }
 
-static void set_machine(struct dnsoperator_facts *facts, const struct controller_machine *machine)
-{
-	facts->port = machine->port;
-	facts->bind = machine->bind;
-	facts->kubeconfig = machine->kubeconfig;
-	facts->no_resolvers = machine->no_resolvers;
-}
-
 int dnsoperator_gather_facts(struct dnsoperator_pass *pass)
 {
 	struct controller_ctx *ctx = pass->ctx;
@@ -109,7 +102,7 @@ int dnsoperator_gather_facts(struct dnsoperator_pass *pass)
 	facts->keeps = dnsoperator_keeps_of(in.crd);
 	facts->domain = pass->domain;
 	if (dnsoperator_machine(ctx) != NULL)
-		set_machine(facts, dnsoperator_machine(ctx));
+		dnsoperator_set_machine(facts, dnsoperator_machine(ctx));
 	dnsoperator_cluster_ip(in.network, pass->cluster_ip, sizeof(pass->cluster_ip));
 	atomic_store(&state->seen_families, dnsoperator_families_mask(&facts->families));
 	atomic_store(&state->platform, (int)facts->platform);

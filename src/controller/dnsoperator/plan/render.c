@@ -17,6 +17,7 @@ struct out {
 	struct dnsoperator_stanzas stanzas;
 	bool covered;	/* a template's zone is above the cluster's domain */
 	bool own_block; /* the cluster's zones have one: a template or a server covers them */
+	bool forwards;	/* names outside the cluster have a server to go to */
 	struct arena arena;
 };
 
@@ -161,8 +162,10 @@ static void add_kubernetes(struct out *out)
 		strbuf_add_quoted(out->text, slice_of(kubeconfig));
 		strbuf_addc(out->text, '\n');
 	}
-	strbuf_adds(out->text, "        pods insecure\n"
-			       "        fallthrough in-addr.arpa ip6.arpa\n");
+	strbuf_adds(out->text, "        pods insecure\n");
+	/* where nothing follows, unknown reverse names do not exist */
+	if (out->forwards)
+		strbuf_adds(out->text, "        fallthrough in-addr.arpa ip6.arpa\n");
 	if (out->site->kubeadm)
 		strbuf_adds(out->text, "        ttl 30\n");
 	strbuf_adds(out->text, "    }\n");
@@ -202,7 +205,7 @@ static void add_resolvers(struct out *out)
 	const struct dnsoperator_resolvers *r = &out->in->routes->resolvers;
 	const struct dnsoperator_upstream *v = r->upstreams.v;
 	static const struct dnsoperator_upstream system = { "SystemResolvConf", "", 0 };
-	if (r->upstreams.n == 0 && out->in->facts->no_resolvers)
+	if (!out->forwards)
 		return;
 	strbuf_adds(out->text, "    forward .");
 	if (r->upstreams.n == 0)
@@ -238,16 +241,22 @@ static bool is_listed(struct out *out, const char *zone)
 	return false;
 }
 
-/* The block that keeps templates and servers for zones above away from the cluster's names. */
-static void add_cluster(struct out *out)
+/* The zones of the plugin kubernetes, less those that servers list. */
+static void add_cluster_keys(struct out *out)
 {
-	strbuf_addf(out->text, "# excluded from %s: %s and the cluster's addresses\n",
-		    out->covered ? "templates" : "spec.servers", out->domain);
 	strbuf_addf(out->text, "%s:%u ", out->domain, out->port);
 	for (size_t i = 0; i < ARRAY_LEN(reverse_zones); i++) {
 		if (!is_listed(out, reverse_zones[i]))
 			strbuf_addf(out->text, "%s:%u ", reverse_zones[i], out->port);
 	}
+}
+
+/* The block that keeps templates and servers for zones above away from the cluster's names. */
+static void add_cluster(struct out *out)
+{
+	strbuf_addf(out->text, "# excluded from %s: %s and the cluster's addresses\n",
+		    out->covered ? "templates" : "spec.servers", out->domain);
+	add_cluster_keys(out);
 	strbuf_adds(out->text, "{\n");
 	add_bind(out);
 	strbuf_adds(out->text, "    bufsize 1232\n    errors\n");
@@ -263,9 +272,20 @@ static void add_cluster(struct out *out)
 	strbuf_adds(out->text, "}\n");
 }
 
+/* Names outside the cluster are refused where nothing could answer them. */
+static bool needs_root_zone(struct out *out)
+{
+	return out->forwards || out->own_block || out->in->templates->n != 0 ||
+	       is_listed(out, out->domain);
+}
+
 static void add_root(struct out *out)
 {
-	strbuf_addf(out->text, ".:%u {\n", out->port);
+	if (needs_root_zone(out))
+		strbuf_addf(out->text, ".:%u ", out->port);
+	else
+		add_cluster_keys(out);
+	strbuf_adds(out->text, "{\n");
 	add_bind(out);
 	strbuf_adds(out->text, "    bufsize 1232\n    errors\n");
 	add_log(out);
@@ -278,7 +298,7 @@ static void add_root(struct out *out)
 	add_prometheus(out);
 	add_resolvers(out);
 	add_cache(out);
-	if (out->site->loop)
+	if (out->site->loop && out->forwards)
 		strbuf_adds(out->text, "    loop\n");
 	strbuf_adds(out->text, "    reload\n");
 	if (out->site->kubeadm)
@@ -316,6 +336,7 @@ void dnsoperator_render(const struct dnsoperator_render_in *wanted, struct strbu
 			 .domain = dnsoperator_domain(wanted->facts) };
 	const struct dnsoperator_server *s = wanted->routes->servers.v;
 	o.port = o.site->port != 0 ? o.site->port : wanted->facts->port;
+	o.forwards = wanted->routes->resolvers.upstreams.n != 0 || !wanted->facts->no_resolvers;
 	hash[0] = '\0';
 	strbuf_reset(out);
 	arena_init(&o.arena);

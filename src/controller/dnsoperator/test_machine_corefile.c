@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The Corefile that `fairlead up` starts with is the operator's for an empty object. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/compiler.h"
+#include "controller/dnsoperator/machine_corefile.h"
+
+static void render_machine(bool no_resolvers, struct strbuf *out)
+{
+	const struct controller_machine machine = { .port = 1053,
+						    .bind = "127.0.0.1",
+						    .kubeconfig = "/data/it's \"here\"",
+						    .no_resolvers = no_resolvers };
+	dnsoperator_machine_corefile(&machine, out);
+}
+
+static void forwards_to_the_machines_servers(void **state)
+{
+	(void)state;
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	strbuf_adds(&text, "something else");
+	render_machine(false, &text);
+	assert_string_equal(text.s, ".:1053 {\n"
+				    "    bind 127.0.0.1\n"
+				    "    bufsize 1232\n"
+				    "    errors\n"
+				    "    log . {\n"
+				    "        class error\n"
+				    "    }\n"
+				    "    kubernetes cluster.local in-addr.arpa ip6.arpa {\n"
+				    "        kubeconfig \"/data/it's \\\"here\\\"\"\n"
+				    "        pods insecure\n"
+				    "        fallthrough in-addr.arpa ip6.arpa\n"
+				    "    }\n"
+				    "    prometheus localhost:9153\n"
+				    "    forward . /etc/resolv.conf {\n"
+				    "        policy sequential\n"
+				    "    }\n"
+				    "    cache 900 {\n"
+				    "        denial 9984 30\n"
+				    "    }\n"
+				    "    loop\n"
+				    "    reload\n"
+				    "}\n");
+}
+
+/* Nobody to forward to: other names are refused, unknown reverse names do not exist. */
+static void serves_its_zones_alone(void **state)
+{
+	(void)state;
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	render_machine(true, &text);
+	assert_memory_equal(text.s, "cluster.local:1053 in-addr.arpa:1053 ip6.arpa:1053 {\n", 53);
+	assert_null(strstr(text.s, "forward"));
+	assert_null(strstr(text.s, "fallthrough"));
+	assert_null(strstr(text.s, "loop"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(forwards_to_the_machines_servers),
+		cmocka_unit_test(serves_its_zones_alone),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
