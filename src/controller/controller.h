@@ -76,6 +76,9 @@ struct controller_options {
 	 * the DNS server of this process. */
 	const union net_addr *lookup_servers;
 	size_t n_lookup_servers;
+	/* Controllers may keep files in a directory of their own below this one (data_dir.h); NULL:
+	 * there is no place for them, as in a cluster. */
+	const char *data_dir;
 };
 
 /* Puts a key into the queue. */
@@ -83,6 +86,7 @@ typedef void (*controller_emit)(void *arg, const char *key);
 
 /* The context of reconcile. Each worker has its own. */
 struct controller_ctx {
+	const char *name;			  /* of the controller; may be NULL in tests */
 	const char *ns;				  /* of the program itself */
 	const struct controller_options *options; /* NULL in tests: none given */
 	struct kube_store *const *stores;	  /* one for each watch, in the table's order */
@@ -130,6 +134,8 @@ void controller_each_by(const struct controller_ctx *ctx, size_t watch, size_t i
 struct controller {
 	const char *name; /* as `--controllers` has it; "example" */
 	const char *help;
+	bool by_name_only;   /* for learning: `--controllers *` does not mean it */
+	bool makes_corefile; /* of one machine's DNS server: not beside a Corefile of the user */
 	const struct controller_watch *watch;
 	size_t n_watch;
 	unsigned workers;		 /* 0: two */

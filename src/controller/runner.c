@@ -169,6 +169,11 @@ static bool wait_synced(struct runner *runner)
 
 bool runner_is_alive(struct runner *runner, struct strbuf *why)
 {
+	if (runner->unfit && !runner->stopping) {
+		strbuf_addf(why, "controller %s has ended; the log has the reason\n",
+			    runner->controller->name);
+		return false;
+	}
 	if (workers_are_stuck(runner->workers)) {
 		strbuf_addf(why, "controller %s: a reconcile takes longer than %d s\n",
 			    runner->controller->name, WORKERS_STUCK_S);
@@ -343,6 +348,7 @@ static int prepare_runner(struct runner *runner, struct err_text err)
 	if (runner->controller->start != NULL)
 		r = runner->controller->start(&runner->state, err);
 	runner->hook_ctx = (struct controller_ctx){
+		.name = runner->controller->name,
 		.ns = runner->ns,
 		.options = runner->conf.options,
 		.stores = runner->stores,

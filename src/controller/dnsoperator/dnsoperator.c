@@ -51,6 +51,7 @@ static void stop_operator(void *ptr)
 const struct controller dnsoperator_controller = {
 	.name = "dnsoperator",
 	.help = "configures DNS servers from the object DNS default",
+	.makes_corefile = true,
 	.watch = dnsoperator_watches,
 	.n_watch = DNSOPERATOR_WATCH_COUNT,
 	.workers = 2, /* one of them may wait for servers */

@@ -12,6 +12,7 @@
 #include "controller/controller.h"
 #include "controller/engine.h"
 #include "controller/example/addresses.h"
+#include "controller/example/last_copy.h"
 #include "kube/client/client.h"
 #include "kube/decode/tree.h"
 #include "kube/events/events.h"
@@ -172,6 +173,8 @@ static int write_copy(struct controller_ctx *ctx, const struct kube_ref *ref,
 					     .reason = "Copied",
 					     .action = view->copy == NULL ? "Create" : "Update" },
 			    "copied from %s/%s", ctx->ns, SOURCE_NAME);
+	if (r >= 0)
+		example_save_last_copy(ctx, ref->ns);
 	kube_status_done(&st);
 	json_decref(o);
 	json_decref(now);
@@ -288,6 +291,7 @@ static const struct admission_hook hooks[] = {
 const struct controller example_controller = {
 	.name = "example",
 	.help = "copies a ConfigMap into labelled Namespaces; an example of a controller",
+	.by_name_only = true,
 	.watch = watches,
 	.n_watch = ARRAY_LEN(watches),
 	.has_engine = true,
