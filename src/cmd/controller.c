@@ -178,7 +178,9 @@ static void add_flags(struct flag_table *table, const struct flag *rows, size_t 
 static void add_cluster_flags(struct flag_table *table, struct controllerconf_flags *values)
 {
 	const struct flag rows[] = {
-		FLAG_VALUE("controllers", &values->controllers, "NAME,...", "controllers to run"),
+		FLAG_VALUE("controllers", &values->controllers, "NAME,...",
+			   "controllers to run; * is all but those for learning, -NAME leaves one "
+			   "of them out"),
 		FLAG_VALUE("kubeconfig", &values->kubeconfig, "FILE",
 			   "of the API server; default: $KUBECONFIG, ~/.kube/config, the pod's "
 			   "service account"),

@@ -13,28 +13,11 @@
 #include "base/strbuf.h"
 #include "base/text/duration.h"
 
-/* Names separated by commas. */
 static int choose_controllers(const char *text, struct controllerconf *controllerconf,
 			      struct err_text why)
 {
-	struct slice rest = slice_of(text);
-	while (rest.n != 0) {
-		struct slice name = slice_trim(slice_cut(&rest, ','));
-		char word[64];
-		snprintf(word, sizeof(word), "%.*s", (int)MIN(name.n, sizeof(word) - 1), name.p);
-		const struct controller *c = controller_find(word);
-		if (c == NULL) {
-			err_text_set(why, "unknown controller '%s'", word);
-			return -1;
-		}
-		for (size_t i = 0; i < controllerconf->chosen.n; i++) {
-			if (controllerconf->chosen.v[i] == c) {
-				err_text_set(why, "controller '%s' is named twice", word);
-				return -1;
-			}
-		}
-		vec_push(&controllerconf->chosen, c);
-	}
+	if (controller_choice_parse(text, &controllerconf->chosen, why) < 0)
+		return -1;
 	if (controllerconf->chosen.n == 0)
 		err_text_set(why, "no controllers: use --controllers NAME,...");
 	return controllerconf->chosen.n != 0 ? 0 : -1;
@@ -310,7 +293,7 @@ int controllerconf_read(struct controllerconf_flags *flags, struct controllercon
 
 void controllerconf_done(struct controllerconf *controllerconf)
 {
-	vec_done(&controllerconf->chosen);
+	controller_choice_done(&controllerconf->chosen);
 	vec_done(&controllerconf->writes);
 	free(controllerconf->names_text);
 }

@@ -8,6 +8,7 @@
 #include "base/compiler.h"
 #include "base/err_text.h"
 #include "base/vec.h"
+#include "cmd/controller_choice.h"
 #include "controller/controller.h"
 #include "kube/leader/elect.h"
 #include "kube/webhook/hookserver.h"
@@ -35,7 +36,7 @@ struct controllerconf_flags {
 
 struct controllerconf {
 	struct elect_times times;
-	VEC(const struct controller *) chosen;
+	struct controller_choice chosen;
 	VEC(struct controller_writes) writes; /* of the chosen ones, in their order */
 	struct hookserver_conf hooks;
 	const char *names[CONTROLLERCONF_NAMES_MAX + 1]; /* of `hooks` */
