@@ -72,15 +72,13 @@ static bool leaves_out(struct slice word)
 }
 
 /* All but `*`, which stands for those that no other word names. */
-static int read_words(const char *text, struct controller_choice *ret, bool *ret_usual,
-		      struct err_text why)
+static int read_words(const char *text, struct controller_choice *ret, struct err_text why)
 {
 	struct slice rest = slice_of(text);
-	*ret_usual = false;
 	while (rest.n != 0) {
 		struct slice word = slice_trim(slice_cut(&rest, ','));
 		if (slice_is(word, "*"))
-			*ret_usual = true;
+			ret->usual = true;
 		else if (!leaves_out(word) && add_named(word, ret, why) < 0)
 			return -1;
 	}
@@ -101,7 +99,7 @@ static int leave_out(struct slice name, struct controller_choice *choice,
 	return 0;
 }
 
-static int remove_words(const char *text, bool usual, struct controller_choice *choice,
+static int remove_words(const char *text, struct controller_choice *choice,
 			const struct controller_choice *named, struct err_text why)
 {
 	struct slice rest = slice_of(text);
@@ -109,7 +107,7 @@ static int remove_words(const char *text, bool usual, struct controller_choice *
 		struct slice word = slice_trim(slice_cut(&rest, ','));
 		if (!leaves_out(word))
 			continue;
-		if (!usual) {
+		if (!choice->usual) {
 			err_text_set(why, "'%.*s' leaves out of nothing: write '*,%.*s'",
 				     (int)MIN(word.n, (size_t)NAME_MAX_BYTES), word.p,
 				     (int)MIN(word.n, (size_t)NAME_MAX_BYTES), word.p);
@@ -125,14 +123,13 @@ static int remove_words(const char *text, bool usual, struct controller_choice *
 int controller_choice_parse(const char *text, struct controller_choice *ret, struct err_text why)
 {
 	struct controller_choice named = { 0 };
-	bool usual = false;
-	int r = text != NULL ? read_words(text, ret, &usual, why) : 0;
+	int r = text != NULL ? read_words(text, ret, why) : 0;
 	for (size_t i = 0; i < ret->n; i++)
 		vec_push(&named, ret->v[i]);
-	if (usual)
+	if (ret->usual)
 		add_usual(ret);
 	if (r == 0 && text != NULL)
-		r = remove_words(text, usual, ret, &named, why);
+		r = remove_words(text, ret, &named, why);
 	vec_done(&named);
 	return r;
 }

@@ -15,6 +15,7 @@
 struct controller_choice {
 	const struct controller **v;
 	size_t n, cap;
+	bool usual; /* the list has `*` */
 };
 
 /* Adds the controllers of `text` (NULL: none), each once, in the order of the list. Negative with a

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* `fairlead status`: checks that the API and the DNS server answer, and the conditions of the
- * product's own objects. Exit status 1 with the reasons if there are problems. */
+/* `fairlead status`: checks that the API and the DNS server answer, controllers and children of
+ * `fairlead up`, and the conditions of the product's own objects. Exit status 1 with the reasons if
+ * there are problems. */
 #include "cmd/status.h"
 
 #include <stdio.h>
@@ -16,7 +17,9 @@
 #include "base/srcpos.h"
 #include "base/vec.h"
 #include "cmd/cmd.h"
+#include "cmd/embedded.h"
 #include "cmd/kubecli.h"
+#include "cmd/up/upstatus.h"
 #include "dns/message.h"
 #include "net/addr.h"
 #include "resolve/blocking_query.h"
@@ -147,13 +150,16 @@ static int ask_dns(const union net_addr *addr)
 	return resolve_query_blocking(&c, msg, (uint16_t)n, 2 * NS_PER_S, reply, sizeof(reply));
 }
 
+static const char *data_of(const struct status *status)
+{
+	return status->cli.data != NULL ? status->cli.data : EMBEDDED_DATA;
+}
+
 /* The DNS server of `fairlead up`, when it left a note of where it is. */
 static void check_dns(struct status *status)
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-	CLEANUP(freep)
-	char *path = xasprintf("%s/up.json",
-			       status->cli.data != NULL ? status->cli.data : "fairlead-data");
+	CLEANUP(freep) char *path = xasprintf("%s/up.json", data_of(status));
 	struct srcerr err;
 	json_t *note = NULL;
 	union net_addr a;
@@ -172,6 +178,28 @@ static void check_dns(struct status *status)
 	json_decref(note);
 }
 
+/* Controllers and children of `fairlead up`, if it runs. */
+static void check_up(struct status *status)
+{
+	json_t *lines = NULL;
+	const json_t *line;
+	size_t i;
+	if (status->cli.found == NULL)
+		return;
+	int e = upstatus_ask(data_of(status), &lines);
+	if (e < 0 && e != ERR_NOTFOUND)
+		report_problem(status, "up", err_str(e));
+	json_array_foreach (lines, i, line) {
+		const char *what = api_get_string(line, "what");
+		const char *text = api_get_string(line, "text");
+		if (json_is_true(json_object_get(line, "well")))
+			printf("%s: %s\n", what, text);
+		else
+			report_problem(status, what, text);
+	}
+	json_decref(lines);
+}
+
 static int print_status(struct status *status)
 {
 	if (!kubecli_open(&status->cli))
@@ -179,6 +207,7 @@ static int print_status(struct status *status)
 	if (check_api(status)) {
 		check_store(status);
 		check_dns(status);
+		check_up(status);
 		for (size_t i = 0; i < api_n_kinds; i++) {
 			if (api_kinds[i].ours)
 				check_kind(status, &api_kinds[i]);
@@ -200,8 +229,8 @@ int cmd_status(int argc, char **argv)
 	if (r == -2) {
 		printf("usage: fairlead status [FLAGS]\n\n"
 		       "Checks that the API and the DNS server answer, and reports problems of "
-		       "the\nproduct's own objects. Exit status 0: no problems; 1: problems, with "
-		       "the reasons.\n\nflags:\n");
+		       "the\ncontrollers, of child processes and of the product's own objects. "
+		       "Exit status\n0: no problems; 1: problems, with the reasons.\n\nflags:\n");
 		flags_help(flags, ARRAY_LEN(flags), stdout);
 		status = EXIT_DONE;
 	} else if (r < 0 || args.n != 0) {

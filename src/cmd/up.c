@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* `fairlead up`: the embedded API and a DNS server that knows its Services, on one machine. */
+/* `fairlead up`: the embedded API, a DNS server that knows its Services, controllers and further
+ * programs, on one machine. */
 #include <errno.h>
 #include "cmd/up.h"
 
@@ -26,8 +27,12 @@
 #include "cmd/cmd.h"
 #include "cmd/errors.h"
 #include "cmd/embedded.h"
+#include "cmd/controller_choice.h"
 #include "cmd/flags.h"
-#include "cmd/upcontrol.h"
+#include "cmd/up/supervise.h"
+#include "cmd/up/up_children.h"
+#include "cmd/up/upcontrol.h"
+#include "cmd/up/upstatus.h"
 #include "controller/dnsoperator/machine_corefile.h"
 #include "corefile_source/corefile_source.h"
 #include "dns/resolvconf.h"
@@ -41,13 +46,17 @@ static const char resolv_conf[] = "/etc/resolv.conf";
 
 struct up {
 	struct embedded api;
-	const char *dns, *conf, *log_format;
-	struct flag_values load;
+	const char *dns, *conf, *log_format, *controllers;
+	struct flag_values load, child;
+	struct controller_choice chosen;
+	struct up_children children;
 	union net_addr dns_addr;
 	struct apiserver_server *server;
 	struct corefile_source *file; /* --conf */
 	struct strbuf corefile;	      /* else this, until the controllers have another */
 	struct upcontrol *control;
+	struct supervise *supervise;
+	struct upstatus *status;
 	char *note; /* path of what `fairlead status` reads */
 	char bind[NET_ADDR_TEXT_MAX];
 	struct controller_machine machine;
@@ -92,14 +101,69 @@ static int load_text(void *ctx, struct strbuf *out, struct err_text why)
 	return 0;
 }
 
-/* The DNS operator, for a server that has no configuration of its own. */
-static int start_control(struct up *up)
+/* ---- controllers and children ---- */
+
+static int choose_controllers(struct up *up, struct err_text why)
+{
+	if (controller_choice_parse(up->controllers, &up->chosen, why) < 0)
+		return -1;
+	for (size_t i = 0; up->conf != NULL && controller_list[i] != NULL; i++) {
+		const struct controller *controller = controller_list[i];
+		if (!controller->makes_corefile)
+			continue;
+		if (!up->chosen.usual && controller_choice_has(&up->chosen, controller)) {
+			err_text_set(
+				why,
+				"controller '%s' makes the Corefile, and --conf names another: "
+				"use one of them",
+				controller->name);
+			return -1;
+		}
+		controller_choice_remove(&up->chosen, controller);
+	}
+	return 0;
+}
+
+static void add_child(void *ctx, const char *name, bool well, const char *text)
+{
+	CLEANUP(freep) char *what = xasprintf("child %s", name);
+	upstatus_add(ctx, what, well, text);
+}
+
+static void collect_status(void *ctx, json_t *lines)
+{
+	struct up *up = ctx;
+	upcontrol_report(up->control, lines);
+	if (up->supervise != NULL)
+		supervise_report(up->supervise, add_child, lines);
+}
+
+static void start_status(struct up *up)
 {
 	char err[512] = "";
-	if (upcontrol_start(&up->machine, &up->control, ERR_TEXT(err)) == 0)
-		return 0;
-	cmd_print_error("up", "%s", err);
-	return -1;
+	if (upstatus_start(up->api.data, collect_status, up, &up->status, ERR_TEXT(err)) < 0)
+		log_warn(NULL, "%s: `fairlead status` will not report controllers and children",
+			 err);
+}
+
+static int start_parts(struct up *up, struct err_text err)
+{
+	struct upcontrol_conf conf = { .machine = &up->machine,
+				       .controllers = &up->chosen,
+				       .data = up->api.data };
+	int r = upcontrol_start(&conf, &up->control, err);
+	if (r == 0 && up->children.n != 0)
+		r = supervise_start(up->children.v, up->children.n, NULL, &up->supervise, err);
+	if (r == 0)
+		start_status(up);
+	return r;
+}
+
+static void stop_parts(struct up *up)
+{
+	upstatus_stop(up->status); /* it reads the others */
+	supervise_stop(up->supervise);
+	upcontrol_stop(up->control);
 }
 
 /* ---- what `fairlead status` reads ---- */
@@ -162,11 +226,14 @@ static int run_dns(struct up *up)
 		.started = on_started,
 		.started_ctx = up,
 	};
-	if (up->conf == NULL && start_control(up) < 0)
-		return EXIT_FAILED;
-	int status = control_run(&o);
+	char err[512] = "";
+	int status = EXIT_FAILED;
+	if (start_parts(up, ERR_TEXT(err)) == 0)
+		status = control_run(&o);
+	else
+		cmd_print_error("up", "%s", err);
 	unlink(up->note);
-	upcontrol_stop(up->control);
+	stop_parts(up);
 	corefile_source_free(up->file);
 	return status;
 }
@@ -222,48 +289,98 @@ static int complain_usage(const char *why)
 	return cmd_usage_error("up", why);
 }
 
+static void print_help(const struct flag *flags, size_t count)
+{
+	printf("usage: fairlead up [FLAGS]\n\n"
+	       "Runs everything on this machine: a Kubernetes API with its data in one "
+	       "directory,\na DNS server for the Services in it, and the controllers. Ends with "
+	       "SIGINT or\nSIGTERM.\n\nflags:\n");
+	flags_help(flags, count, stdout);
+	printf("\ncontrollers:\n");
+	for (size_t i = 0; controller_list[i] != NULL; i++)
+		printf("  %-16s %s%s\n", controller_list[i]->name, controller_list[i]->help,
+		       controller_list[i]->by_name_only ? " (only by name)" : "");
+}
+
+/* What flags say together; 0, or -1 with a sentence. */
+static int check_flags(struct up *up, struct err_text why)
+{
+	if (net_addr_parse(slice_of(up->dns), &up->dns_addr) < 0 ||
+	    net_addr_port(&up->dns_addr) == 0) {
+		err_text_set(why, "--dns: expected an address and a port such as 127.0.0.1:1053");
+		return -1;
+	}
+	if (strcmp(up->log_format, "json") == 0) {
+		log_set_format(LOG_JSON);
+	} else if (strcmp(up->log_format, "text") != 0) {
+		err_text_set(why, "--log-format is text or json");
+		return -1;
+	}
+	if (choose_controllers(up, why) < 0)
+		return -1;
+	return up_children_parse(&up->child, &up->children, why);
+}
+
+/* As flags_parse; -2 after the help was printed. */
+static int parse_flags(struct up *up, int argc, char **argv, struct err_text why)
+{
+	const struct flag flags[] = {
+		EMBEDDED_FLAG_DATA(&up->api),
+		FLAG_VALUE("api", &up->api.listen, "ADDR:PORT",
+			   "address of the API; default " EMBEDDED_LISTEN),
+		FLAG_VALUE("dns", &up->dns, "ADDR:PORT",
+			   "address of the DNS server; default 127.0.0.1:1053"),
+		FLAG_VALUES("load", &up->load, "FILE|DIR",
+			    "manifests to apply at start; may be repeated"),
+		FLAG_VALUE("conf", &up->conf, "FILE",
+			   "Corefile to use instead of the generated one"),
+		FLAG_VALUE("controllers", &up->controllers, "NAME,...",
+			   "controllers to run; * is all but those for learning, -NAME leaves one "
+			   "of them out; default *"),
+		FLAG_VALUES("child", &up->child, "NAME=PATH [ARG]...",
+			    "program to run beside, and to start again when it ends; may be "
+			    "repeated"),
+		EMBEDDED_FLAG_NAME(&up->api),
+		EMBEDDED_FLAG_CIDR(&up->api),
+		FLAG_VALUE("log-format", &up->log_format, "FORMAT", "text or json; default text"),
+	};
+	cmd_find_log_format(argc, argv);
+	int at = flags_parse(flags, ARRAY_LEN(flags), argc, argv, why);
+	if (at == -2)
+		print_help(flags, ARRAY_LEN(flags));
+	return at;
+}
+
+static void up_done(struct up *up)
+{
+	strbuf_done(&up->corefile);
+	free(up->note);
+	vec_done(&up->load);
+	vec_done(&up->child);
+	up_children_done(&up->children);
+	controller_choice_done(&up->chosen);
+	embedded_done(&up->api);
+}
+
 int cmd_up(int argc, char **argv)
 {
-	struct up u = { .api = EMBEDDED_INIT, .dns = "127.0.0.1:1053", .log_format = "text" };
-	const struct flag flags[] = {
-		EMBEDDED_FLAG_DATA(&u.api),
-		FLAG_VALUE("api", &u.api.listen, "ADDR:PORT",
-			   "address of the API; default " EMBEDDED_LISTEN),
-		FLAG_VALUE("dns", &u.dns, "ADDR:PORT",
-			   "address of the DNS server; default 127.0.0.1:1053"),
-		FLAG_VALUES("load", &u.load, "FILE|DIR",
-			    "manifests to apply at start; may be repeated"),
-		FLAG_VALUE("conf", &u.conf, "FILE", "Corefile to use instead of the generated one"),
-		EMBEDDED_FLAG_NAME(&u.api),
-		EMBEDDED_FLAG_CIDR(&u.api),
-		FLAG_VALUE("log-format", &u.log_format, "FORMAT", "text or json; default text"),
-	};
-	char why[256] = "";
-	cmd_find_log_format(argc, argv);
-	int at = flags_parse(flags, ARRAY_LEN(flags), argc, argv, ERR_TEXT(why));
-	if (at == -2) {
-		printf("usage: fairlead up [FLAGS]\n\n"
-		       "Runs everything on this machine: a Kubernetes API with its data in one "
-		       "directory,\nand a DNS server for the Services in it. Ends with SIGINT or "
-		       "SIGTERM.\n\nflags:\n");
-		flags_help(flags, ARRAY_LEN(flags), stdout);
-		return EXIT_DONE;
-	}
-	if (at < 0 || at < argc)
-		return complain_usage(at < 0 ? why : "takes no arguments");
-	if (net_addr_parse(slice_of(u.dns), &u.dns_addr) < 0 || net_addr_port(&u.dns_addr) == 0)
-		return complain_usage(
-			"--dns: expected an address and a port such as 127.0.0.1:1053");
-	if (strcmp(u.log_format, "json") == 0)
-		log_set_format(LOG_JSON);
-	else if (strcmp(u.log_format, "text") != 0)
-		return complain_usage("--log-format is text or json");
+	struct up u = { .api = EMBEDDED_INIT,
+			.dns = "127.0.0.1:1053",
+			.log_format = "text",
+			.controllers = "*" };
+	char why[512] = "";
+	int status, at = parse_flags(&u, argc, argv, ERR_TEXT(why));
 	strbuf_init(&u.corefile);
-	u.note = xasprintf("%s/up.json", u.api.data);
-	int status = run_all(&u);
-	strbuf_done(&u.corefile);
-	free(u.note);
-	vec_done(&u.load);
-	embedded_done(&u.api);
+	if (at == -2) {
+		status = EXIT_DONE;
+	} else if (at < 0 || at < argc) {
+		status = complain_usage(at < 0 ? why : "takes no arguments");
+	} else if (check_flags(&u, ERR_TEXT(why)) < 0) {
+		status = complain_usage(why);
+	} else {
+		u.note = xasprintf("%s/up.json", u.api.data);
+		status = run_all(&u);
+	}
+	up_done(&u);
 	return status;
 }

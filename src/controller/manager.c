@@ -22,7 +22,11 @@
 #include "kube/leader/lease.h"
 #include "kube/webhook/hookserver.h"
 
-enum { NOT_READY = 503, HOOK_LOG_S = 10 /* between two log lines about web hooks */ };
+enum {
+	NOT_READY = 503,
+	HOOK_LOG_S = 10, /* between two log lines about web hooks */
+	SYNC_S = 10,	 /* lists that are not complete after this time are a problem */
+};
 
 struct manager {
 	struct runner **runners;
@@ -33,6 +37,7 @@ struct manager {
 	struct informers *informers;
 	char *identity;
 	struct log_limit hook_limit;
+	uint64_t started_ns;
 
 	pthread_mutex_t lock; /* guards stop */
 	pthread_cond_t cond;
@@ -71,6 +76,15 @@ static void on_readyz(void *ctx, const struct http_request *req, struct http_rep
 	answer_health(m, runner_is_synced, reply);
 	for (size_t i = 0; i < m->n_runners; i++)
 		runner_note(m->runners[i], &reply->body);
+}
+
+void manager_report_problems(struct manager *manager, struct strbuf *out)
+{
+	bool late = clock_mono_ns() - manager->started_ns >= SYNC_S * NS_PER_S;
+	for (size_t i = 0; i < manager->n_runners; i++) {
+		if (runner_is_alive(manager->runners[i], out) && late)
+			IGNORE(runner_is_synced(manager->runners[i], out)); /* it adds the line */
+	}
 }
 
 static void on_metrics(void *ctx, const struct http_request *req, struct http_reply *reply)
@@ -256,6 +270,7 @@ int manager_start(const struct manager_conf *conf, struct manager **ret, struct 
 	struct manager *m = xcalloc(1, sizeof(*m));
 	pthread_mutex_init(&m->lock, NULL);
 	pthread_cond_init(&m->cond, NULL);
+	m->started_ns = clock_mono_ns();
 	m->identity = lease_make_identity();
 	m->hook_limit.interval_ns = HOOK_LOG_S * NS_PER_S;
 	int r = start_runners(m, conf, err);

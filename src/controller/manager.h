@@ -12,6 +12,7 @@
 
 #include "base/compiler.h"
 #include "base/err_text.h"
+#include "base/strbuf.h"
 #include "kube/leader/elect.h"
 
 struct controller;
@@ -49,3 +50,7 @@ void manager_stop(struct manager *manager);
 unsigned manager_port(const struct manager *manager);
 /* The port of `webhooks`; 0 without. */
 unsigned manager_webhook_port(const struct manager *manager);
+/* Adds a line about each controller that is not well: lists that are incomplete ten seconds after
+ * the start, a reconcile or an engine that hangs, a controller that has ended. From any thread, while
+ * manager_run has not returned. */
+void manager_report_problems(struct manager *manager, struct strbuf *out);

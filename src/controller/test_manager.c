@@ -6,9 +6,11 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "api/meta.h"
 #include "base/clock.h"
+#include "base/clock_test.h"
 #include "base/err.h"
 #include "base/err_text.h"
 #include "base/log.h"
@@ -179,6 +181,41 @@ static void not_ready_without_lists(void **state)
 	assert_string_equal(seen.s, "");
 }
 
+static _Atomic uint64_t ahead_ns; /* of the kernel's clock */
+
+static uint64_t mono_ahead_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec + ahead_ns;
+}
+
+static uint64_t wall_fixed_ns(void)
+{
+	return NS_PER_S;
+}
+
+/* Lists that take a moment are no problem; those that take long are. */
+static void incomplete_lists_are_reported(void **state)
+{
+	static const struct clock_source source = { mono_ahead_ns, wall_fixed_ns };
+	struct rig *g = *state;
+	CLEANUP(strbuf_done) struct strbuf problems = STRBUF_INIT;
+	for (int i = 0; i < 3; i++)
+		fakeapi_push(g->f, &(struct fakeapi_reply){ .hang_first = true });
+	ahead_ns = 0;
+	clock_set_source(&source);
+	struct manager *m = run(g);
+	manager_report_problems(m, &problems);
+	assert_string_equal(problems.s, "");
+	ahead_ns = 10 * NS_PER_S;
+	manager_report_problems(m, &problems);
+	assert_string_equal(problems.s, "controller one waits for the list of ConfigMap\n");
+	manager_stop(m);
+	assert_int_equal(manager_run(m), 0);
+	clock_set_source(NULL);
+}
+
 /* A kind that the server lacks, or keeps from us, is no reason to wait. */
 static void optional_kind_may_be_missing(void **state)
 {
@@ -246,9 +283,13 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(objects_become_keys),	    T(failures_come_back),
-		T(not_ready_without_lists), T(optional_kind_may_be_missing),
-		T(bad_configuration),	    cmocka_unit_test(every_controller_is_found),
+		T(objects_become_keys),
+		T(failures_come_back),
+		T(not_ready_without_lists),
+		T(incomplete_lists_are_reported),
+		T(optional_kind_may_be_missing),
+		T(bad_configuration),
+		cmocka_unit_test(every_controller_is_found),
 	};
 	int r = cmocka_run_group_tests(tests, NULL, NULL);
 	strbuf_done(&seen);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Runs the DNS controller inside `fairlead up`, and passes the Corefile it makes to the DNS server
- * of the same process. */
-#include "cmd/upcontrol.h"
+/* Runs the controllers inside `fairlead up`, and passes the Corefile that one of them makes to the DNS
+ * server of the same process. */
+#include "cmd/up/upcontrol.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -13,14 +13,18 @@
 #include "base/err.h"
 #include "base/err_text.h"
 #include "base/mem.h"
+#include "base/slice.h"
+#include "cmd/up/upstatus.h"
 #include "controller/manager.h"
 #include "kube/client/client.h"
 #include "kube/client/config.h"
 
 struct upcontrol {
 	struct kube_client *client;
-	struct manager *manager;
+	struct manager *manager; /* NULL: no controllers */
+	const struct controller_choice *controllers;
 	struct controller_machine machine;
+	char *data_dir;
 	struct controller_options options;
 	pthread_mutex_t lock; /* guards text */
 	char *text;	      /* NULL: none */
@@ -62,34 +66,38 @@ static void upcontrol_free(struct upcontrol *upcontrol)
 	kube_client_free(upcontrol->client);
 	pthread_mutex_destroy(&upcontrol->lock);
 	free(upcontrol->text);
+	free(upcontrol->data_dir);
 	free(upcontrol);
 }
 
 static int start_controllers(struct upcontrol *upcontrol, struct err_text err)
 {
-	const struct controller *const list[] = { controller_find("dnsoperator") };
 	struct kube_config *config;
+	if (upcontrol->controllers->n == 0)
+		return 0;
 	int r = kube_config_load(upcontrol->machine.kubeconfig, NULL, &config, err);
 	if (r < 0)
 		return r;
 	upcontrol->client = kube_client_new(config);
 	return manager_start(&(struct manager_conf){ .client = upcontrol->client,
-						     .controllers = list,
-						     .n_controllers = ARRAY_LEN(list),
+						     .controllers = upcontrol->controllers->v,
+						     .n_controllers = upcontrol->controllers->n,
 						     .ns = "default",
 						     .no_election = true,
 						     .options = &upcontrol->options },
 			     &upcontrol->manager, err);
 }
 
-int upcontrol_start(const struct controller_machine *machine, struct upcontrol **ret,
-		    struct err_text err)
+int upcontrol_start(const struct upcontrol_conf *conf, struct upcontrol **ret, struct err_text err)
 {
 	struct upcontrol *u = xcalloc(1, sizeof(*u));
-	u->machine = *machine;
+	u->controllers = conf->controllers;
+	u->machine = *conf->machine;
 	u->machine.publish = publish_corefile;
 	u->machine.ctx = u;
+	u->data_dir = xasprintf("%s/controllers", conf->data);
 	u->options.machine = &u->machine;
+	u->options.data_dir = u->data_dir;
 	pthread_mutex_init(&u->lock, NULL);
 	int r = start_controllers(u, err);
 	if (r < 0)
@@ -103,7 +111,26 @@ void upcontrol_stop(struct upcontrol *upcontrol)
 {
 	if (upcontrol == NULL)
 		return;
-	manager_stop(upcontrol->manager);
-	IGNORE(manager_run(upcontrol->manager)); /* nothing is left to be done about it */
+	if (upcontrol->manager != NULL) {
+		manager_stop(upcontrol->manager);
+		IGNORE(manager_run(upcontrol->manager)); /* nothing is left to be done about it */
+	}
 	upcontrol_free(upcontrol);
+}
+
+/* One line for all that are well, and one for each that is not. */
+void upcontrol_report(struct upcontrol *upcontrol, json_t *lines)
+{
+	CLEANUP(strbuf_done) struct strbuf names = STRBUF_INIT;
+	CLEANUP(strbuf_done) struct strbuf problems = STRBUF_INIT;
+	for (size_t i = 0; i < upcontrol->controllers->n; i++)
+		strbuf_addf(&names, "%s%s", i != 0 ? ", " : "", upcontrol->controllers->v[i]->name);
+	if (upcontrol->manager != NULL)
+		manager_report_problems(upcontrol->manager, &problems);
+	upstatus_add(lines, "controllers", true, names.n != 0 ? names.s : "none");
+	for (struct slice rest = strbuf_slice(&problems); rest.n != 0;) {
+		struct slice line = slice_cut(&rest, '\n');
+		CLEANUP(freep) char *text = xasprintf("%.*s", (int)line.n, line.p);
+		upstatus_add(lines, "controllers", false, text);
+	}
 }

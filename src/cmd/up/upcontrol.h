@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The controllers of `fairlead up`, against its own API, and the Corefile that they make for its
+ * DNS server. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "api/tree.h"
+#include "base/compiler.h"
+#include "base/err_text.h"
+#include "base/strbuf.h"
+#include "cmd/controller_choice.h"
+#include "controller/controller.h"
+
+struct upcontrol;
+
+struct upcontrol_conf {
+	/* Without its publish and ctx. When the Corefile changes the process gets SIGUSR1, by which
+	 * its DNS server reloads. */
+	const struct controller_machine *machine;
+	const struct controller_choice *controllers; /* may be empty */
+	const char *data; /* of the program; controllers use a part of it */
+};
+
+/* What `conf` points to is used until upcontrol_stop. */
+MUST_CHECK int upcontrol_start(const struct upcontrol_conf *conf, struct upcontrol **ret,
+			       struct err_text err);
+/* NULL is fine. */
+void upcontrol_stop(struct upcontrol *upcontrol);
+/* Replaces *out by the Corefile; false when there is none, and the server has its own. */
+bool upcontrol_text(struct upcontrol *upcontrol, struct strbuf *out);
+/* Adds lines for `fairlead status` (cmd/up/upstatus.h). Any thread. */
+void upcontrol_report(struct upcontrol *upcontrol, json_t *lines);
