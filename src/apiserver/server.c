@@ -296,7 +296,8 @@ static int open_api(struct apiserver_server *server, struct err_text err)
 					  .service_cidrs = c->service_cidrs,
 					  .version = c->version,
 					  .checks = c->checks,
-					  .n_checks = c->n_checks };
+					  .n_checks = c->n_checks,
+					  .admission = c->admission };
 	union net_addr at;
 	char ip[NET_ADDR_TEXT_MAX];
 	size_t n;

@@ -21,6 +21,7 @@ struct apiserver_server_conf {
 	const char *version;		  /* of the program */
 	const struct apiserver_check *checks;
 	size_t n_checks;
+	const struct apiserver_admission *admission; /* NULL: none; outlives the server */
 	/* Reports a failure that will be retried; any thread. May be NULL. */
 	void (*on_error)(void *ctx, const char *text);
 	void *ctx;

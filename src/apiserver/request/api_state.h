@@ -11,6 +11,7 @@
 
 #include "api/fielderr.h"
 #include "apiserver/kind/resource.h"
+#include "base/strbuf.h"
 
 struct apiserver_allocator;
 struct apiserver_collector;
@@ -25,12 +26,42 @@ struct apiserver_check {
 	void (*check)(const json_t *object, const json_t *old, struct api_errors *errs);
 };
 
+/* A question to admission hooks, before an object is stored. Borrowed; objects are in the version of
+ * the request. */
+struct apiserver_review {
+	bool mutates;	       /* the object may be changed; else the last check before storage */
+	const char *operation; /* "CREATE", "UPDATE", "DELETE" */
+	const char *group, *kind, *ns, *name; /* "" for core, for none */
+	const char *subresource;	      /* "" or "status" */
+	const char *user;
+	bool dry_run;
+	const json_t *object, *old; /* NULL for DELETE, for CREATE */
+};
+
+/* Set up as allowed without changes. */
+struct apiserver_verdict {
+	const char *refused_by; /* name of the web hook that refuses; NULL: none does */
+	unsigned code;		/* of the refusal */
+	struct strbuf message;	/* why */
+	json_t *object;		/* the changed object, a new reference; NULL: unchanged */
+	struct strbuf warnings; /* lines, also of a refusal */
+};
+
+/* The admission hooks of this process; cmd/ registers them. */
+struct apiserver_admission {
+	/* Any thread, many at a time, within the request: must not wait, and must not call the API. */
+	void (*review)(void *ctx, const struct apiserver_review *review,
+		       struct apiserver_verdict *ret);
+	void *ctx;
+};
+
 struct apiserver_api_conf {
 	struct apiserver_store *store;
 	const char *const *service_cidrs; /* NULL-terminated; NULL: 10.96.0.0/16 */
 	const char *version;		  /* of the program, for /version */
 	const struct apiserver_check *checks;
 	size_t n_checks;
+	const struct apiserver_admission *admission; /* NULL: none; outlives the API */
 	/* Address and port of this server, for EndpointSlice default/kubernetes; NULL: none. */
 	const char *address;
 	uint16_t port;

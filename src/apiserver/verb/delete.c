@@ -16,6 +16,7 @@
 #include "apiserver/request/stream.h"
 #include "apiserver/store/key.h"
 #include "apiserver/store/read.h"
+#include "apiserver/verb/admission.h"
 #include "apiserver/verb/write.h"
 #include "base/clock.h"
 
@@ -186,25 +187,29 @@ static int try_remove(struct apiserver_api *api, const struct apiserver_resource
 }
 
 /* Deletes an object or marks it as being deleted. The caller owns ret->was. */
-static int delete_object(struct apiserver_api *api, const struct apiserver_resource *resource,
-			 const char *ns, const char *name,
+static int delete_object(const struct apiserver_writing *writing, const char *name,
 			 const struct apiserver_delete_options *options,
-			 struct apiserver_deletion *ret, struct apiserver_status *status)
+			 struct apiserver_deletion *ret)
 {
+	const struct apiserver_resource *resource = writing->resource;
+	struct apiserver_status *status = writing->status;
 	int e = check_immortal(resource, name, status);
 	if (e < 0)
 		return e;
 	for (int i = 0; i < REMOVE_TRIES; i++) {
 		json_t *old;
 		uint64_t revision;
-		e = apiserver_object_read(api->store, resource, ns, name, &old, &revision);
+		e = apiserver_object_read(writing->api->store, resource, writing->ns, name, &old,
+					  &revision);
 		if (e == ERR_NOTFOUND)
 			return apiserver_status_not_found(status, resource, name);
 		if (e < 0)
 			return apiserver_status_store_failed(status, e);
 		e = check_preconditions(resource, old, options, status);
 		if (e == 0)
-			e = try_remove(api, resource, old, revision, options, ret);
+			e = apiserver_admission_delete(writing, old);
+		if (e == 0)
+			e = try_remove(writing->api, resource, old, revision, options, ret);
 		json_decref(old);
 		if (e == 0 || e == ERR_DENIED)
 			return e;
@@ -212,6 +217,19 @@ static int delete_object(struct apiserver_api *api, const struct apiserver_resou
 			return apiserver_status_store_failed(status, e);
 	}
 	return apiserver_status_modified(status, resource, name);
+}
+
+static struct apiserver_writing writing_of(struct apiserver_request *req,
+					   const struct apiserver_delete_options *options)
+{
+	return (struct apiserver_writing){ .api = req->api,
+					   .resource = req->resource,
+					   .ns = req->route.ns,
+					   .subresource = "",
+					   .user = req->call->who->user,
+					   .dry_run = options->dry_run,
+					   .warnings = &req->answer->warnings,
+					   .status = req->status };
 }
 
 int apiserver_verb_delete(struct apiserver_request *req)
@@ -223,8 +241,8 @@ int apiserver_verb_delete(struct apiserver_request *req)
 		e = apiserver_delete_options(req->call, &o, req->status);
 	if (e < 0)
 		return e;
-	e = delete_object(req->api, req->resource, req->route.ns, req->route.name, &o, &done,
-			  req->status);
+	const struct apiserver_writing writing = writing_of(req, &o);
+	e = delete_object(&writing, req->route.name, &o, &done);
 	apiserver_delete_options_done(&o);
 	if (e < 0)
 		return e;
@@ -269,13 +287,12 @@ static int collect_row(void *ctx, const struct apiserver_row *row)
 static int remove_found(struct collection *collection,
 			const struct apiserver_delete_options *options)
 {
+	const struct apiserver_writing writing = writing_of(collection->req, options);
 	size_t i;
 	json_t *v;
 	json_array_foreach (collection->found, i, v) {
 		struct apiserver_deletion done = { 0 };
-		int e = delete_object(collection->req->api, collection->req->resource,
-				      collection->req->route.ns, api_name(v), options, &done,
-				      collection->req->status);
+		int e = delete_object(&writing, api_name(v), options, &done);
 		if (e == 0)
 			json_decref(done.last_state);
 		else if (collection->req->status->code != 404)
@@ -367,7 +384,10 @@ bool apiserver_delete_as_system(struct apiserver_api *api,
 	struct apiserver_delete_options o = { .policy = policy, .orphan = -1, .uid = uid };
 	struct apiserver_status status = APISERVER_STATUS_INIT;
 	struct apiserver_deletion done = { 0 };
-	int e = delete_object(api, resource, ns, name, &o, &done, &status);
+	const struct apiserver_writing writing = {
+		.api = api, .resource = resource, .ns = ns, .subresource = "", .status = &status
+	};
+	int e = delete_object(&writing, name, &o, &done);
 	if (e == 0)
 		json_decref(done.last_state);
 	/* Gone already, replaced by another object, or not deletable: no retry would help. */

@@ -383,6 +383,7 @@ static int patch_object(struct patching *patching)
 		.ns = patching->req->route.ns,
 		.subresource = patching->req->route.subresource,
 		.manager = patching->options.manager,
+		.user = patching->req->call->who->user,
 		.dry_run = patching->options.dry_run,
 		.applied = patching->type->applies,
 		.warnings = &patching->req->answer->warnings,

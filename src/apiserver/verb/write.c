@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One write of an object, in the API server's order: defaulting, field ownership, validation,
- * admission (addresses and ports), storage. */
+/* One write of an object, in the API server's order: defaulting, field ownership, mutating hooks and
+ * defaulting again, validation, validating hooks, allocation of addresses and ports, storage. */
 #include "apiserver/verb/write.h"
 
 #include <stdio.h>
@@ -14,6 +14,7 @@
 #include "apiserver/request/object.h"
 #include "apiserver/store/key.h"
 #include "apiserver/store/writer.h"
+#include "apiserver/verb/admission.h"
 #include "apiserver/verb/allocator.h"
 #include "apiserver/verb/field_managers.h"
 #include "base/clock.h"
@@ -286,6 +287,29 @@ static int set_managers(const struct apiserver_writing *writing, unsigned unset,
 	return 0;
 }
 
+static void prepare_object(const struct apiserver_writing *writing, const struct apiserver_env *env,
+			   json_t *object, const json_t *old)
+{
+	if (writing->subresource[0] == '\0')
+		apiserver_prepare(writing->resource, env, object, old);
+	else
+		apiserver_prepare_status(writing->resource, object, old);
+}
+
+/* Replaces *object by what the mutating hooks make of it, with the defaults of new members. */
+static int mutate_object(const struct apiserver_writing *writing, const struct apiserver_env *env,
+			 json_t **object, const json_t *old)
+{
+	json_t *mutated = NULL;
+	int e = apiserver_admission_mutate(writing, *object, old, &mutated);
+	if (e < 0 || mutated == NULL)
+		return e;
+	json_decref(*object);
+	*object = mutated;
+	prepare_object(writing, env, mutated, old);
+	return 0;
+}
+
 static int make_new(const struct apiserver_writing *writing, const struct apiserver_env *env,
 		    json_t *object, json_t **ret)
 {
@@ -300,11 +324,15 @@ static int make_new(const struct apiserver_writing *writing, const struct apiser
 	apiserver_prepare(writing->resource, env, object, NULL);
 	int e = set_managers(writing, unset, NULL, object, &managed);
 	if (e == 0)
+		e = mutate_object(writing, env, &managed, NULL);
+	if (e == 0)
 		e = check_object(writing, env, managed, NULL);
 	if (e == 0 && has_version)
 		e = apiserver_status_refuse(
 			writing->status, 500, "",
 			"resourceVersion should not be set on objects to be created");
+	if (e == 0)
+		e = apiserver_admission_validate(writing, managed, NULL);
 	if (e == 0)
 		e = store_new(writing, env, managed);
 	if (e == 0)
@@ -433,15 +461,16 @@ static int make_change(const struct apiserver_writing *writing, const struct api
 	    writing->resource->status)
 		copy_member(object, old, "status");
 	const unsigned unset = apiserver_field_managers_unset(writing->resource, object);
-	if (writing->subresource[0] == '\0')
-		apiserver_prepare(writing->resource, env, object, old);
-	else
-		apiserver_prepare_status(writing->resource, object, old);
+	prepare_object(writing, env, object, old);
 	int e = set_managers(writing, unset, old, object, &managed);
+	if (e == 0)
+		e = mutate_object(writing, env, &managed, old);
 	if (e == 0) {
 		count_generation(writing, managed, old);
 		e = check_object(writing, env, managed, old);
 	}
+	if (e == 0)
+		e = apiserver_admission_validate(writing, managed, old);
 	if (e == 0)
 		*ret = managed;
 	else

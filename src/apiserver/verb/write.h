@@ -17,6 +17,7 @@ struct apiserver_writing {
 	const char *ns;		 /* NULL for cluster-scoped objects */
 	const char *subresource; /* "" or "status" */
 	const char *manager;	 /* field manager */
+	const char *user;	 /* who asks; NULL: this program itself, without admission hooks */
 	bool dry_run, applied;	 /* applied: managedFields are set already */
 	struct strbuf *warnings; /* lines for the answer; NULL: not wanted */
 	struct apiserver_status *status;
