@@ -15,6 +15,8 @@
 struct embedded {
 	const char *data, *listen;
 	struct flag_values names, cidrs;
+	/* Admission hooks of controllers of this process; NULL: none run here. */
+	const struct apiserver_admission *admission;
 };
 
 #define EMBEDDED_INIT                                            \

@@ -27,6 +27,7 @@
 #include "cmd/cmd.h"
 #include "cmd/errors.h"
 #include "cmd/embedded.h"
+#include "cmd/embedded_admission.h"
 #include "cmd/controller_choice.h"
 #include "cmd/flags.h"
 #include "cmd/up/supervise.h"
@@ -46,6 +47,7 @@ static const char resolv_conf[] = "/etc/resolv.conf";
 
 struct up {
 	struct embedded api;
+	struct embedded_admission admission;
 	const char *dns, *conf, *log_format, *controllers;
 	struct flag_values load, child;
 	struct controller_choice chosen;
@@ -150,6 +152,7 @@ static int start_parts(struct up *up, struct err_text err)
 {
 	struct upcontrol_conf conf = { .machine = &up->machine,
 				       .controllers = &up->chosen,
+				       .admission = &up->admission,
 				       .data = up->api.data };
 	int r = upcontrol_start(&conf, &up->control, err);
 	if (r == 0 && up->children.n != 0)
@@ -272,6 +275,8 @@ static int run_all(struct up *up)
 	block_signals();
 	metrics_init(server_slots(server_default_workers()));
 	metrics_add_process_collector();
+	embedded_admission_init(&up->admission);
+	up->api.admission = &up->admission.interface;
 	up->server = embedded_start(&up->api, "up");
 	if (up->server == NULL)
 		return EXIT_FAILED;

@@ -33,6 +33,7 @@ struct manager {
 	size_t n_runners;
 	struct http_server *http;
 	struct hookserver *webhooks;
+	VEC(struct admission_hook) hooks; /* of all controllers */
 	struct kube_server_memory memory;
 	struct informers *informers;
 	char *identity;
@@ -63,6 +64,16 @@ static void on_healthz(void *ctx, const struct http_request *req, struct http_re
 {
 	(void)req;
 	answer_health(ctx, runner_is_alive, reply);
+}
+
+bool manager_is_synced(struct manager *manager)
+{
+	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
+	for (size_t i = 0; i < manager->n_runners; i++) {
+		if (!runner_is_synced(manager->runners[i], &why))
+			return false;
+	}
+	return true;
 }
 
 static void on_readyz(void *ctx, const struct http_request *req, struct http_reply *reply)
@@ -133,29 +144,35 @@ static void log_webhook_error(void *ctx, const char *text)
 	log_limited(&m->hook_limit, LOG_WARNING, "webhooks", "%s; will be tried again", text);
 }
 
-static int start_webhooks(struct manager *manager, const struct manager_conf *conf,
-			  struct err_text err)
+static void collect_hooks(struct manager *manager, const struct manager_conf *conf)
 {
-	VEC(struct admission_hook) hooks = { 0 };
 	for (size_t i = 0; i < conf->n_controllers; i++) {
 		for (size_t j = 0; j < conf->controllers[i]->n_hooks; j++) {
 			struct admission_hook h = conf->controllers[i]->hooks[j];
 			h.ctx = h.ctx != NULL ? h.ctx : runner_hook_ctx(manager->runners[i]);
-			vec_push(&hooks, h);
+			vec_push(&manager->hooks, h);
 		}
 	}
+}
+
+const struct admission_hook *manager_hooks(const struct manager *manager, size_t *ret_count)
+{
+	*ret_count = manager->hooks.n;
+	return manager->hooks.v;
+}
+
+static int start_webhooks(struct manager *manager, const struct manager_conf *conf,
+			  struct err_text err)
+{
 	struct hookserver_conf hc = *conf->webhooks;
-	hc.hooks = hooks.v;
-	hc.n_hooks = hooks.n;
+	hc.hooks = manager->hooks.v;
+	hc.n_hooks = manager->hooks.n;
 	hc.on_error = log_webhook_error;
 	hc.ctx = manager;
-	int r = ERR_CONFIG;
-	if (hooks.n == 0)
-		err_text_set(err, "none of these controllers has web hooks");
-	else
-		r = hookserver_start(&hc, &manager->webhooks, err);
-	vec_done(&hooks);
-	return r;
+	if (manager->hooks.n != 0)
+		return hookserver_start(&hc, &manager->webhooks, err);
+	err_text_set(err, "none of these controllers has web hooks");
+	return ERR_CONFIG;
 }
 
 /* ---- start and end ---- */
@@ -203,6 +220,7 @@ static int end_manager(struct manager *manager)
 	hookserver_stop(manager->webhooks);
 	int r = end_runners(manager);
 	free_runners(manager);
+	vec_done(&manager->hooks);
 	pthread_cond_destroy(&manager->cond);
 	pthread_mutex_destroy(&manager->lock);
 	free(manager->identity);
@@ -275,6 +293,8 @@ int manager_start(const struct manager_conf *conf, struct manager **ret, struct 
 	m->hook_limit.interval_ns = HOOK_LOG_S * NS_PER_S;
 	int r = start_runners(m, conf, err);
 	metrics_on_collect(collect_metrics, m);
+	if (r >= 0)
+		collect_hooks(m, conf);
 	if (r >= 0 && conf->webhooks != NULL)
 		r = start_webhooks(m, conf, err);
 	if (r >= 0 && conf->listen != NULL) /* its handlers use all of them */

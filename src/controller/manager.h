@@ -15,6 +15,7 @@
 #include "base/strbuf.h"
 #include "kube/leader/elect.h"
 
+struct admission_hook;
 struct controller;
 struct controller_options;
 struct controller_writes;
@@ -50,6 +51,11 @@ void manager_stop(struct manager *manager);
 unsigned manager_port(const struct manager *manager);
 /* The port of `webhooks`; 0 without. */
 unsigned manager_webhook_port(const struct manager *manager);
+/* The hooks of all controllers, with their contexts: what the web hooks' server calls, for an API in
+ * the same process. Valid until manager_run() is called. */
+const struct admission_hook *manager_hooks(const struct manager *manager, size_t *ret_count);
+/* Whether all copies of watched objects are complete; hooks read them. Any thread. */
+bool manager_is_synced(struct manager *manager);
 /* Adds a line about each controller that is not well: lists that are incomplete ten seconds after
  * the start, a reconcile or an engine that hangs, a controller that has ended. From any thread, while
  * manager_run has not returned. */

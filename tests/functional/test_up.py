@@ -413,9 +413,11 @@ def test_dns_object_configures_the_server(start):
         apply(TEMPLATE % "b.stub.test")
         eventually(lambda: asked("b.stub.test") == ["2001:db8::5"])
         assert asked("x.stub.test") == ["2001:db8::9"]
-        # refused: what was accepted is still served, and the object says why
-        apply(TEMPLATE % "svc.cluster.local")
-        eventually(lambda: "ReservedZone" in run(u, "get", "dnses", "default", "-o", "yaml"))
+        # refused by the operator's hook, as in a cluster: what was accepted stays
+        said = run(u, "apply", "-f", "-", status=1, text=DNS_OBJECT.format(port=up.port, templates=TEMPLATE % "svc.cluster.local"))
+        assert ('admission webhook "dnses.dnsoperator.fairlead.dev" denied the request: Template t: '
+                'spec.templates[0].zones[0]: "svc.cluster.local" is in ') in said
+        assert "svc.cluster.local" not in run(u, "get", "dnses", "default", "-o", "yaml")
         assert asked("c.b.stub.test") == ["2001:db8::5"]
         assert addresses(u, "kubernetes.default.svc.cluster.local") == web
         apply('[{name: t, zones: ["."], action: {returnEmpty: {}}}]')
@@ -464,13 +466,16 @@ def test_example_of_templates(start):
     eventually(lambda: not answered())
 
 
-def test_dns_object_outlives_the_program(start):
-    """What was accepted is served after a restart, also when the object has been refused since."""
+def test_dns_object_outlives_the_program(start, tmp_path):
+    """What was accepted is served after a restart, also when the object has been refused since: --load is applied before the
+    controllers and their hooks run."""
     u = start()
-    for zone, reason in (("kept.test", "AsExpected"), ("cluster.local", "ReservedZone")):
-        run(u, "apply", "-f", "-", text=DNS_OBJECT.format(port=53, templates=TEMPLATE % zone))
-        eventually(lambda: reason in run(u, "get", "dnses", "default", "-o", "yaml"))  # pylint: disable=cell-var-from-loop
+    run(u, "apply", "-f", "-", text=DNS_OBJECT.format(port=53, templates=TEMPLATE % "kept.test"))
+    eventually(lambda: "AsExpected" in run(u, "get", "dnses", "default", "-o", "yaml"))
     assert u.stop() == 0
-    again = start()
+    refused = tmp_path / "refused.yaml"
+    refused.write_text(DNS_OBJECT.format(port=53, templates=TEMPLATE % "cluster.local"))
+    again = start("data", "--load", str(refused))
+    eventually(lambda: "ReservedZone" in run(again, "get", "dnses", "default", "-o", "yaml"))
     eventually(lambda: [wire.record_text(r).split()[-1] for r in wire.parse(
         client.udp_ask(again.dns, wire.query("kept.test", "AAAA", ident=8))).answer] == ["2001:db8::5"])

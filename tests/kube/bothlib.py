@@ -20,7 +20,7 @@ WHY = {
     "flags": "the server is told to behave badly by flags of its own: 429, GOAWAY, no streaming lists, few requests at a time",
     "identities": "the embedded API knows two tokens: no client certificates, no users of one's own, no impersonation, no RBAC",
     "certificates": "the server's certificate is swapped; ours is renewed by itself (src/apiserver/access/test_ca.c)",
-    "admission": "web hooks and policies are not served",
+    "admission": "registrations of web hooks and policies are not served; hooks of this program are called in process",
     "definitions": "definitions of other kinds are not served",
     "oracle": "they record what the real server says; unit tests hold our code to it",
     "discovery": "the kinds of this program are not there before their definitions are",

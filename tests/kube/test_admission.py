@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Web hooks and policies against a real API server: objects are refused and changed, certificates come and go."""
+"""Web hooks and policies against a real API server: objects are refused and changed, certificates come and go. What hooks
+decide is the same on the embedded API, which calls them in process."""
 import base64
 import signal
 import socket
@@ -9,9 +10,11 @@ import time
 import pytest
 
 from controllerlib import kubectl, objects, start, until
-from lib import certs, cluster
+from lib import certs, cluster, server
+from lib.ports import free_port
 
 LABEL = "example.fairlead.dev/copy"
+NAMESPACES = "/api/v1/namespaces"
 HOOKS = "/apis/admissionregistration.k8s.io/v1"
 NAMES = ["--webhook-listen", "127.0.0.1:0", "--webhook-names", "127.0.0.1,fairlead-webhooks.default.svc"]
 ROTATING = ["--webhook-ca-life", "9s", "--webhook-cert-life", "6s", "--webhook-overlap", "2s", "--webhook-look", "200ms"]
@@ -86,16 +89,104 @@ def handshake(port, bundle):
             return tls.getpeercert()["serialNumber"]
 
 
-def test_refuses_and_changes(c, run):
+# ---- decisions of hooks, on both APIs ----
+
+
+class Machine(cluster.Embedded):
+    """`fairlead up` with this controller."""
+
+    def start_api(self):
+        self.api = cluster.Child("fairlead-up", [
+            server.fairlead_program(), "up", "--data", self.data, "--api", f"127.0.0.1:{self.port}", "--dns",
+            f"127.0.0.1:{free_port()}", "--controllers", "example", *self.flags], self.dir)
+        self.wait_ready()
+
+
+@pytest.fixture
+def in_cluster(c, run):
     p = run("--webhook-look", "200ms")
     register(c, port_of(p))
-    until(lambda: refuses(c))
-    status, body = try_namespace(c, "true")
+    yield c
+    assert "will be tried again" not in p.text()
+
+
+@pytest.fixture
+def on_machine():
+    with Machine() as one:
+        yield one
+
+
+@pytest.fixture(params=["in_cluster", "on_machine"])
+def hooked(request):
+    """An API that asks the hooks of `example`."""
+    one = request.getfixturevalue(request.param)
+    until(lambda: refuses(one))
+    yield one
+    for name in ("path", "kept"):
+        one.call("DELETE", f"{NAMESPACES}/{name}")
+
+
+def labelled(name, value):
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": {LABEL: value}}}
+
+
+def refusal(value):
+    return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "code": 403, "message":
+            'admission webhook "namespaces.example.fairlead.dev" denied the request: '
+            f"label {LABEL} is 'true' or 'false', not '{value}'"}
+
+
+def test_refuses_and_changes(hooked):
+    assert try_namespace(hooked, "maybe") == (403, refusal("maybe"))
+    status, body = try_namespace(hooked, "true")
     assert status == 201, body
     # Mutating hooks come first: what they spell right is not refused.
-    status, body = try_namespace(c, "yes")
+    status, body = try_namespace(hooked, "yes")
     assert status == 201 and body["metadata"]["labels"][LABEL] == "true", body
-    assert "will be tried again" not in p.text()
+    assert hooked.call("GET", f"{NAMESPACES}/tried")[0] == 404
+
+
+def test_every_way_to_write(hooked):
+    """Hooks are asked on each, and see the object as it would be stored."""
+    path = f"{NAMESPACES}/path"
+    json_patch = [{"op": "add", "path": f"/metadata/labels/{LABEL.replace('/', '~1')}"}]
+
+    def ways(value):
+        yield "PUT", path, labelled("path", value), "application/json"
+        yield "PATCH", path, {"metadata": {"labels": {LABEL: value}}}, "application/merge-patch+json"
+        yield "PATCH", path, {"metadata": {"labels": {LABEL: value}}}, "application/strategic-merge-patch+json"
+        yield "PATCH", path, [{**json_patch[0], "value": value}], "application/json-patch+json"
+        yield "PATCH", path + "?fieldManager=m&force=true", labelled("path", value), "application/apply-patch+yaml"
+
+    def current():
+        return hooked.call("GET", path)[1]["metadata"]["labels"].get(LABEL)
+
+    status, body = hooked.call("POST", NAMESPACES, labelled("path", "yes"))
+    assert status == 201 and current() == "true", body
+    for value, want in (("no", "false"), ("yes", "true")):
+        for method, where, change, kind in ways("maybe"):
+            assert hooked.call(method, where, change, content_type=kind) == (403, refusal("maybe")), (method, kind)
+        for method, where, change, kind in ways(value):
+            status, body = hooked.call(method, where, change, content_type=kind)
+            assert status == 200 and body["metadata"]["labels"][LABEL] == want, (method, kind, body)
+        assert current() == want
+    # Server-side apply creates, too.
+    made = f"{NAMESPACES}/kept?fieldManager=m"
+    kind = "application/apply-patch+yaml"
+    assert hooked.call("PATCH", made, labelled("kept", "maybe"), content_type=kind) == (403, refusal("maybe"))
+    status, body = hooked.call("PATCH", made + "&dryRun=All", labelled("kept", "no"), content_type=kind)
+    assert status == 201 and body["metadata"]["labels"][LABEL] == "false", body
+    assert hooked.call("GET", f"{NAMESPACES}/kept")[0] == 404
+    status, body = hooked.call("PATCH", made, labelled("kept", "no"), content_type=kind)
+    assert status == 201 and body["metadata"]["labels"][LABEL] == "false", body
+
+
+def test_nobody_asks_about_deletion(hooked):
+    assert hooked.call("POST", NAMESPACES, labelled("deleted", "true"))[0] == 201
+    assert hooked.call("DELETE", f"{NAMESPACES}/deleted")[0] == 200
+
+
+# ---- certificates ----
 
 
 def test_frozen_server_at_start(c, run):
@@ -163,6 +254,9 @@ def test_certificates_from_files(c, run, tmp_path):
     until(changed)
     register(c, port, (two / "ca.pem").read_bytes())
     until(lambda: refuses(c))
+
+
+# ---- shipped files ----
 
 
 def test_shipped_policy(c):

@@ -14,6 +14,7 @@
 #include "base/err_text.h"
 #include "base/mem.h"
 #include "base/slice.h"
+#include "cmd/embedded_admission.h"
 #include "cmd/up/upstatus.h"
 #include "controller/manager.h"
 #include "kube/client/client.h"
@@ -22,6 +23,7 @@
 struct upcontrol {
 	struct kube_client *client;
 	struct manager *manager; /* NULL: no controllers */
+	struct embedded_admission *admission;
 	const struct controller_choice *controllers;
 	struct controller_machine machine;
 	char *data_dir;
@@ -92,6 +94,7 @@ int upcontrol_start(const struct upcontrol_conf *conf, struct upcontrol **ret, s
 {
 	struct upcontrol *u = xcalloc(1, sizeof(*u));
 	u->controllers = conf->controllers;
+	u->admission = conf->admission;
 	u->machine = *conf->machine;
 	u->machine.publish = publish_corefile;
 	u->machine.ctx = u;
@@ -100,10 +103,12 @@ int upcontrol_start(const struct upcontrol_conf *conf, struct upcontrol **ret, s
 	u->options.data_dir = u->data_dir;
 	pthread_mutex_init(&u->lock, NULL);
 	int r = start_controllers(u, err);
-	if (r < 0)
+	if (r < 0) {
 		upcontrol_free(u);
-	else
-		*ret = u;
+		return r;
+	}
+	embedded_admission_attach(u->admission, u->manager);
+	*ret = u;
 	return r;
 }
 
@@ -111,6 +116,7 @@ void upcontrol_stop(struct upcontrol *upcontrol)
 {
 	if (upcontrol == NULL)
 		return;
+	embedded_admission_detach(upcontrol->admission);
 	if (upcontrol->manager != NULL) {
 		manager_stop(upcontrol->manager);
 		IGNORE(manager_run(upcontrol->manager)); /* nothing is left to be done about it */

@@ -13,6 +13,7 @@
 #include "cmd/controller_choice.h"
 #include "controller/controller.h"
 
+struct embedded_admission;
 struct upcontrol;
 
 struct upcontrol_conf {
@@ -20,7 +21,8 @@ struct upcontrol_conf {
 	 * its DNS server reloads. */
 	const struct controller_machine *machine;
 	const struct controller_choice *controllers; /* may be empty */
-	const char *data; /* of the program; controllers use a part of it */
+	const char *data;		      /* of the program; controllers use a part of it */
+	struct embedded_admission *admission; /* calls their hooks */
 };
 
 /* What `conf` points to is used until upcontrol_stop. */

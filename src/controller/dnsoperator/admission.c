@@ -281,5 +281,9 @@ static void review_dns(void *ctx, const struct admission_request *req,
 }
 
 const struct admission_hook dnsoperator_admission_hooks[DNSOPERATOR_ADMISSION_HOOKS] = {
-	{ ADMISSION_VALIDATE, "operator.openshift.io", "DNS", review_dns, NULL },
+	{ .phase = ADMISSION_VALIDATE,
+	  .name = "dnses.dnsoperator.fairlead.dev",
+	  .group = "operator.openshift.io",
+	  .kind = "DNS",
+	  .review = review_dns },
 };

@@ -283,9 +283,11 @@ static void spell_label(void *ctx, const struct admission_request *req,
 	}
 }
 
+#define HOOK_NAME "namespaces.example.fairlead.dev"
+
 static const struct admission_hook hooks[] = {
-	{ ADMISSION_VALIDATE, "", "Namespace", check_label, NULL },
-	{ ADMISSION_MUTATE, "", "Namespace", spell_label, NULL },
+	{ ADMISSION_VALIDATE, HOOK_NAME, "", "Namespace", .review = check_label },
+	{ ADMISSION_MUTATE, HOOK_NAME, "", "Namespace", .review = spell_label },
 };
 
 const struct controller example_controller = {

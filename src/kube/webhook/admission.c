@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Answers admission reviews: parses the review, calls the hooks of its kind, writes their answer. */
+/* Calls the hooks of a kind, and answers admission reviews: parses the review, calls its hooks,
+ * writes their answer. */
 #include "kube/webhook/admission.h"
 #include "kube/webhook/admission_test.h"
 
@@ -110,11 +111,79 @@ void admission_warn(struct admission_reply *reply, const char *fmt, ...)
 		json_array_append_new(reply->warnings, v);
 }
 
-static void reply_done(struct admission_reply *reply)
+void admission_reply_done(struct admission_reply *reply)
 {
 	strbuf_done(&reply->message);
 	json_decref(reply->object);
 	json_decref(reply->warnings);
+}
+
+unsigned admission_refusal_code(const struct admission_reply *reply)
+{
+	return reply->code != 0 ? reply->code : CODE_FORBIDDEN;
+}
+
+/* ---- hooks ---- */
+
+static bool is_of_kind(const struct admission_hook *hook, enum admission_phase phase,
+		       const char *group, const char *kind)
+{
+	return hook->phase == phase && strcmp(hook->group, group) == 0 &&
+	       strcmp(hook->kind, kind) == 0;
+}
+
+bool admission_has_hook(const struct admission_hook *hooks, size_t count,
+			enum admission_phase phase, const char *group, const char *kind)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (is_of_kind(&hooks[i], phase, group, kind))
+			return true;
+	}
+	return false;
+}
+
+static unsigned operation_of(const struct admission_request *req)
+{
+	static const struct {
+		const char *name;
+		enum admission_operation operation;
+	} rows[] = { { "CREATE", ADMISSION_CREATE },
+		     { "UPDATE", ADMISSION_UPDATE },
+		     { "DELETE", ADMISSION_DELETE } };
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		if (strcmp(rows[i].name, req->operation) == 0)
+			return rows[i].operation;
+	}
+	return 0; /* CONNECT: no hook is about that */
+}
+
+static bool hook_fits(const struct admission_hook *hook, enum admission_phase phase,
+		      const struct admission_request *req)
+{
+	unsigned wanted = hook->operations != 0 ? hook->operations
+						: (unsigned)(ADMISSION_CREATE | ADMISSION_UPDATE);
+	bool right_part = req->sub[0] == '\0' || (hook->status && strcmp(req->sub, "status") == 0);
+	return is_of_kind(hook, phase, req->group, req->kind) && right_part &&
+	       (wanted & operation_of(req)) != 0;
+}
+
+const struct admission_hook *admission_call_hooks(const struct admission_hook *hooks, size_t count,
+						  enum admission_phase phase,
+						  const struct admission_request *req,
+						  struct admission_reply *reply)
+{
+	*reply = (struct admission_reply){ .allowed = true, .warnings = json_array() };
+	strbuf_init(&reply->message);
+	if (phase == ADMISSION_MUTATE && req->object != NULL)
+		reply->object = json_deep_copy(req->object);
+	for (size_t i = 0; i < count; i++) {
+		if (!hook_fits(&hooks[i], phase, req))
+			continue;
+		hooks[i].review(hooks[i].ctx, req, reply);
+		if (!reply->allowed)
+			return &hooks[i];
+	}
+	return NULL;
 }
 
 /* ---- the answer ---- */
@@ -148,9 +217,9 @@ static void write_answer(struct strbuf *out, const char *uid, const struct admis
 {
 	json_t *response = json_pack("{s:s, s:b}", "uid", uid, "allowed", reply->allowed);
 	if (!reply->allowed) {
-		unsigned code = reply->code != 0 ? reply->code : CODE_FORBIDDEN;
 		json_object_set_new(response, "status",
-				    json_pack("{s:i, s:o}", "code", (int)code, "message",
+				    json_pack("{s:i, s:o}", "code",
+					      (int)admission_refusal_code(reply), "message",
 					      text_value(&reply->message)));
 	} else {
 		add_patch(response, req, reply);
@@ -203,6 +272,8 @@ static int read_request(const json_t *review, const char **ret_uid, struct admis
 	}
 	*ret_uid = api_get_string(request, "uid");
 	*ret = (struct admission_request){
+		.group = api_get_string(request, "kind.group"),
+		.kind = api_get_string(request, "kind.kind"),
 		.operation = api_get_string(request, "operation"),
 		.ns = api_get_string(request, "namespace"),
 		.name = api_get_string(request, "name"),
@@ -233,40 +304,20 @@ static json_t *parse_review(struct slice body, struct strbuf *why)
 	return NULL;
 }
 
-static bool hook_fits(const struct admission_hook *hook, enum admission_phase phase,
-		      const json_t *review)
-{
-	return hook->phase == phase &&
-	       strcmp(hook->group, api_get_string(review, "request.kind.group")) == 0 &&
-	       strcmp(hook->kind, api_get_string(review, "request.kind.kind")) == 0;
-}
-
 static int answer_review(const struct admission_hook *hooks, size_t count,
 			 enum admission_phase phase, const json_t *review, struct strbuf *out)
 {
 	struct admission_request q;
 	const char *uid;
-	bool found = false;
 	int r = read_request(review, &uid, &q, out);
 	if (r < 0)
 		return r;
-	CLEANUP(reply_done) struct admission_reply reply = { .allowed = true };
-	strbuf_init(&reply.message);
-	reply.warnings = json_array();
-	if (phase == ADMISSION_MUTATE && q.object != NULL)
-		reply.object = json_deep_copy(q.object);
-	for (size_t i = 0; i < count && reply.allowed; i++) {
-		if (!hook_fits(&hooks[i], phase, review))
-			continue;
-		found = true;
-		hooks[i].review(hooks[i].ctx, &q, &reply);
-	}
-	if (!found) {
-		strbuf_addf(out, "no hook for kind '%s' of group '%s'\n",
-			    api_get_string(review, "request.kind.kind"),
-			    api_get_string(review, "request.kind.group"));
+	if (!admission_has_hook(hooks, count, phase, q.group, q.kind)) {
+		strbuf_addf(out, "no hook for kind '%s' of group '%s'\n", q.kind, q.group);
 		return ERR_NOTFOUND;
 	}
+	CLEANUP(admission_reply_done) struct admission_reply reply;
+	admission_call_hooks(hooks, count, phase, &q, &reply);
 	write_answer(out, uid, &q, &reply);
 	return 0;
 }

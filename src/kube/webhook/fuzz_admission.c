@@ -36,8 +36,9 @@ static void meddle(void *ctx, const struct admission_request *q, struct admissio
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	static const struct admission_hook hooks[] = {
-		{ ADMISSION_VALIDATE, "", "Namespace", meddle, NULL },
-		{ ADMISSION_MUTATE, "", "Namespace", meddle, NULL },
+		{ ADMISSION_VALIDATE, "v", "", "Namespace", ADMISSION_CREATE | ADMISSION_DELETE,
+		  true, meddle, NULL },
+		{ ADMISSION_MUTATE, "m", "", "Namespace", .review = meddle },
 	};
 	for (int phase = 0; phase < ADMISSION_PHASES; phase++) {
 		CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;

@@ -41,9 +41,12 @@ static void add_label(void *ctx, const struct admission_request *q, struct admis
 
 static char ctx_text[] = "ctx";
 static const struct admission_hook hooks[] = {
-	{ ADMISSION_VALIDATE, "", "ConfigMap", only_lower, ctx_text },
-	{ ADMISSION_VALIDATE, "", "ConfigMap", only_lower, ctx_text },
-	{ ADMISSION_MUTATE, "", "ConfigMap", add_label, NULL },
+	{ ADMISSION_VALIDATE, "one", "", "ConfigMap", .review = only_lower, .ctx = ctx_text },
+	{ ADMISSION_VALIDATE, "two", "", "ConfigMap", .review = only_lower, .ctx = ctx_text },
+	{ ADMISSION_MUTATE, "three", "", "ConfigMap", .review = add_label },
+	{ ADMISSION_VALIDATE, "four", "", "Node", ADMISSION_DELETE, .review = only_lower,
+	  .ctx = ctx_text },
+	{ ADMISSION_VALIDATE, "five", "", "Node", ADMISSION_UPDATE, true, only_lower, ctx_text },
 };
 
 static const char review[] =
@@ -138,6 +141,37 @@ static void deletion_has_nothing_to_change(void **state)
 	assert_null(json_object_get(a.response, "patch"));
 }
 
+/* A row is asked for its operations and its part of the object; for others nobody objects. */
+static void rows_choose_operations(void **state)
+{
+	static const struct {
+		const char *operation, *sub;
+		unsigned asked;
+	} rows[] = { { "CREATE", "", 0 },	{ "UPDATE", "", 1 },	   { "DELETE", "", 1 },
+		     { "UPDATE", "status", 1 }, { "DELETE", "status", 0 }, { "UPDATE", "scale", 0 },
+		     { "CONNECT", "", 0 } };
+	json_t *object = json_object();
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const struct admission_request req = { .group = "",
+						       .kind = "Node",
+						       .operation = rows[i].operation,
+						       .ns = "",
+						       .name = "n",
+						       .sub = rows[i].sub,
+						       .user = "me",
+						       .object = object };
+		struct admission_reply reply;
+		asked = 0;
+		assert_null(admission_call_hooks(hooks, ARRAY_LEN(hooks), ADMISSION_VALIDATE, &req,
+						 &reply));
+		assert_true(reply.allowed);
+		assert_int_equal(asked, rows[i].asked);
+		admission_reply_done(&reply);
+	}
+	json_decref(object);
+}
+
 static void what_is_no_review(void **state)
 {
 	CLEANUP(freep) char *other = body_of("CREATE", "false", "Secret", "object", "x");
@@ -220,6 +254,7 @@ int main(void)
 		cmocka_unit_test(refused_by_the_first),
 		cmocka_unit_test(changes_become_a_patch),
 		cmocka_unit_test(deletion_has_nothing_to_change),
+		cmocka_unit_test(rows_choose_operations),
 		cmocka_unit_test(what_is_no_review),
 		cmocka_unit_test(limits),
 		cmocka_unit_test(differences),

@@ -30,7 +30,8 @@ static void no_more(void *ctx, const struct admission_request *q, struct admissi
 	admission_refuse(r, "no more of these");
 }
 
-static const struct admission_hook hooks[] = { { ADMISSION_VALIDATE, "", "Pod", no_more, NULL } };
+static const struct admission_hook hooks[] = { { ADMISSION_VALIDATE, "pods", "", "Pod",
+						 .review = no_more } };
 
 static struct hookserver_conf conf_of(struct rig *g)
 {
