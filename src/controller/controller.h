@@ -114,8 +114,8 @@ struct controller_watch {
 	 * (kube/decode/tree.h), and may have more than that: controllers that watch the same objects
 	 * share one copy. */
 	const char *const *paths;
-	/* For kinds with very many objects, a compact form in place of trees: kube_pod_codec, or one
-	 * made by kube_record_codec. */
+	/* For kinds with very many objects, a compact form in place of trees, such as
+	 * kube_pod_codec. */
 	struct kube_codec *(*codec)(struct kube_string_pool *pool);
 	/* Indexes of the store, for controller_each_by(). */
 	const kube_index_fn *indexes;
