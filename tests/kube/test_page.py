@@ -363,7 +363,7 @@ TROUBLES = {
     "a browser still uses IPv6": hints,
     "TTL 900 instead of 3600, or 5 instead of 0": ttls,
     "`ANY` has no records": any_type,
-    "a program says that a name has no address, and `dig A` has one": ipv6_only_program,
+    "a program reports that a name has no address, and `dig A` shows one": ipv6_only_program,
     "SERVFAIL, and `template error` in the servers' log": template_error,
     "`coredns_dns_requests_total` does not fall": requests_metric,
     "`spec.templates` is gone after an upgrade or downgrade": covered("tests/kube/test_dnsoperator.py", "test_crd_without_templates"),

@@ -189,7 +189,7 @@ def test_lists_follow_the_annotation(place):
     assert rcode(ask(s.port(), f"{list_id(['nowhere.test'])}.search.cluster.local")) == "NXDOMAIN"
     assert rcode(ask(s.port(), f"web.{list_id(['shop.svc.cluster.local'])}.search.cluster.local")) == "NOERROR"
     api.annotate("moving", **{KEY: "a..b"})
-    until(lambda: "annotation dns.fairlead.dev/search of namespace 'moving' has no effect: 'a..b' is no name" in s.output())
+    until(lambda: "annotation dns.fairlead.dev/search of namespace 'moving' has no effect: 'a..b' is not a domain name" in s.output())
     assert rcode(ask(s.port(), "web.moving.search.cluster.local")) == "NXDOMAIN"  # the default list again
     api.annotate("moving", **{KEY: None})
     assert rcode(ask(s.port(), "moving.search.cluster.local")) == "NOERROR"
