@@ -79,7 +79,7 @@ static void each_row(void **state)
 		{ "Upgradeable True AsExpected x", "Upgradeable False OperatorUnmanaged r", NULL },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		struct dnsoperator_transition news[DNSOPERATOR_TRANSITIONS_MAX];
+		struct transition news[DNSOPERATOR_TRANSITIONS_MAX];
 		json_t *before = object(rows[i].before), *after = object(rows[i].after);
 		char got[160] = "";
 		size_t n = dnsoperator_transitions_of(before, after, news);
@@ -97,7 +97,7 @@ static void each_row(void **state)
 static void without_a_status(void **state)
 {
 	(void)state;
-	struct dnsoperator_transition news[DNSOPERATOR_TRANSITIONS_MAX];
+	struct transition news[DNSOPERATOR_TRANSITIONS_MAX];
 	json_t *none = json_object();
 	assert_int_equal(dnsoperator_transitions_of(none, none, news), 0);
 	json_decref(none);

@@ -68,7 +68,7 @@ static void note_reported(struct dnsoperator_pass *pass)
 static void emit_transitions(const struct dnsoperator_pass *pass, const struct computed *computed)
 {
 	struct dnsoperator_state *state = pass->ctx->state;
-	struct dnsoperator_transition rows[DNSOPERATOR_TRANSITIONS_MAX];
+	struct transition rows[DNSOPERATOR_TRANSITIONS_MAX];
 	size_t n = dnsoperator_transitions_of(computed->before, computed->after, rows);
 	assert(n <= DNSOPERATOR_TRANSITIONS_MAX);
 	for (size_t i = 0; i < n; i++)
