@@ -27,25 +27,12 @@ static void mark_armed(void *ctx)
 	((struct blocking_query *)ctx)->armed = true;
 }
 
-static bool is_truncated(const struct resolve_exchange *exchange)
-{
-	return exchange->reply_tc || (exchange->reply[2] & DNS_FLAG_TC >> 8) != 0;
-}
-
 static int copy_reply(struct blocking_query *query)
 {
 	const struct resolve_exchange *exchange = &query->exchange;
-	switch (exchange->result) {
-	case RESOLVE_OK:
-		break;
-	case RESOLVE_TIMEOUT:
-		return -ETIMEDOUT;
-	case RESOLVE_NETWORK:
-		return exchange->error;
-	case RESOLVE_GARBLED:
-	case RESOLVE_MISMATCH:
-		return ERR_PARSE;
-	}
+	int r = resolve_error_of(exchange);
+	if (r < 0)
+		return r;
 	if (exchange->reply_n > query->cap)
 		return ERR_SPACE;
 	memcpy(query->out, exchange->reply, exchange->reply_n);
@@ -55,8 +42,7 @@ static int copy_reply(struct blocking_query *query)
 static void on_done(struct resolve_exchange *exchange)
 {
 	struct blocking_query *query = CONTAINER_OF(exchange, struct blocking_query, exchange);
-	if (exchange->result == RESOLVE_OK && exchange->proto == RESOLVE_UDP &&
-	    is_truncated(exchange)) {
+	if (resolve_is_truncated(exchange)) {
 		exchange->tcp = true;
 		resolve_start(query->resolver, exchange);
 		return;

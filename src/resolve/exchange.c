@@ -3,6 +3,7 @@
 #include "resolve/exchange_priv.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -142,4 +143,26 @@ void resolve_cancel(struct resolver *resolver, struct resolve_exchange *exchange
 	drop_sent(exchange);
 	exchange_detach(resolver, exchange);
 	resolver_bury(resolver);
+}
+
+int resolve_error_of(const struct resolve_exchange *exchange)
+{
+	switch (exchange->result) {
+	case RESOLVE_OK:
+		return 0;
+	case RESOLVE_TIMEOUT:
+		return -ETIMEDOUT;
+	case RESOLVE_NETWORK:
+		return exchange->error;
+	case RESOLVE_GARBLED:
+	case RESOLVE_MISMATCH:
+		break;
+	}
+	return ERR_PARSE;
+}
+
+bool resolve_is_truncated(const struct resolve_exchange *exchange)
+{
+	return exchange->result == RESOLVE_OK && exchange->proto == RESOLVE_UDP &&
+	       (exchange->reply_tc || (exchange->reply[2] & DNS_FLAG_TC >> 8) != 0);
 }

@@ -174,22 +174,6 @@ static void end_lookup(struct lookup *lookup)
 
 /* ---- answers ---- */
 
-static int code_of(const struct resolve_exchange *exchange)
-{
-	switch (exchange->result) {
-	case RESOLVE_OK:
-		return 0;
-	case RESOLVE_TIMEOUT:
-		return -ETIMEDOUT;
-	case RESOLVE_NETWORK:
-		return exchange->error;
-	case RESOLVE_GARBLED:
-	case RESOLVE_MISMATCH:
-		break;
-	}
-	return ERR_PARSE;
-}
-
 static void set_error(struct lookup *lookup, int code)
 {
 	const struct resolve_exchange *exchange = &lookup->slot->exchange;
@@ -206,19 +190,14 @@ static void set_error(struct lookup *lookup, int code)
 	lookup->error = client->error;
 }
 
-static bool is_truncated(const struct resolve_exchange *exchange)
-{
-	return exchange->reply_tc || (exchange->reply[2] & DNS_FLAG_TC >> 8) != 0;
-}
-
 /* A server that fails says nothing about the name: the next one may know. */
 static void on_answer(struct resolve_exchange *exchange)
 {
 	struct lookup_slot *slot = CONTAINER_OF(exchange, struct lookup_slot, exchange);
 	struct lookup *lookup = slot->lookup;
 	struct lookup_client *client = lookup->client;
-	int code = code_of(exchange);
-	if (code == 0 && exchange->proto == RESOLVE_UDP && is_truncated(exchange)) {
+	int code = resolve_error_of(exchange);
+	if (resolve_is_truncated(exchange)) {
 		send_question(slot, true);
 		return;
 	}

@@ -145,5 +145,10 @@ struct resolve_exchange {
 						*/
 };
 
+/* In done: the result as a code. 0, -ETIMEDOUT, the exchange's `error`, or ERR_PARSE for a reply that is
+ * no answer to the question. */
+int resolve_error_of(const struct resolve_exchange *exchange);
+/* In done: a reply over UDP whose end is missing, so that the question should be asked over TCP. */
+bool resolve_is_truncated(const struct resolve_exchange *exchange);
 /* Forgets it; done is not called. Fine for one that is not running. */
 void resolve_cancel(struct resolver *resolver, struct resolve_exchange *exchange);

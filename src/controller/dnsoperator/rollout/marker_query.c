@@ -176,9 +176,7 @@ static void on_answer(struct resolve_exchange *exchange)
 {
 	struct asking *a = CONTAINER_OF(exchange, struct asking, exchange);
 	struct pull *p = a->pull;
-	bool udp = exchange->proto == RESOLVE_UDP;
-	if (exchange->result == RESOLVE_OK && udp &&
-	    (exchange->reply_tc || (exchange->reply[2] & DNS_FLAG_TC >> 8) != 0)) {
+	if (resolve_is_truncated(exchange)) {
 		try_once(a, true);
 		return;
 	}
