@@ -38,6 +38,8 @@ struct engine {
 	struct loop_msg wake;
 	bool woken; /* `wake` is on its way */
 	bool stopping;
+	bool ended;		  /* the thread is about to return */
+	pthread_cond_t has_ended; /* by the monotonic clock */
 };
 
 void engine_work_free(struct engine_work *work)
@@ -148,6 +150,10 @@ static void *run_engine(void *arg)
 	struct engine *engine = arg;
 	loop_run(engine->loop);
 	lookup_client_free(engine->lookups);
+	pthread_mutex_lock(&engine->lock);
+	engine->ended = true;
+	pthread_cond_signal(&engine->has_ended);
+	pthread_mutex_unlock(&engine->lock);
 	return NULL;
 }
 
@@ -157,8 +163,18 @@ static void engine_free(struct engine *engine)
 {
 	loop_free(engine->loop);
 	map_done(&engine->by_key);
+	pthread_cond_destroy(&engine->has_ended);
 	pthread_mutex_destroy(&engine->lock);
 	free(engine);
+}
+
+static void init_ended(struct engine *engine)
+{
+	pthread_condattr_t attr;
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&engine->has_ended, &attr);
+	pthread_condattr_destroy(&attr);
 }
 
 int engine_start(const struct engine_conf *conf, struct engine **ret, struct err_text err)
@@ -173,6 +189,7 @@ int engine_start(const struct engine_conf *conf, struct engine **ret, struct err
 	engine->to_start_end = &engine->to_start;
 	map_init(&engine->by_key);
 	pthread_mutex_init(&engine->lock, NULL);
+	init_ended(engine);
 	engine->loop = loop_new();
 	if (engine->loop == NULL) {
 		err_text_set(err, "cannot make an event loop: no file descriptors are left");
@@ -221,13 +238,17 @@ static void drop_all(struct engine *engine)
 		engine_work_free(drop_work(engine, entry->value));
 }
 
-/* What a thread that hangs holds cannot be freed, and it must not act when another process leads. */
-static void join_thread(struct engine *engine)
+/* Under the lock. What a thread that hangs holds cannot be freed, and it must not act when another
+ * process leads. */
+static void wait_ended(struct engine *engine)
 {
 	struct timespec until;
+	int r = 0;
 	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += ENGINE_STOP_S;
-	if (pthread_clockjoin_np(engine->thread, NULL, CLOCK_MONOTONIC, &until) == 0)
+	while (!engine->ended && r == 0)
+		r = pthread_cond_timedwait(&engine->has_ended, &engine->lock, &until);
+	if (engine->ended)
 		return;
 	log_error("engine", "work of a controller does not end; the process ends without it");
 	_exit(EXIT_FAILURE);
@@ -241,8 +262,9 @@ void engine_stop(struct engine *engine)
 	engine->stopping = true;
 	drop_all(engine);
 	wake_thread(engine);
+	wait_ended(engine);
 	pthread_mutex_unlock(&engine->lock);
-	join_thread(engine);
+	pthread_join(engine->thread, NULL);
 	assert(engine->to_start == NULL && engine->to_cancel == NULL && engine->by_key.n == 0);
 	engine_free(engine);
 }

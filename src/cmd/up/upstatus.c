@@ -127,7 +127,7 @@ static void upstatus_free(struct upstatus *upstatus)
 static int listen_in(struct upstatus *upstatus, const char *data)
 {
 	struct sockaddr_un addr;
-	int dir, fd = make_socket(data, &addr, &dir), r = 0;
+	int dir = -1, fd = make_socket(data, &addr, &dir), r = 0;
 	if (fd < 0)
 		return fd;
 	upstatus->listen_fd = fd;
@@ -176,7 +176,7 @@ void upstatus_stop(struct upstatus *upstatus)
 static int connect_to(const char *data)
 {
 	struct sockaddr_un addr;
-	int dir, fd = make_socket(data, &addr, &dir);
+	int dir = -1, fd = make_socket(data, &addr, &dir);
 	if (fd < 0)
 		return fd == -ENOENT ? ERR_NOTFOUND : fd;
 	limit_waits(fd);
