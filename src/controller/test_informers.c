@@ -58,36 +58,36 @@ struct scene {
 
 static int setup(void **state)
 {
-	struct scene *s = xcalloc(1, sizeof(*s));
-	rig_up(&s->g);
-	s->informers = informers_new(s->g.client, "own", &s->memory);
-	*state = s;
+	struct scene *scene = xcalloc(1, sizeof(*scene));
+	rig_up(&scene->g);
+	scene->informers = informers_new(scene->g.client, "own", &scene->memory);
+	*state = scene;
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	struct scene *s = *state;
-	informers_free(s->informers);
-	rig_down(&s->g);
-	free(s);
+	struct scene *scene = *state;
+	informers_free(scene->informers);
+	rig_down(&scene->g);
+	free(scene);
 	return 0;
 }
 
-static void add(struct scene *s, size_t i, const struct controller_watch *watch)
+static void add(struct scene *scene, size_t i, const struct controller_watch *watch)
 {
-	informers_add(s->informers, watch,
-		      &(struct kube_handler){ .added = count_added, .ctx = &s->added[i] },
-		      &s->parts[i]);
+	informers_add(scene->informers, watch,
+		      &(struct kube_handler){ .added = count_added, .ctx = &scene->added[i] },
+		      &scene->parts[i]);
 }
 
-static void start(struct scene *s, size_t first)
+static void start(struct scene *scene, size_t first)
 {
 	char err[200] = "";
-	if (informers_create(s->informers, ERR_TEXT(err)) < 0 ||
-	    informers_start(s->informers, ERR_TEXT(err)) < 0)
+	if (informers_create(scene->informers, ERR_TEXT(err)) < 0 ||
+	    informers_start(scene->informers, ERR_TEXT(err)) < 0)
 		fail_msg("%s", err);
-	assert_true(kube_informer_wait(s->parts[first].informer, 20 * NS_PER_S));
+	assert_true(kube_informer_wait(scene->parts[first].informer, 20 * NS_PER_S));
 }
 
 static bool keep_text(void *ctx, struct kube_obj *obj)
@@ -110,16 +110,16 @@ static void one_watch_for_five(void **state)
 		{ "", "Pod", .paths = spec },
 	};
 	CLEANUP(strbuf_done) struct strbuf found = STRBUF_INIT;
-	struct scene *s = *state;
-	push_pods(&s->g);
+	struct scene *scene = *state;
+	push_pods(&scene->g);
 	for (size_t i = 0; i < WATCHES; i++)
-		add(s, i, &watches[i]);
-	start(s, 0);
+		add(scene, i, &watches[i]);
+	start(scene, 0);
 	struct kube_store *stores[WATCHES];
 	for (size_t i = 0; i < WATCHES; i++) {
-		assert_ptr_equal(s->parts[i].informer, s->parts[0].informer);
-		assert_int_equal(s->added[i], 1);
-		stores[i] = kube_informer_store(s->parts[i].informer);
+		assert_ptr_equal(scene->parts[i].informer, scene->parts[0].informer);
+		assert_int_equal(scene->added[i], 1);
+		stores[i] = kube_informer_store(scene->parts[i].informer);
 	}
 	/* the fields of all, and no others */
 	struct kube_obj *pod = kube_store_get(stores[0], SLICE("ns"), SLICE("x"));
@@ -131,14 +131,14 @@ static void one_watch_for_five(void **state)
 	assert_null(strstr(text, "annotations"));
 	kube_obj_unref(pod);
 	/* each finds its own indexes */
-	const struct controller_ctx ctx = { .stores = stores, .parts = s->parts };
+	const struct controller_ctx ctx = { .stores = stores, .parts = scene->parts };
 	controller_each_by(&ctx, 2, 0, SLICE("n1"), keep_text, &found);
 	controller_each_by(&ctx, 3, 0, SLICE("x"), keep_text, &found);
 	controller_each_by(&ctx, 3, 1, SLICE("n1"), keep_text, &found);
 	controller_each_by(&ctx, 3, 1, SLICE("n2"), keep_text, &found);
 	assert_string_equal(found.s, "ns/x ns/x ns/x ");
-	fakeapi_request(s->g.f, 2);
-	assert_int_equal(fakeapi_connections(s->g.f), 1);
+	fakeapi_request(scene->g.f, 2);
+	assert_int_equal(fakeapi_connections(scene->g.f), 1);
 }
 
 /* One that wants everything gets it. */
@@ -147,13 +147,13 @@ static void all_fields_for_one(void **state)
 	static const char *const status[] = { "status", NULL };
 	const struct controller_watch few = { "", "Pod", .paths = status },
 				      all = { .group = "", .kind = "Pod" };
-	struct scene *s = *state;
-	push_pods(&s->g);
-	add(s, 0, &few);
-	add(s, 1, &all);
-	start(s, 0);
-	struct kube_obj *pod =
-		kube_store_get(kube_informer_store(s->parts[0].informer), SLICE("ns"), SLICE("x"));
+	struct scene *scene = *state;
+	push_pods(&scene->g);
+	add(scene, 0, &few);
+	add(scene, 1, &all);
+	start(scene, 0);
+	struct kube_obj *pod = kube_store_get(kube_informer_store(scene->parts[0].informer),
+					      SLICE("ns"), SLICE("x"));
 	CLEANUP(freep) char *text = json_dumps(kube_tree_of(pod), JSON_COMPACT);
 	assert_non_null(strstr(text, "annotations"));
 	kube_obj_unref(pod);
@@ -162,12 +162,12 @@ static void all_fields_for_one(void **state)
 static void compact_objects(void **state)
 {
 	const struct controller_watch watch = { "", "Pod", .codec = kube_pod_codec };
-	struct scene *s = *state;
-	push_pods(&s->g);
-	add(s, 0, &watch);
-	start(s, 0);
-	struct kube_obj *pod =
-		kube_store_get(kube_informer_store(s->parts[0].informer), SLICE("ns"), SLICE("x"));
+	struct scene *scene = *state;
+	push_pods(&scene->g);
+	add(scene, 0, &watch);
+	start(scene, 0);
+	struct kube_obj *pod = kube_store_get(kube_informer_store(scene->parts[0].informer),
+					      SLICE("ns"), SLICE("x"));
 	assert_true(kube_pod_of(pod)->host_network);
 	assert_int_equal(kube_pod_of(pod)->n_ips, 1);
 	kube_obj_unref(pod);
@@ -184,27 +184,27 @@ static void others_are_not_shared(void **state)
 	const struct controller_watch same = { "", "Pod", .ns = "own" };
 	struct informers_part part;
 	unsigned added = 0;
-	struct scene *s = *state;
+	struct scene *scene = *state;
 	char err[200];
 	for (size_t i = 0; i < WATCHES; i++)
-		add(s, i, &watches[i]);
-	informers_add(s->informers, &same,
+		add(scene, i, &watches[i]);
+	informers_add(scene->informers, &same,
 		      &(struct kube_handler){ .added = count_added, .ctx = &added }, &part);
-	assert_int_equal(informers_create(s->informers, ERR_TEXT(err)), 0);
+	assert_int_equal(informers_create(scene->informers, ERR_TEXT(err)), 0);
 	for (size_t i = 0; i < WATCHES; i++) {
 		for (size_t k = 0; k < i; k++)
-			assert_ptr_not_equal(s->parts[i].informer, s->parts[k].informer);
+			assert_ptr_not_equal(scene->parts[i].informer, scene->parts[k].informer);
 	}
-	assert_ptr_equal(part.informer, s->parts[2].informer);
+	assert_ptr_equal(part.informer, scene->parts[2].informer);
 }
 
 static void bad_tables(void **state)
 {
 	const struct controller_watch unknown = { .group = "", .kind = "Nonsense" };
-	struct scene *s = *state;
+	struct scene *scene = *state;
 	char err[200];
-	add(s, 0, &unknown);
-	assert_true(informers_create(s->informers, ERR_TEXT(err)) < 0);
+	add(scene, 0, &unknown);
+	assert_true(informers_create(scene->informers, ERR_TEXT(err)) < 0);
 	assert_string_equal(err, "kind 'Nonsense' of group '' is not known");
 }
 

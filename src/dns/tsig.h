@@ -81,7 +81,7 @@ struct dns_tsig_report {
 	uint8_t rcode;
 	uint16_t error; /* DNS_TSIG_REJECTED: enum dns_tsig_error */
 	bool authentic; /* the MAC is right; BADKEY and BADSIG come without one, from anybody */
-	uint64_t server_time_s; /* BADTIME was reported: the server's clock; 0: not told */
+	uint64_t server_time_s; /* BADTIME was reported: the server's clock; 0: not known */
 };
 
 /* Appends the TSIG record to a whole message that has none; new length, or ERR_SPACE

@@ -102,7 +102,7 @@ static void write_all(int fd, const char *p, size_t n)
 	while (n > 0) {
 		ssize_t sent = send(fd, p, n, MSG_NOSIGNAL);
 		if (sent <= 0)
-			return; /* refused in the middle: the reply tells */
+			return; /* refused in the middle: the reply says so */
 		p += sent;
 		n -= (size_t)sent;
 	}

@@ -332,7 +332,7 @@ static inline void put_n(struct client *c, const char *p, size_t n)
 		ssize_t sent = c->tls != NULL ? net_tls_send(c->tls, p, n)
 					      : send(c->fd, p, n, MSG_NOSIGNAL);
 		if (sent <= 0)
-			return; /* refused in the middle: the reply tells */
+			return; /* refused in the middle: the reply says so */
 		p += sent;
 		n -= (size_t)sent;
 	}

@@ -37,153 +37,155 @@ static void on_done(struct lookup *lookup)
 
 static int setup(void **state)
 {
-	struct scene *s = xcalloc(1, sizeof(*s));
+	struct scene *scene = xcalloc(1, sizeof(*scene));
 	union net_addr at[SERVERS];
 	clock_set_source(&env_clocks);
-	s->loop = loop_new();
+	scene->loop = loop_new();
 	for (int i = 0; i < SERVERS; i++) {
-		s->server[i] = fakeup_new();
-		at[i] = *fakeup_addr(s->server[i]);
+		scene->server[i] = fakeup_new();
+		at[i] = *fakeup_addr(scene->server[i]);
 	}
-	s->client = lookup_client_new(
-		&(struct lookup_conf){ .loop = s->loop, .servers = at, .n_servers = SERVERS });
-	*state = s;
+	scene->client = lookup_client_new(
+		&(struct lookup_conf){ .loop = scene->loop, .servers = at, .n_servers = SERVERS });
+	*state = scene;
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	struct scene *s = *state;
-	lookup_client_free(s->client);
+	struct scene *scene = *state;
+	lookup_client_free(scene->client);
 	for (int i = 0; i < SERVERS; i++)
-		fakeup_free(s->server[i]);
-	loop_free(s->loop);
+		fakeup_free(scene->server[i]);
+	loop_free(scene->loop);
 	clock_set_source(NULL);
-	free(s);
+	free(scene);
 	return 0;
 }
 
-static void turn(struct scene *s)
+static void turn(struct scene *scene)
 {
 	for (int i = 0; i < 4; i++)
-		loop_turn(s->loop, false);
+		loop_turn(scene->loop, false);
 }
 
-static void pass_time(struct scene *s, uint64_t ns)
+static void pass_time(struct scene *scene, uint64_t ns)
 {
 	env_now += ns;
-	turn(s);
+	turn(scene);
 }
 
-static void ask(struct scene *s, struct asked *a, const char *name, uint16_t type)
+static void ask(struct scene *scene, struct asked *a, const char *name, uint16_t type)
 {
 	*a = (struct asked){ .lookup = { .type = type, .done = on_done } };
 	assert_true(dns_name_from_text(slice_of(name), a->lookup.name) > 0);
-	lookup_start(s->client, &a->lookup);
+	lookup_start(scene->client, &a->lookup);
 	assert_int_equal(a->done, 0);
-	turn(s);
+	turn(scene);
 }
 
 static void addresses(void **state)
 {
-	struct scene *s = *state;
+	struct scene *scene = *state;
 	struct asked a;
 	char text[NET_ADDR_TEXT_MAX];
-	ask(s, &a, "a.example.", DNS_TYPE_A);
-	assert_string_equal(fakeup_next(s->server[0]), "udp a.example. IN A");
-	fakeup_answer(s->server[0], "a.example. 300 IN CNAME b.example.\n"
-				    "b.example. 60 IN A 192.0.2.1\nb.example. 90 IN A 192.0.2.2");
-	turn(s);
+	ask(scene, &a, "a.example.", DNS_TYPE_A);
+	assert_string_equal(fakeup_next(scene->server[0]), "udp a.example. IN A");
+	fakeup_answer(scene->server[0],
+		      "a.example. 300 IN CNAME b.example.\n"
+		      "b.example. 60 IN A 192.0.2.1\nb.example. 90 IN A 192.0.2.2");
+	turn(scene);
 	assert_int_equal(a.done, 1);
 	assert_int_equal(a.result, 0);
 	assert_int_equal(a.n_addr, 2);
 	assert_int_equal(a.ttl, 60);
 	net_addr_ip_str(&a.addr[1], text);
 	assert_string_equal(text, "192.0.2.2");
-	ask(s, &a, "a.example.", DNS_TYPE_AAAA);
-	assert_string_equal(fakeup_next(s->server[0]), "udp a.example. IN AAAA");
-	fakeup_answer(s->server[0], "a.example. 60 IN AAAA 2001:db8::1");
-	turn(s);
+	ask(scene, &a, "a.example.", DNS_TYPE_AAAA);
+	assert_string_equal(fakeup_next(scene->server[0]), "udp a.example. IN AAAA");
+	fakeup_answer(scene->server[0], "a.example. 60 IN AAAA 2001:db8::1");
+	turn(scene);
 	net_addr_ip_str(&a.addr[0], text);
 	assert_string_equal(text, "2001:db8::1");
 }
 
 static void no_such_name(void **state)
 {
-	struct scene *s = *state;
+	struct scene *scene = *state;
 	struct asked a;
-	ask(s, &a, "a.example.", DNS_TYPE_A);
-	assert_non_null(fakeup_next(s->server[0]));
-	fakeup_reply(s->server[0], &(struct fakeup_reply){ .rcode = DNS_RCODE_NXDOMAIN });
-	turn(s);
+	ask(scene, &a, "a.example.", DNS_TYPE_A);
+	assert_non_null(fakeup_next(scene->server[0]));
+	fakeup_reply(scene->server[0], &(struct fakeup_reply){ .rcode = DNS_RCODE_NXDOMAIN });
+	turn(scene);
 	assert_int_equal(a.result, 0);
 	assert_int_equal(a.lookup.rcode, DNS_RCODE_NXDOMAIN);
 	assert_int_equal(a.n_addr, 0);
 	assert_int_equal(a.ttl, 60); /* nothing says for how long */
-	ask(s, &a, "b.example.", DNS_TYPE_A);
-	assert_non_null(fakeup_next(s->server[0]));
-	fakeup_reply(s->server[0],
+	ask(scene, &a, "b.example.", DNS_TYPE_A);
+	assert_non_null(fakeup_next(scene->server[0]));
+	fakeup_reply(scene->server[0],
 		     &(struct fakeup_reply){ .rcode = DNS_RCODE_NXDOMAIN,
 					     .authority = "example. 300 IN SOA ns.example. "
 							  "h.example. 1 2 3 4 20" });
-	turn(s);
+	turn(scene);
 	assert_int_equal(a.ttl, 20);
 }
 
 static void truncated_goes_over_tcp(void **state)
 {
-	struct scene *s = *state;
+	struct scene *scene = *state;
 	struct asked a;
-	ask(s, &a, "a.example.", DNS_TYPE_A);
-	assert_string_equal(fakeup_next(s->server[0]), "udp a.example. IN A");
-	fakeup_reply(s->server[0], &(struct fakeup_reply){ .set_flags = DNS_FLAG_TC });
-	turn(s);
+	ask(scene, &a, "a.example.", DNS_TYPE_A);
+	assert_string_equal(fakeup_next(scene->server[0]), "udp a.example. IN A");
+	fakeup_reply(scene->server[0], &(struct fakeup_reply){ .set_flags = DNS_FLAG_TC });
+	turn(scene);
 	assert_int_equal(a.done, 0);
-	assert_string_equal(fakeup_next(s->server[0]), "tcp a.example. IN A");
-	fakeup_answer(s->server[0], "a.example. 60 IN A 192.0.2.1");
-	turn(s);
+	assert_string_equal(fakeup_next(scene->server[0]), "tcp a.example. IN A");
+	fakeup_answer(scene->server[0], "a.example. 60 IN A 192.0.2.1");
+	turn(scene);
 	assert_int_equal(a.n_addr, 1);
 }
 
 /* One fails, one is silent: each is asked twice, the last fault is reported. */
 static void servers_in_turn(void **state)
 {
-	struct scene *s = *state;
+	struct scene *scene = *state;
 	struct asked a;
-	ask(s, &a, "a.example.", DNS_TYPE_A);
+	ask(scene, &a, "a.example.", DNS_TYPE_A);
 	for (int round = 0; round < LOOKUP_ROUNDS; round++) {
-		assert_non_null(fakeup_next(s->server[0]));
-		fakeup_reply(s->server[0], &(struct fakeup_reply){ .rcode = DNS_RCODE_SERVFAIL });
-		turn(s);
+		assert_non_null(fakeup_next(scene->server[0]));
+		fakeup_reply(scene->server[0],
+			     &(struct fakeup_reply){ .rcode = DNS_RCODE_SERVFAIL });
+		turn(scene);
 		assert_int_equal(a.done, 0);
-		assert_string_equal(fakeup_next(s->server[1]), "udp a.example. IN A");
-		pass_time(s, LOOKUP_TRY_NS + NS_PER_MS);
+		assert_string_equal(fakeup_next(scene->server[1]), "udp a.example. IN A");
+		pass_time(scene, LOOKUP_TRY_NS + NS_PER_MS);
 	}
 	assert_int_equal(a.done, 1);
 	assert_int_equal(a.result, -ETIMEDOUT);
 	assert_non_null(strstr(a.error, ": no answer"));
-	assert_null(fakeup_next(s->server[0]));
+	assert_null(fakeup_next(scene->server[0]));
 	/* the next lookup: the second server knows it */
-	ask(s, &a, "b.example.", DNS_TYPE_A);
-	assert_non_null(fakeup_next(s->server[0]));
-	fakeup_reply(s->server[0], &(struct fakeup_reply){ .rcode = DNS_RCODE_REFUSED });
-	turn(s);
-	assert_non_null(fakeup_next(s->server[1]));
-	fakeup_answer(s->server[1], "b.example. 60 IN A 192.0.2.1");
-	turn(s);
+	ask(scene, &a, "b.example.", DNS_TYPE_A);
+	assert_non_null(fakeup_next(scene->server[0]));
+	fakeup_reply(scene->server[0], &(struct fakeup_reply){ .rcode = DNS_RCODE_REFUSED });
+	turn(scene);
+	assert_non_null(fakeup_next(scene->server[1]));
+	fakeup_answer(scene->server[1], "b.example. 60 IN A 192.0.2.1");
+	turn(scene);
 	assert_int_equal(a.result, 0);
 }
 
 static void failures_have_words(void **state)
 {
-	struct scene *s = *state;
+	struct scene *scene = *state;
 	struct asked a;
-	ask(s, &a, "a.example.", DNS_TYPE_A);
+	ask(scene, &a, "a.example.", DNS_TYPE_A);
 	for (int i = 0; i < LOOKUP_ROUNDS * SERVERS; i++) {
-		assert_non_null(fakeup_next(s->server[i % SERVERS]));
-		fakeup_reply(s->server[i % SERVERS],
+		assert_non_null(fakeup_next(scene->server[i % SERVERS]));
+		fakeup_reply(scene->server[i % SERVERS],
 			     &(struct fakeup_reply){ .rcode = DNS_RCODE_REFUSED });
-		turn(s);
+		turn(scene);
 	}
 	assert_int_equal(a.result, ERR_BUSY);
 	assert_int_equal(a.lookup.rcode, DNS_RCODE_REFUSED);
@@ -193,7 +195,7 @@ static void failures_have_words(void **state)
 static void many_wait_for_their_turn(void **state)
 {
 	enum { MANY = 10 * LOOKUP_AT_ONCE };
-	struct scene *s = *state;
+	struct scene *scene = *state;
 	struct asked *all = xcalloc(MANY, sizeof(*all));
 	unsigned answered = 0;
 	for (int i = 0; i < MANY; i++) {
@@ -201,20 +203,20 @@ static void many_wait_for_their_turn(void **state)
 		snprintf(name, sizeof(name), "n%d.example.", i);
 		all[i] = (struct asked){ .lookup = { .type = DNS_TYPE_A, .done = on_done } };
 		assert_true(dns_name_from_text(slice_of(name), all[i].lookup.name) > 0);
-		lookup_start(s->client, &all[i].lookup);
+		lookup_start(scene->client, &all[i].lookup);
 	}
 	lookup_cancel(&all[MANY - 1].lookup);
 	lookup_cancel(&all[0].lookup);
 	lookup_cancel(&all[0].lookup);
-	turn(s);
+	turn(scene);
 	for (int idle = 0; idle < 100; idle++) {
-		while (fakeup_next(s->server[0]) != NULL) {
-			fakeup_answer(s->server[0], "");
+		while (fakeup_next(scene->server[0]) != NULL) {
+			fakeup_answer(scene->server[0], "");
 			answered++;
 			idle = 0;
-			turn(s);
+			turn(scene);
 		}
-		turn(s);
+		turn(scene);
 	}
 	for (int i = 1; i < MANY - 1; i++)
 		assert_int_equal(all[i].done, 1);
@@ -225,13 +227,13 @@ static void many_wait_for_their_turn(void **state)
 
 static void ends_with_the_client(void **state)
 {
-	struct scene *s = *state;
+	struct scene *scene = *state;
 	struct asked a, b;
-	ask(s, &a, "a.example.", DNS_TYPE_A);
-	ask(s, &b, "b.example.", DNS_TYPE_A);
-	lookup_client_free(s->client);
-	s->client = NULL;
-	turn(s);
+	ask(scene, &a, "a.example.", DNS_TYPE_A);
+	ask(scene, &b, "b.example.", DNS_TYPE_A);
+	lookup_client_free(scene->client);
+	scene->client = NULL;
+	turn(scene);
 	assert_int_equal(a.done + b.done, 0);
 }
 

@@ -31,69 +31,71 @@ struct scene {
 
 static void count_key(void *arg, const char *key)
 {
-	struct scene *s = arg;
+	struct scene *scene = arg;
 	assert_string_equal(key, "a");
-	s->emitted++;
+	scene->emitted++;
 }
 
 static int setup(void **state)
 {
-	struct scene *s = xcalloc(1, sizeof(*s));
+	struct scene *scene = xcalloc(1, sizeof(*scene));
 	char err[200];
-	rig_up(&s->g);
-	s->dns = fakeup_new();
+	rig_up(&scene->g);
+	scene->dns = fakeup_new();
 	for (int i = 0; i < STORES; i++)
-		s->stores[i] = kube_store_new(example_controller.watch[i].indexes,
-					      example_controller.watch[i].n_indexes);
-	s->ctx = (struct controller_ctx){ .ns = "own", .stores = s->stores, .conn = s->g.conn };
+		scene->stores[i] = kube_store_new(example_controller.watch[i].indexes,
+						  example_controller.watch[i].n_indexes);
+	scene->ctx = (struct controller_ctx){ .ns = "own",
+					      .stores = scene->stores,
+					      .conn = scene->g.conn };
 	assert_int_equal(engine_start(&(struct engine_conf){ .emit = count_key,
-							     .arg = s,
-							     .dns_servers = fakeup_addr(s->dns),
+							     .arg = scene,
+							     .dns_servers = fakeup_addr(scene->dns),
 							     .n_dns_servers = 1 },
-				      &s->ctx.engine, ERR_TEXT(err)),
+				      &scene->ctx.engine, ERR_TEXT(err)),
 			 0);
-	*state = s;
+	*state = scene;
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	struct scene *s = *state;
-	engine_stop(s->ctx.engine);
-	fakeup_free(s->dns);
+	struct scene *scene = *state;
+	engine_stop(scene->ctx.engine);
+	fakeup_free(scene->dns);
 	for (int i = 0; i < STORES; i++)
-		kube_store_free(s->stores[i]);
-	rig_down(&s->g);
-	free(s);
+		kube_store_free(scene->stores[i]);
+	rig_down(&scene->g);
+	free(scene);
 	return 0;
 }
 
-static void put(struct scene *s, int store, const char *json)
+static void put(struct scene *scene, int store, const char *json)
 {
 	const struct controller_watch *w = &example_controller.watch[store];
 	struct kube_codec *c = kube_tree_codec(api_kind_find(w->group, w->kind), NULL, 0);
 	struct kube_obj *o, *old = NULL;
 	assert_int_equal(c->decode(c, slice_of(json), &o), 0);
-	kube_store_put(s->stores[store], o, &old);
+	kube_store_put(scene->stores[store], o, &old);
 	kube_obj_unref(old);
 	kube_codec_free(c);
 }
 
-static void put_namespace(struct scene *s)
+static void put_namespace(struct scene *scene)
 {
-	put(s, NAMESPACES,
+	put(scene, NAMESPACES,
 	    "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"a\","
 	    "\"resourceVersion\":\"1\"}}");
 }
 
-static void put_source(struct scene *s)
+static void put_source(struct scene *scene)
 {
-	put(s, SOURCE,
+	put(scene, SOURCE,
 	    "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"namespace\":\"own\","
 	    "\"name\":\"fairlead-example\",\"resourceVersion\":\"2\"},\"data\":{\"k\":\"v\"}}");
 }
 
-static void put_copy(struct scene *s, const char *value)
+static void put_copy(struct scene *scene, const char *value)
 {
 	CLEANUP(freep)
 	char *json = xasprintf(
@@ -101,23 +103,23 @@ static void put_copy(struct scene *s, const char *value)
 		"\"name\":\"fairlead-example-copy\",\"uid\":\"u-7\",\"resourceVersion\":\"3\"},"
 		"\"data\":{\"k\":\"%s\"}}",
 		value);
-	put(s, COPIES, json);
+	put(scene, COPIES, json);
 }
 
-static int reconcile(struct scene *s)
+static int reconcile(struct scene *scene)
 {
-	return example_controller.reconcile(&s->ctx, "a");
+	return example_controller.reconcile(&scene->ctx, "a");
 }
 
 static void copy_is_made(void **state)
 {
-	struct scene *s = *state;
-	put_namespace(s);
-	put_source(s);
-	fakeapi_push(s->g.f, &(struct fakeapi_reply){ .status = 404 });
-	assert_int_equal(reconcile(s), 0);
-	assert_int_equal(fakeapi_requests(s->g.f), 2);
-	const char *req = fakeapi_request(s->g.f, 1);
+	struct scene *scene = *state;
+	put_namespace(scene);
+	put_source(scene);
+	fakeapi_push(scene->g.f, &(struct fakeapi_reply){ .status = 404 });
+	assert_int_equal(reconcile(scene), 0);
+	assert_int_equal(fakeapi_requests(scene->g.f), 2);
+	const char *req = fakeapi_request(scene->g.f, 1);
 	assert_non_null(
 		strstr(req, "PATCH /api/v1/namespaces/a/configmaps/fairlead-example-copy?"));
 	assert_non_null(strstr(req, "application/apply-patch+yaml"));
@@ -129,79 +131,79 @@ static void copy_is_made(void **state)
 
 static void copy_is_renewed(void **state)
 {
-	struct scene *s = *state;
-	put_namespace(s);
-	put_source(s);
-	put_copy(s, "old");
-	assert_int_equal(reconcile(s), 0);
-	assert_int_equal(fakeapi_requests(s->g.f), 1);
-	assert_non_null(strstr(fakeapi_request(s->g.f, 0), "PATCH "));
+	struct scene *scene = *state;
+	put_namespace(scene);
+	put_source(scene);
+	put_copy(scene, "old");
+	assert_int_equal(reconcile(scene), 0);
+	assert_int_equal(fakeapi_requests(scene->g.f), 1);
+	assert_non_null(strstr(fakeapi_request(scene->g.f, 0), "PATCH "));
 }
 
 static void nothing_to_do(void **state)
 {
-	struct scene *s = *state;
-	assert_int_equal(reconcile(s), 0); /* nothing exists */
-	put_source(s);
-	assert_int_equal(reconcile(s), 0); /* nobody wants it */
-	put_namespace(s);
-	put_copy(s, "v");
-	assert_int_equal(reconcile(s), 0); /* all is well */
-	assert_int_equal(fakeapi_requests(s->g.f), 0);
+	struct scene *scene = *state;
+	assert_int_equal(reconcile(scene), 0); /* nothing exists */
+	put_source(scene);
+	assert_int_equal(reconcile(scene), 0); /* nobody wants it */
+	put_namespace(scene);
+	put_copy(scene, "v");
+	assert_int_equal(reconcile(scene), 0); /* all is well */
+	assert_int_equal(fakeapi_requests(scene->g.f), 0);
 }
 
 static void copy_is_removed(void **state)
 {
-	struct scene *s = *state;
-	put_copy(s, "v");
-	put_source(s);
-	assert_int_equal(reconcile(s), 0);
-	const char *req = fakeapi_request(s->g.f, 0);
+	struct scene *scene = *state;
+	put_copy(scene, "v");
+	put_source(scene);
+	assert_int_equal(reconcile(scene), 0);
+	const char *req = fakeapi_request(scene->g.f, 0);
 	assert_non_null(
 		strstr(req, "DELETE /api/v1/namespaces/a/configmaps/fairlead-example-copy "));
 	assert_non_null(strstr(req, "\"uid\":\"u-7\""));
 	/* Somebody else was faster. */
-	fakeapi_push(s->g.f, &(struct fakeapi_reply){ .status = 404 });
-	assert_int_equal(reconcile(s), 0);
+	fakeapi_push(scene->g.f, &(struct fakeapi_reply){ .status = 404 });
+	assert_int_equal(reconcile(scene), 0);
 }
 
 static void foreign_one_is_left_alone(void **state)
 {
-	struct scene *s = *state;
-	put_namespace(s);
-	put_source(s);
-	fakeapi_push(s->g.f, &(struct fakeapi_reply){ .body = "{\"metadata\":{}}" });
-	assert_int_equal(reconcile(s), 0);
-	assert_int_equal(fakeapi_requests(s->g.f), 1);
-	assert_true(s->ctx.again_ns == 300 * NS_PER_S);
+	struct scene *scene = *state;
+	put_namespace(scene);
+	put_source(scene);
+	fakeapi_push(scene->g.f, &(struct fakeapi_reply){ .body = "{\"metadata\":{}}" });
+	assert_int_equal(reconcile(scene), 0);
+	assert_int_equal(fakeapi_requests(scene->g.f), 1);
+	assert_true(scene->ctx.again_ns == 300 * NS_PER_S);
 }
 
 static void ending_namespace_is_left_alone(void **state)
 {
-	struct scene *s = *state;
-	put(s, NAMESPACES,
+	struct scene *scene = *state;
+	put(scene, NAMESPACES,
 	    "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"a\","
 	    "\"resourceVersion\":\"1\",\"deletionTimestamp\":\"2026-11-15T09:30:00Z\"}}");
-	put_source(s);
-	assert_int_equal(reconcile(s), 0);
-	assert_int_equal(fakeapi_requests(s->g.f), 0);
+	put_source(scene);
+	assert_int_equal(reconcile(scene), 0);
+	assert_int_equal(fakeapi_requests(scene->g.f), 0);
 }
 
 static void failures_have_words(void **state)
 {
-	struct scene *s = *state;
-	put_namespace(s);
-	put_source(s);
-	fakeapi_push(s->g.f, &(struct fakeapi_reply){ .status = 404 });
-	fakeapi_push(s->g.f,
+	struct scene *scene = *state;
+	put_namespace(scene);
+	put_source(scene);
+	fakeapi_push(scene->g.f, &(struct fakeapi_reply){ .status = 404 });
+	fakeapi_push(scene->g.f,
 		     &(struct fakeapi_reply){
 			     .status = 403,
 			     .body = "{\"kind\":\"Status\",\"code\":403,\"message\":\"no\"}" });
-	assert_int_equal(reconcile(s), ERR_DENIED);
-	assert_non_null(strstr(s->ctx.err, "no"));
+	assert_int_equal(reconcile(scene), ERR_DENIED);
+	assert_non_null(strstr(scene->ctx.err, "no"));
 }
 
-static void put_lookup(struct scene *s, const char *name)
+static void put_lookup(struct scene *scene, const char *name)
 {
 	CLEANUP(freep)
 	char *json = xasprintf(
@@ -209,69 +211,69 @@ static void put_lookup(struct scene *s, const char *name)
 		"\"resourceVersion\":\"1\",\"annotations\":{\"example.fairlead.dev/lookup\":"
 		"\"%s\"}}}",
 		name);
-	put(s, NAMESPACES, json);
-	put_source(s);
+	put(scene, NAMESPACES, json);
+	put_source(scene);
 }
 
-static void answer_both(struct scene *s, const struct fakeup_reply *reply)
+static void answer_both(struct scene *scene, const struct fakeup_reply *reply)
 {
 	for (int left = 2; left > 0;) {
-		if (fakeup_next(s->dns) == NULL) {
+		if (fakeup_next(scene->dns) == NULL) {
 			poll(NULL, 0, 1);
 			continue;
 		}
-		fakeup_reply(s->dns, reply);
+		fakeup_reply(scene->dns, reply);
 		left--;
 	}
 }
 
-static void wait_emitted(struct scene *s, unsigned want)
+static void wait_emitted(struct scene *scene, unsigned want)
 {
-	while (s->emitted < want)
+	while (scene->emitted < want)
 		poll(NULL, 0, 1);
 }
 
 /* The first call submits the lookup, the second one uses its result. */
 static void addresses_come_later(void **state)
 {
-	struct scene *s = *state;
-	put_lookup(s, "www.example.org");
-	fakeapi_push(s->g.f, &(struct fakeapi_reply){ .status = 404 });
-	assert_int_equal(reconcile(s), 0);
-	assert_int_equal(reconcile(s), 0); /* under way */
-	assert_int_equal(fakeapi_requests(s->g.f), 0);
-	answer_both(s,
+	struct scene *scene = *state;
+	put_lookup(scene, "www.example.org");
+	fakeapi_push(scene->g.f, &(struct fakeapi_reply){ .status = 404 });
+	assert_int_equal(reconcile(scene), 0);
+	assert_int_equal(reconcile(scene), 0); /* under way */
+	assert_int_equal(fakeapi_requests(scene->g.f), 0);
+	answer_both(scene,
 		    &(struct fakeup_reply){ .answer = "www.example.org. 60 IN A 192.0.2.1\n"
 						      "www.example.org. 60 IN AAAA 2001:db8::1" });
-	wait_emitted(s, 1);
-	assert_int_equal(reconcile(s), 0);
-	assert_int_equal(fakeapi_requests(s->g.f), 2);
-	assert_non_null(strstr(fakeapi_request(s->g.f, 1),
+	wait_emitted(scene, 1);
+	assert_int_equal(reconcile(scene), 0);
+	assert_int_equal(fakeapi_requests(scene->g.f), 2);
+	assert_non_null(strstr(fakeapi_request(scene->g.f, 1),
 			       "\"example.fairlead.dev/addresses\":\"192.0.2.1 2001:db8::1\""));
-	assert_int_equal(s->ctx.again_ns, 60 * NS_PER_S);
+	assert_int_equal(scene->ctx.again_ns, 60 * NS_PER_S);
 }
 
 static void failed_lookup_keeps_the_copy(void **state)
 {
-	struct scene *s = *state;
-	put_lookup(s, "www.example.org");
-	put_copy(s, "v");
-	assert_int_equal(reconcile(s), 0);
+	struct scene *scene = *state;
+	put_lookup(scene, "www.example.org");
+	put_copy(scene, "v");
+	assert_int_equal(reconcile(scene), 0);
 	for (int round = 0; round < 2; round++)
-		answer_both(s, &(struct fakeup_reply){ .rcode = DNS_RCODE_SERVFAIL });
-	wait_emitted(s, 1);
-	assert_int_equal(reconcile(s), 0);
-	assert_int_equal(fakeapi_requests(s->g.f), 0);
-	assert_int_equal(s->ctx.again_ns, 30 * NS_PER_S);
+		answer_both(scene, &(struct fakeup_reply){ .rcode = DNS_RCODE_SERVFAIL });
+	wait_emitted(scene, 1);
+	assert_int_equal(reconcile(scene), 0);
+	assert_int_equal(fakeapi_requests(scene->g.f), 0);
+	assert_int_equal(scene->ctx.again_ns, 30 * NS_PER_S);
 }
 
 static void invalid_name_is_no_lookup(void **state)
 {
-	struct scene *s = *state;
-	put_lookup(s, "a..b");
-	put_copy(s, "v");
-	assert_int_equal(reconcile(s), 0);
-	assert_int_equal(engine_count(s->ctx.engine), 0);
+	struct scene *scene = *state;
+	put_lookup(scene, "a..b");
+	put_copy(scene, "v");
+	assert_int_equal(reconcile(scene), 0);
+	assert_int_equal(engine_count(scene->ctx.engine), 0);
 }
 
 static void collect(void *arg, const char *key)
@@ -282,16 +284,16 @@ static void collect(void *arg, const char *key)
 static void keys(void **state)
 {
 	CLEANUP(strbuf_done) struct strbuf got = STRBUF_INIT;
-	struct scene *s = *state;
+	struct scene *scene = *state;
 	const struct kube_obj copy = { .ns = "b", .name = "x" };
-	put_namespace(s);
-	put(s, NAMESPACES,
+	put_namespace(scene);
+	put(scene, NAMESPACES,
 	    "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"ending\","
 	    "\"resourceVersion\":\"1\"},\"status\":{\"phase\":\"Terminating\"}}");
-	example_controller.watch[COPIES].keys(&s->ctx, &copy, collect, &got);
+	example_controller.watch[COPIES].keys(&scene->ctx, &copy, collect, &got);
 	assert_string_equal(got.s, "b ");
 	strbuf_reset(&got);
-	example_controller.watch[SOURCE].keys(&s->ctx, &copy, collect, &got);
+	example_controller.watch[SOURCE].keys(&scene->ctx, &copy, collect, &got);
 	assert_string_equal(got.s, "a ");
 }
 

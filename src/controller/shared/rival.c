@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Tells from a Deployment whether its pods may still write. */
+/* Decides from a Deployment whether its pods may still write. */
 #include "controller/shared/rival.h"
 
 #include "api/meta.h"

@@ -27,7 +27,7 @@ struct http_client {
 
 /* Ends the calls that libcurl is done with. */
 void http_client_take_results(struct http_client *client);
-/* When the transfer has to be looked at at the latest; HTTP_NEVER. */
+/* When the transfer is due for a check at the latest; HTTP_NEVER: never. */
 uint64_t http_client_deadline(const struct http_transfer *transfer, uint64_t now);
 /* Ends its call if that time has come, or if it could not be tried; else false. */
 bool http_client_end_late(struct http_transfer *transfer, uint64_t now);

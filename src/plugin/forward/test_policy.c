@@ -103,7 +103,7 @@ static void hedge_takes_the_reply_beside_an_error(void **state)
 	assert_int_equal(strncmp(reply(e), "NOERROR", 7), 0);
 }
 
-/* The fastest gets nearly all; the others are looked at now and then. */
+/* The fastest gets nearly all; the others are tried now and then. */
 static void fastest_is_preferred(void **state)
 {
 	struct env *e = *state;
