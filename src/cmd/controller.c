@@ -322,9 +322,7 @@ int cmd_controller(int argc, char **argv)
 		return at == -2 ? EXIT_DONE : complain_usage(why);
 	if (at < argc)
 		return complain_usage("takes no arguments");
-	if (strcmp(f.log_format, "json") == 0)
-		log_set_format(LOG_JSON);
-	else if (strcmp(f.log_format, "text") != 0)
+	if (!cmd_set_log_format(f.log_format))
 		return complain_usage("--log-format is text or json");
 	if (controllerconf_read(&f, &c, ERR_TEXT(why)) < 0) {
 		status = complain_usage(why);

@@ -159,9 +159,7 @@ int cmd_dns(int argc, char **argv)
 				f.max_tls);
 		return EXIT_USAGE;
 	}
-	if (strcmp(f.log_format, "json") == 0) {
-		log_set_format(LOG_JSON);
-	} else if (strcmp(f.log_format, "text") != 0) {
+	if (!cmd_set_log_format(f.log_format)) {
 		cmd_print_error(NULL, "unknown log format \"%s\": expected text or json",
 				f.log_format);
 		return EXIT_FAILED;

@@ -10,6 +10,14 @@
 #include "base/strbuf.h"
 #include "cmd/cmd.h"
 
+bool cmd_set_log_format(const char *name)
+{
+	bool json = strcmp(name, "json") == 0;
+	if (json)
+		log_set_format(LOG_JSON);
+	return json || strcmp(name, "text") == 0;
+}
+
 void cmd_find_log_format(int argc, char **argv)
 {
 	static const char name[] = "log-format";

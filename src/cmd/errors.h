@@ -3,8 +3,12 @@
  * given. */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/compiler.h"
 
+/* The value of --log-format. False: neither text nor json. */
+bool cmd_set_log_format(const char *name);
 /* Looks for -log-format before the other flags are read, so that errors in these have its form. */
 void cmd_find_log_format(int argc, char **argv);
 /* `command`: put in front of the text as "fairlead COMMAND: "; NULL: nothing is. */

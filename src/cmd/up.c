@@ -315,9 +315,7 @@ static int check_flags(struct up *up, struct err_text why)
 		err_text_set(why, "--dns: expected an address and a port such as 127.0.0.1:1053");
 		return -1;
 	}
-	if (strcmp(up->log_format, "json") == 0) {
-		log_set_format(LOG_JSON);
-	} else if (strcmp(up->log_format, "text") != 0) {
+	if (!cmd_set_log_format(up->log_format)) {
 		err_text_set(why, "--log-format is text or json");
 		return -1;
 	}

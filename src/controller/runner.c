@@ -76,15 +76,15 @@ static void emit_key(void *arg, const char *key)
 	workqueue_add(runner->queue, key);
 }
 
-static void queue_keys(const struct watching *watch, const struct kube_obj *obj)
+static void queue_keys(const struct watching *watching, const struct kube_obj *obj)
 {
 	CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
-	if (watch->watch->keys != NULL) {
-		watch->watch->keys(&watch->runner->hook_ctx, obj, emit_key, watch->runner);
+	if (watching->watch->keys != NULL) {
+		watching->watch->keys(&watching->runner->hook_ctx, obj, emit_key, watching->runner);
 		return;
 	}
 	strbuf_addf(&key, "%s%s%s", obj->ns, obj->ns[0] != '\0' ? "/" : "", obj->name);
-	workqueue_add(watch->runner->queue, key.s);
+	workqueue_add(watching->runner->queue, key.s);
 }
 
 static void on_added(void *ctx, struct kube_obj *obj)
@@ -104,9 +104,9 @@ static void on_deleted(void *ctx, struct kube_obj *last)
 }
 
 /* What to do about a missing kind. */
-static const char *advice_of(const struct watching *watch)
+static const char *advice_of(const struct watching *watching)
 {
-	return kube_informer_absent(watch->part->informer)
+	return kube_informer_absent(watching->part->informer)
 		       ? " (the API has no such kind: install its CRD, deploy/crds)"
 		       : "";
 }
@@ -138,10 +138,10 @@ static void add_watches(struct runner *runner)
 }
 
 /* Is the copy complete, as far as it can be? */
-static bool is_filled(const struct watching *watch)
+static bool is_filled(const struct watching *watching)
 {
-	return kube_informer_synced(watch->part->informer) ||
-	       (watch->watch->optional && kube_informer_absent(watch->part->informer));
+	return kube_informer_synced(watching->part->informer) ||
+	       (watching->watch->optional && kube_informer_absent(watching->part->informer));
 }
 
 bool runner_is_synced(struct runner *runner, struct strbuf *why)
