@@ -40,6 +40,7 @@ struct lookup_client {
 	size_t n_servers;
 	bool tcp;
 	uint64_t try_ns;
+	unsigned preferred; /* the server that lookups begin with */
 	struct loop_timer flush;
 	struct lookup *first, *last; /* waiting for their turn */
 	struct lookup_slot *free_slots;
@@ -123,6 +124,11 @@ static void remove_waiting(struct lookup *lookup)
 
 static void on_answer(struct resolve_exchange *exchange);
 
+static size_t server_of(const struct lookup *lookup)
+{
+	return (lookup->first + lookup->tried) % lookup->client->n_servers;
+}
+
 static void send_question(struct lookup_slot *slot, bool tcp)
 {
 	struct lookup *lookup = slot->lookup;
@@ -131,7 +137,7 @@ static void send_question(struct lookup_slot *slot, bool tcp)
 	size_t len = dns_message_query(slot->query, 0, DNS_FLAG_RD, lookup->name, lookup->type);
 	len = dns_message_add_opt(slot->query, len, &opt);
 	slot->exchange = (struct resolve_exchange){
-		.up = client->servers[lookup->tried % client->n_servers],
+		.up = client->servers[server_of(lookup)],
 		.msg = slot->query,
 		.msg_n = (uint16_t)len,
 		.tcp = tcp,
@@ -151,6 +157,7 @@ static void send_waiting(struct lookup_client *client)
 		assert(slot->lookup == NULL && lookup->slot == NULL);
 		slot->lookup = lookup;
 		lookup->slot = slot;
+		lookup->first = client->preferred;
 		send_question(slot, client->tcp);
 	}
 }
@@ -212,6 +219,9 @@ static void on_answer(struct resolve_exchange *exchange)
 		return;
 	}
 	set_error(lookup, code);
+	/* Else each lookup would wait for a silent server first, and few can wait at a time. */
+	if (code != 0 && server_of(lookup) == client->preferred)
+		client->preferred = (client->preferred + 1) % (unsigned)client->n_servers;
 	if (++lookup->tried < LOOKUP_ROUNDS * client->n_servers)
 		send_question(slot, client->tcp);
 	else

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Lookups on an event loop, as a stub resolver makes them: the servers of a list are asked one after
- * the other, over UDP and again over TCP when truncated, until one has an answer. Names are absolute:
+ * the other, over UDP and again over TCP when truncated, until one has an answer; one that was silent
+ * is not the first any more. Names are absolute:
  * there is no search list. Thousands may be under way; LOOKUP_AT_ONCE are sent at a time, the others
  * wait for their turn. All calls are on the loop's thread. */
 #pragma once
@@ -57,7 +58,7 @@ struct lookup {
 	struct lookup_client *client;
 	struct lookup *next, *prev; /* waiting for its turn */
 	struct lookup_slot *slot;   /* while it is sent */
-	unsigned tried;
+	unsigned first, tried;	    /* the server it began with, and how often one was asked */
 	bool waiting;
 };
 

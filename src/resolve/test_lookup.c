@@ -176,6 +176,24 @@ static void servers_in_turn(void **state)
 	assert_int_equal(a.result, 0);
 }
 
+/* The next lookup does not wait for a server that was silent. */
+static void silent_server_is_not_first(void **state)
+{
+	struct scene *scene = *state;
+	struct asked a;
+	ask(scene, &a, "a.example.", DNS_TYPE_A);
+	assert_non_null(fakeup_next(scene->server[0]));
+	pass_time(scene, LOOKUP_TRY_NS + NS_PER_MS);
+	assert_non_null(fakeup_next(scene->server[1]));
+	fakeup_answer(scene->server[1], "a.example. 60 IN A 192.0.2.1");
+	turn(scene);
+	assert_int_equal(a.result, 0);
+	ask(scene, &a, "b.example.", DNS_TYPE_A);
+	assert_null(fakeup_next(scene->server[0]));
+	assert_string_equal(fakeup_next(scene->server[1]), "udp b.example. IN A");
+	lookup_cancel(&a.lookup);
+}
+
 static void failures_have_words(void **state)
 {
 	struct scene *scene = *state;
@@ -245,6 +263,7 @@ int main(void)
 		T(no_such_name),
 		T(truncated_goes_over_tcp),
 		T(servers_in_turn),
+		T(silent_server_is_not_first),
 		T(failures_have_words),
 		T(many_wait_for_their_turn),
 		T(ends_with_the_client),
