@@ -204,8 +204,8 @@ static void note_progress(void *ctx)
 {
 	struct heard *h = ctx;
 	h->calls++;
-	h->first = h->j->ack[0].kind == DNSOPERATOR_MARKER_FOUND &&
-		   h->j->ack[1].kind == DNSOPERATOR_MARKER_PENDING;
+	h->first |= h->j->ack[0].kind == DNSOPERATOR_MARKER_FOUND &&
+		    h->j->ack[1].kind == DNSOPERATOR_MARKER_PENDING;
 }
 
 /* A silent one does not hold up what others answered. */
