@@ -12,6 +12,18 @@
 #define NOINLINE		__attribute__((noinline))
 #define CACHE_ALIGNED		__attribute__((aligned(64)))
 
+/* Does a sanitizer replace malloc, and glibc's own functions for its memory must not be called? */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#ifndef SANITIZED
+#define SANITIZED 0
+#endif
+
 /* Runs `fn(&var)` when the variable goes out of scope. */
 #define CLEANUP(fn)			__attribute__((cleanup(fn)))
 

@@ -40,7 +40,9 @@ static void rebuild_slots(struct map *map)
 	}
 	map->n_e = live;
 	size_t n_slot = 16;
-	while (n_slot < (live + 1) * 2)
+	/* With room for a quarter more: else a table that stays just below a power of two, since one
+	 * leaves for each that comes, would be rebuilt each time. */
+	while (n_slot < (live + live / 4 + 1) * 2)
 		n_slot *= 2;
 	map->n_slot = n_slot;
 	free(map->slot);

@@ -2,6 +2,7 @@
 /* The allocation functions of control code, which abort the process when memory is used up. */
 #include "base/mem.h"
 
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -79,4 +80,11 @@ char *xasprintf(const char *fmt, ...)
 	if (n < 0)
 		out_of_memory(0);
 	return s;
+}
+
+void mem_trim(void)
+{
+	/* Under a sanitizer glibc's arenas are not set up, and walking them crashes. */
+	if (!SANITIZED)
+		malloc_trim(0);
 }

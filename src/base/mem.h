@@ -18,6 +18,9 @@ char *xstrndup(const char *text, size_t len) MUST_CHECK __attribute__((malloc));
 void *xmemdup(const void *data, size_t len) MUST_CHECK __attribute__((malloc));
 char *xasprintf(const char *fmt, ...) MUST_CHECK PRINTF_LIKE(1, 2);
 
+/* Returns freed memory to the system, as far as whole pages of it are unused. */
+void mem_trim(void);
+
 /* For CLEANUP(freep) on any heap pointer. */
 static inline void freep(void *pp)
 {

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -123,4 +124,12 @@ int secret_base64(struct slice text, struct secret *ret)
 	secret_done(ret);
 	*ret = s;
 	return 0;
+}
+
+void secret_forbid_core_dumps(void)
+{
+	/* With 0 a program that core_pattern names would still get the dump; with 1 the kernel makes none
+	 * (core(5)). It can fail only where the limit is lower, which is as good. */
+	const struct rlimit none = { 1, 1 };
+	IGNORE(setrlimit(RLIMIT_CORE, &none));
 }

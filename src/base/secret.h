@@ -41,5 +41,8 @@ static inline struct slice secret_slice(const struct secret *secret)
 	return (struct slice){ secret->p, secret->n };
 }
 
+/* From now on this process and its children leave no core dump, in which all their secrets would be. */
+void secret_forbid_core_dumps(void);
+
 /* Wipes the buffer's memory, then frees it. For CLEANUP too. */
 void secret_wipe_strbuf(struct strbuf *out);

@@ -8,6 +8,9 @@
 #include "base/mem.h"
 #include "base/text/utf8.h"
 
+/* Room for a formatted text before its length is known. */
+enum { FORMATTED_BYTES = 63 };
+
 char strbuf_empty[1] = "";
 
 void strbuf_init(struct strbuf *out)
@@ -73,15 +76,20 @@ void strbuf_addf(struct strbuf *out, const char *fmt, ...)
 
 void strbuf_vaddf(struct strbuf *out, const char *fmt, va_list ap)
 {
-	va_list ap2;
-	va_copy(ap2, ap);
-	int n = vsnprintf(NULL, 0, fmt, ap2);
-	va_end(ap2);
-	if (n <= 0)
-		return;
-	reserve_bytes(out, (size_t)n);
-	vsnprintf(out->s + out->n, (size_t)n + 1, fmt, ap);
-	out->n += (size_t)n;
+	va_list again;
+	va_copy(again, ap);
+	reserve_bytes(out, FORMATTED_BYTES);
+	/* Most texts fit at once; the others are formatted a second time. */
+	int n = vsnprintf(out->s + out->n, out->cap - out->n, fmt, ap);
+	if (n > 0 && (size_t)n >= out->cap - out->n) {
+		reserve_bytes(out, (size_t)n);
+		vsnprintf(out->s + out->n, (size_t)n + 1, fmt, again);
+	}
+	va_end(again);
+	if (n > 0)
+		out->n += (size_t)n;
+	else
+		out->s[out->n] = '\0';
 }
 
 static const char *short_escape(unsigned char ch)
@@ -132,11 +140,24 @@ void strbuf_add_json(struct strbuf *out, struct slice text)
 	strbuf_addc(out, '"');
 }
 
+/* Terminals obey U+0080 to U+009F; the bytes taken, or 0 if the text starts with none. */
+static size_t add_c1(struct strbuf *out, struct slice text)
+{
+	uint32_t code;
+	if ((unsigned char)text.p[0] != 0xc2 || utf8_decode(text, &code) == 0 || code > 0x9f)
+		return 0;
+	strbuf_addf(out, "\\u%04x", code);
+	return 2;
+}
+
 void strbuf_add_quoted(struct strbuf *out, struct slice text)
 {
 	strbuf_addc(out, '"');
 	for (size_t i = 0; i < text.n;) {
-		size_t n = add_plain(out, slice_from(text, i));
+		struct slice rest = slice_from(text, i);
+		size_t n = add_c1(out, rest);
+		if (n == 0)
+			n = add_plain(out, rest);
 		if (n == 0) {
 			strbuf_addf(out, "\\x%02x", (unsigned char)text.p[i]);
 			n = 1;

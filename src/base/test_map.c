@@ -52,11 +52,36 @@ static void delete_and_grow_keep_the_order(void **state)
 	map_done(&m);
 }
 
+/* A table that is always full, of whatever size: one in, one out. */
+static void churn_costs_the_same_at_any_size(void **state)
+{
+	(void)state;
+	for (int size = 1000; size < 1100; size++) {
+		struct map m;
+		char key[16];
+		int rebuilt = 0;
+		map_init(&m);
+		for (int i = 0; i < size + 1000; i++) {
+			size_t before = m.n_e;
+			if (i >= size) {
+				snprintf(key, sizeof(key), "key%d", i - size);
+				map_del(&m, slice_of(key));
+			}
+			snprintf(key, sizeof(key), "key%d", i);
+			map_set(&m, slice_of(key), &m);
+			rebuilt += i >= size && m.n_e <= before;
+		}
+		assert_in_range(rebuilt, 0, 5);
+		map_done(&m);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(set_get_replace),
 		cmocka_unit_test(delete_and_grow_keep_the_order),
+		cmocka_unit_test(churn_costs_the_same_at_any_size),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

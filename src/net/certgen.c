@@ -121,7 +121,9 @@ static int set_usage(struct work *work, const struct net_certgen *certgen)
 									   GNUTLS_KEY_CRL_SIGN
 								 : GNUTLS_KEY_DIGITAL_SIGNATURE);
 	if (r >= 0 && !certgen->ca)
-		r = gnutls_x509_crt_set_key_purpose_oid(c, GNUTLS_KP_TLS_WWW_SERVER, 0);
+		r = gnutls_x509_crt_set_key_purpose_oid(
+			c, certgen->client ? GNUTLS_KP_TLS_WWW_CLIENT : GNUTLS_KP_TLS_WWW_SERVER,
+			0);
 	if (r >= 0)
 		r = gnutls_x509_crt_get_key_id(c, GNUTLS_KEYID_USE_SHA256, id, &n);
 	if (r >= 0)

@@ -15,8 +15,9 @@
 struct net_certgen {
 	const char *cn;
 	uint64_t not_before_s, not_after_s;
-	const char *const *names; /* host names and addresses, ended by NULL; a server */
+	const char *const *names; /* host names and addresses, ended by NULL */
 	bool ca;		  /* an authority */
+	bool client;		  /* neither that nor a server */
 	const char *ca_cert;	  /* who signs; NULL: itself */
 	const char *ca_key;
 };

@@ -19,12 +19,12 @@
 enum { EVENTS_PER_TURN = 64 };
 
 struct loop {
+	uint64_t now_ns; /* first: loop_now looks there */
 	int epfd;
 	struct loop_fd wake; /* eventfd */
 	_Atomic(struct loop_msg *) posted;
 	_Atomic bool stop;
 	bool again;
-	uint64_t now_ns;
 	VEC(struct loop_timer *) heap;
 	void (*before)(void *ctx);
 	void (*after)(void *ctx);
@@ -214,11 +214,6 @@ static void run_posted(struct loop *loop)
 void loop_again(struct loop *loop)
 {
 	loop->again = true;
-}
-
-uint64_t loop_now(const struct loop *loop)
-{
-	return loop->now_ns;
 }
 
 uint64_t loop_now_refresh(struct loop *loop)

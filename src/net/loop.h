@@ -58,7 +58,10 @@ void loop_post(struct loop *loop, struct loop_msg *msg);
 void loop_again(struct loop *loop);
 
 /* The time read when this turn began. loop_now_refresh reads the clock anew. */
-uint64_t loop_now(const struct loop *loop);
+static inline uint64_t loop_now(const struct loop *loop)
+{
+	return *(const uint64_t *)(const void *)loop;
+}
 uint64_t loop_now_refresh(struct loop *loop);
 
 /* Runs until loop_stop. */

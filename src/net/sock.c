@@ -36,12 +36,22 @@ static int open_bound(const union net_addr *addr, int type, bool dual_stack)
 	return fd;
 }
 
+static bool is_wild6(const union net_addr *addr)
+{
+	return addr->family == AF_INET6 && IN6_IS_ADDR_UNSPECIFIED(&addr->v6.sin6_addr);
+}
+
+static bool is_without_ipv6(int error)
+{
+	return error == -EAFNOSUPPORT || error == -EADDRNOTAVAIL;
+}
+
 /* All addresses of both families where the machine has both. */
 static int open_any(const union net_addr *addr, int type)
 {
-	bool wild6 = addr->family == AF_INET6 && IN6_IS_ADDR_UNSPECIFIED(&addr->v6.sin6_addr);
+	bool wild6 = is_wild6(addr);
 	int fd = open_bound(addr, type, wild6);
-	if (wild6 && (fd == -EAFNOSUPPORT || fd == -EADDRNOTAVAIL)) {
+	if (wild6 && is_without_ipv6(fd)) {
 		union net_addr v4 = { .v4 = { .sin_family = AF_INET } };
 		net_addr_set_port(&v4, net_addr_port(addr));
 		fd = open_bound(&v4, type, false);
@@ -78,7 +88,8 @@ int net_sock_tcp(const union net_addr *addr, int backlog)
 	return fd;
 }
 
-static int try_alone(const union net_addr *addr, int type)
+/* A socket that shares its address with no other. */
+static int open_alone(const union net_addr *addr, int type)
 {
 	int fd = socket(addr->family, type | SOCK_CLOEXEC, 0);
 	if (fd < 0)
@@ -87,14 +98,55 @@ static int try_alone(const union net_addr *addr, int type)
 	int r = type == SOCK_STREAM ? set_int(fd, SOL_SOCKET, SO_REUSEADDR, 1) : 0;
 	if (r == 0 && bind(fd, &addr->sa, net_addr_len(addr)) < 0)
 		r = -errno;
+	if (r < 0)
+		close(fd);
+	return r < 0 ? r : fd;
+}
+
+static int try_alone(const union net_addr *addr, int type)
+{
+	int fd = open_alone(addr, type);
+	if (fd < 0)
+		return fd;
 	close(fd);
-	return r;
+	return 0;
 }
 
 int net_sock_try(const union net_addr *addr)
 {
 	int r = try_alone(addr, SOCK_DGRAM);
 	return r < 0 ? r : try_alone(addr, SOCK_STREAM);
+}
+
+/* One draw: -EADDRINUSE when TCP has the port that UDP got. */
+static int draw_once(union net_addr *addr)
+{
+	union net_addr got = { 0 };
+	socklen_t len = sizeof(got);
+	net_addr_set_port(addr, 0);
+	int fd = open_alone(addr, SOCK_DGRAM);
+	if (fd < 0)
+		return fd;
+	int r = getsockname(fd, &got.sa, &len) == 0 ? 0 : -errno;
+	net_addr_set_port(addr, net_addr_port(&got));
+	if (r == 0)
+		r = try_alone(addr, SOCK_STREAM);
+	close(fd);
+	return r;
+}
+
+int net_sock_draw(union net_addr *addr)
+{
+	enum { DRAWS = 64 };
+	int r = -EADDRINUSE;
+	for (int draw = 0; draw < DRAWS && r == -EADDRINUSE; draw++)
+		r = draw_once(addr);
+	if (r < 0 && is_wild6(addr) && is_without_ipv6(r)) {
+		union net_addr v4 = { .v4 = { .sin_family = AF_INET } };
+		r = net_sock_draw(&v4);
+		net_addr_set_port(addr, net_addr_port(&v4));
+	}
+	return r;
 }
 
 unsigned long net_raise_file_limit(void)

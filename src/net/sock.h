@@ -18,6 +18,9 @@ MUST_CHECK int net_sock_tcp(const union net_addr *addr, int backlog);
  * succeed beside a server of the same user that shares its port, and each gets a part of the
  * queries. */
 MUST_CHECK int net_sock_try(const union net_addr *addr);
+/* Gives the address a port that nobody uses, for UDP and TCP; -errno if none was found. Port 0 is no
+ * way to get one: for sockets that may share a port, the kernel also draws those of other servers. */
+MUST_CHECK int net_sock_draw(union net_addr *addr);
 
 /* Raises the soft limit of open files to the hard one; the limit then in force. */
 unsigned long net_raise_file_limit(void);

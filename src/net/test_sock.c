@@ -200,6 +200,30 @@ static void test_low_ports(void **state)
 	caps(SYS_capset, had);
 }
 
+/* Sockets that may share a port are no reason to draw it. */
+static void test_draw(void **state)
+{
+	(void)state;
+	enum { SERVERS = 800 };
+	static int fds[SERVERS];
+	static bool is_used[UINT16_MAX + 1];
+	assert_true(net_raise_file_limit() > SERVERS + 64);
+	for (size_t i = 0; i < SERVERS; i++) {
+		union net_addr addr = parse("127.0.0.1:0");
+		assert_int_equal(net_sock_draw(&addr), 0);
+		assert_int_not_equal(net_addr_port(&addr), 0);
+		assert_false(is_used[net_addr_port(&addr)]);
+		fds[i] = i % 2 == 0 ? net_sock_udp(&addr) : net_sock_tcp(&addr, 1);
+		/* Another program may have taken it in the moment between. */
+		assert_true(fds[i] >= 0 || fds[i] == -EADDRINUSE);
+		is_used[net_addr_port(&addr)] = fds[i] >= 0;
+	}
+	for (size_t i = 0; i < SERVERS; i++) {
+		if (fds[i] >= 0)
+			close(fds[i]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -207,6 +231,7 @@ int main(void)
 		cmocka_unit_test(test_ports_are_shared),
 		cmocka_unit_test(test_errors),
 		cmocka_unit_test(test_try),
+		cmocka_unit_test(test_draw),
 		cmocka_unit_test(test_low_ports),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,7 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -233,6 +234,31 @@ void regex_scratch_free(struct regex_scratch *scratch)
 	regex_linear_done(&scratch->linear);
 	free(scratch->linear_offsets);
 	free(scratch);
+}
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_key_t of_thread;
+
+static void free_at_end(void *scratch)
+{
+	regex_scratch_free(scratch);
+}
+
+static void make_key(void)
+{
+	if (pthread_key_create(&of_thread, free_at_end) != 0)
+		abort();
+}
+
+struct regex_scratch *regex_scratch_of_thread(void)
+{
+	pthread_once(&once, make_key);
+	struct regex_scratch *scratch = pthread_getspecific(of_thread);
+	if (scratch == NULL) {
+		scratch = regex_scratch_new(0);
+		pthread_setspecific(of_thread, scratch);
+	}
+	return scratch;
 }
 
 /* Names are ASCII; PCRE2 need not check each byte then. */

@@ -43,6 +43,9 @@ bool regex_is_costly(const struct regex *re);
 /* For patterns of up to `max_groups` groups; further groups read as absent. */
 struct regex_scratch *regex_scratch_new(unsigned max_groups);
 void regex_scratch_free(struct regex_scratch *scratch);
+/* One without groups that the calling thread has until it ends. To make one costs more than most matches:
+ * it has a stack of its own. */
+struct regex_scratch *regex_scratch_of_thread(void);
 
 /* Thread-safe with separate scratches. The scratch grows to what the largest pattern needs when it
  * is first needed: REGEX_HEAP_KB where the system forbids JIT, the state of the linear matcher
