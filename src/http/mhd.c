@@ -8,6 +8,9 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -16,6 +19,7 @@
 #include "http/tlscert_priv.h"
 #include "http/unframed_priv.h"
 #include "net/addr.h"
+#include "http/service.h"
 
 static const struct {
 	const char *text;
@@ -108,9 +112,36 @@ static bool is_unspecified(const union net_addr *addr)
 	return n == 0;
 }
 
+/* A socket for programs of the same user: its directory or its mode keeps others out. What a killed
+ * program left there is removed: the caller knows that no other one listens. */
+static int open_unix_socket(const char *path)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	size_t n = strlen(path);
+	if (n >= sizeof(address.sun_path))
+		return -ENAMETOOLONG;
+	memcpy(address.sun_path, path, n);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return -errno;
+	/* The mode of the descriptor becomes that of the file. */
+	if (fchmod(fd, 0600) < 0 || (unlink(path) < 0 && errno != ENOENT) ||
+	    bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ||
+	    listen(fd, SOMAXCONN) < 0) {
+		int r = -errno;
+		close(fd);
+		return r;
+	}
+	return fd;
+}
+
 int http_listen(const char *addr, bool shared, uint16_t *ret_port)
 {
 	union net_addr a;
+	if (strncmp(addr, HTTP_UNIX_PREFIX, strlen(HTTP_UNIX_PREFIX)) == 0) {
+		*ret_port = 0;
+		return open_unix_socket(addr + strlen(HTTP_UNIX_PREFIX));
+	}
 	int r = http_server_address(slice_of(addr), &a);
 	if (r < 0)
 		return r;
@@ -252,6 +283,14 @@ static void remove_open(struct http_conns *cs, struct http_conn *conn)
 	pthread_mutex_unlock(&cs->lock);
 }
 
+static void begin_tls(struct http_conns *cs, struct http_conn *conn)
+{
+	gnutls_session_t session =
+		MHD_get_connection_info(conn->mc, MHD_CONNECTION_INFO_GNUTLS_SESSION)->tls_session;
+	conn->pair = http_tls_attach(cs->tls, session);
+	http_tls_send_init(&conn->send, session, conn->fd);
+}
+
 static void on_connection(void *ctx, struct MHD_Connection *mc, void **slot,
 			  enum MHD_ConnectionNotificationCode what)
 {
@@ -266,6 +305,7 @@ static void on_connection(void *ctx, struct MHD_Connection *mc, void **slot,
 			--*count_of(cs, c);
 		remove_open(cs, c);
 		http_tls_pair_unref(c->pair);
+		http_tls_send_done(&c->send);
 		free(c);
 		*slot = NULL;
 		return;
@@ -274,9 +314,7 @@ static void on_connection(void *ctx, struct MHD_Connection *mc, void **slot,
 	c->mc = mc;
 	c->fd = MHD_get_connection_info(mc, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
 	if (cs->tls != NULL)
-		c->pair = http_tls_attach(
-			cs->tls, MHD_get_connection_info(mc, MHD_CONNECTION_INFO_GNUTLS_SESSION)
-					 ->tls_session);
+		begin_tls(cs, c);
 	c->known = cs->max_unknown == 0;
 	*slot = c;
 	http_conns_rest(cs, c);

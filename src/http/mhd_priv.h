@@ -13,6 +13,7 @@
 #include "base/compiler.h"
 #include "base/strbuf.h"
 #include "http/server.h"
+#include "http/tls_send_priv.h"
 
 struct http_tls;
 struct http_tls_pair;
@@ -40,6 +41,7 @@ struct http_conn {
 	int fd;
 	struct MHD_Connection *mc;
 	struct http_tls_pair *pair; /* HTTPS */
+	struct http_tls_send send;  /* HTTPS */
 	struct http_conn *prev_open, *next_open;
 	/* http/unframed_priv.h: the header of a request is being received, and the next such one. */
 	bool in_head;

@@ -63,6 +63,7 @@ static void *run_worker(void *ctx)
 	if (--p->n_threads == 0)
 		pthread_cond_signal(&p->gone);
 	pthread_mutex_unlock(&p->lock);
+	mem_trim(); /* requests have become fewer: what they took goes back to the system */
 	return NULL;
 }
 
@@ -105,9 +106,11 @@ bool http_pool_add(struct http_pool *pool, struct http_job *job)
 		*pool->end = job;
 		pool->end = &job->next_;
 		pool->n_jobs++;
-		pthread_cond_signal(&pool->work);
 	}
 	pthread_mutex_unlock(&pool->lock);
+	/* Now, so that the thread that wakes finds the lock free. */
+	if (hands)
+		pthread_cond_signal(&pool->work);
 	return hands;
 }
 

@@ -6,7 +6,8 @@
 #include <stdbool.h>
 
 enum {
-	HTTP_POOL_IDLE_S = 20, /* then a thread ends */
+	HTTP_POOL_IDLE_S =
+		3, /* then a thread ends: it keeps a stack and freed memory, some 50 KB */
 	HTTP_POOL_STACK_BYTES = 2 << 20,
 };
 

@@ -66,6 +66,7 @@ struct exchange {
 	size_t excess_bytes; /* dropped of it */
 	enum fate fate;
 	bool handed;
+	bool has_body; /* of the reply: it follows the head at once */
 	unsigned status;
 	struct MHD_Response *response; /* the handler's, to be queued */
 	struct http_stream *stream;
@@ -75,7 +76,9 @@ struct exchange {
 
 static void add_clean(struct strbuf *out, const char *text)
 {
-	for (; *text != '\0'; text++)
+	size_t clean = strcspn(text, "\r\n");
+	strbuf_add(out, text, clean);
+	for (text += clean; *text != '\0'; text++)
 		strbuf_addc(out, *text == '\r' || *text == '\n' ? ' ' : *text);
 	strbuf_addc(out, '\0');
 }
@@ -126,6 +129,13 @@ static struct MHD_Response *make_response(struct exchange *exchange, struct http
 	return resp;
 }
 
+static bool sends_body(const struct exchange *exchange, const struct http_answer *answer)
+{
+	return answer->stream == NULL && answer->body.n > 0 &&
+	       http_method_of(exchange->method) != HTTP_HEAD &&
+	       answer->status != MHD_HTTP_NO_CONTENT && answer->status != MHD_HTTP_NOT_MODIFIED;
+}
+
 static void say_too_long(void *ctx, const struct http_request *req, struct http_answer *answer)
 {
 	(void)ctx;
@@ -172,6 +182,7 @@ static void run_handler(struct http_job *job)
 	strbuf_init(&a.headers_);
 	by_fate[x->fate](c->ctx, &req, &a);
 	x->status = a.status;
+	x->has_body = sends_body(x, &a);
 	x->response = make_response(x, &a);
 	strbuf_done(&a.body);
 	strbuf_done(&a.headers_);
@@ -246,8 +257,11 @@ static enum MHD_Result hand_over(struct exchange *exchange)
 
 static enum MHD_Result send_response(struct exchange *exchange)
 {
+	struct http_conn *conn = http_conn_of(exchange->mc);
 	if (exchange->response == NULL)
 		return MHD_NO;
+	if (exchange->has_body && conn != NULL)
+		http_tls_send_hold(&conn->send);
 	enum MHD_Result ok = MHD_queue_response(exchange->mc, exchange->status, exchange->response);
 	MHD_destroy_response(TAKE_PTR(exchange->response));
 	return ok;

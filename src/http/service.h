@@ -61,8 +61,11 @@ void http_stream_wake(struct http_stream *stream);
 typedef void (*http_service_fn)(void *ctx, const struct http_request *req,
 				struct http_answer *answer);
 
+#define HTTP_UNIX_PREFIX "unix:"
+
 struct http_service_conf {
-	const char *addr;	  /* as http_server_start takes it */
+	/* As http_server_start takes it; or "unix:PATH", a socket that only this user may open. */
+	const char *addr;
 	struct http_tls *tls;	  /* NULL: plain HTTP; borrowed */
 	unsigned threads;	  /* of the pool, made when first needed; 0: 16 */
 	unsigned max_connections; /* of known clients; beyond it the one that is idle longest is

@@ -16,7 +16,7 @@
 
 enum {
 	WATCHER_STACK_BYTES = 64 * 1024,
-	PULL_BYTES = 16 * 1024, /* of clients that know no chunks */
+	PULL_BYTES = 4 * 1024, /* of clients that know no chunks */
 	QUIT_ID = 0,
 };
 

@@ -21,10 +21,11 @@ enum {
 	HTTP_REPLY_MAX_BYTES = 16 << 20,     /* of a body, unless the call has its own limit */
 	HTTP_REPLY_HEADERS_MAX = 256,	     /* further ones are ignored */
 	HTTP_REPLY_HEADER_BYTES = 256 << 10, /* a longer head ends the call */
+	HTTP_REPLY_LINE_BYTES = 100 << 10, /* and so does one longer line of it: libcurl's limit */
 	HTTP_REDIRECTS_MAX = 5,
 	HTTP_CONNECT_TIMEOUT_S = 30,
 	HTTP_STALL_TIMEOUT_S = 30,
-	HTTP_TIMEOUT_S = 60,
+	HTTP_CALL_TIMEOUT_S = 60,
 	HTTP_ERROR_BYTES = 512,
 };
 #define HTTP_NEVER UINT64_MAX /* as a time-out: none */
@@ -79,6 +80,7 @@ struct http_call {
 	 * machine itself; "": none; else this one, whatever no_proxy says. */
 	const char *proxy;
 	const char *connect_to; /* "host:port" instead of the URL's, whose name is verified; NULL */
+	const char *unix_path;	/* of a socket instead of the URL's host, without proxies; NULL */
 	enum http_redirects redirects;
 	/* Time-outs; 0: the defaults above. */
 	uint64_t connect_ns; /* name, connection and handshake */

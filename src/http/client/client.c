@@ -334,7 +334,8 @@ void http_client_start(struct http_client *client, struct http_call *call)
 	assert(!client->inside && call->transfer == NULL);
 	struct http_transfer *transfer = new_transfer(client, call);
 	uint64_t now = clock_mono_ns();
-	uint64_t timeout_ns = call->timeout_ns != 0 ? call->timeout_ns : HTTP_TIMEOUT_S * NS_PER_S;
+	uint64_t timeout_ns =
+		call->timeout_ns != 0 ? call->timeout_ns : HTTP_CALL_TIMEOUT_S * NS_PER_S;
 	transfer->end_ns = timeout_ns != HTTP_NEVER ? now + timeout_ns : HTTP_NEVER;
 	transfer->refused = http_transfer_aim(transfer);
 	if (transfer->refused == 0 && http_host_enter(&client->hosts, transfer))

@@ -49,6 +49,8 @@ static void set_tls(struct http_transfer *transfer)
 static bool is_loopback(const struct http_transfer *transfer)
 {
 	struct http_url to;
+	if (transfer->call->unix_path != NULL)
+		return true;
 	if (transfer->call->connect_to == NULL)
 		return http_url_is_loopback(&transfer->to);
 	CLEANUP(freep) char *url = xasprintf("http://%s", transfer->call->connect_to);
@@ -90,6 +92,9 @@ static void set_body(struct http_transfer *transfer)
 	uint64_t total = call->read_body != NULL ? call->read_bytes : call->body.n;
 	SET(POST, 1L);
 	SET(POSTFIELDSIZE_LARGE, unknown ? (curl_off_t)-1 : (curl_off_t)total);
+	/* What libcurl asks for piece by piece leaves after the head, in a packet of its own. */
+	if (http_transfer_sends_at_once(transfer))
+		SET(POSTFIELDS, call->body.p);
 }
 
 static void set_request(struct http_transfer *transfer)
@@ -174,6 +179,8 @@ static int set_headers(struct http_transfer *transfer)
 		append_line(transfer, &transfer->connect_to, line);
 		SET(CONNECT_TO, transfer->connect_to);
 	}
+	if (call->unix_path != NULL)
+		SET(UNIX_SOCKET_PATH, call->unix_path);
 	return 0;
 }
 

@@ -109,7 +109,7 @@ void http_outcome_timeout(struct http_transfer *transfer, bool stalled)
 	const struct http_call *call = transfer->call;
 	uint64_t ns = stalled		      ? http_transfer_stall_ns(transfer)
 		      : call->timeout_ns != 0 ? call->timeout_ns
-					      : HTTP_TIMEOUT_S * NS_PER_S;
+					      : HTTP_CALL_TIMEOUT_S * NS_PER_S;
 	snprintf(transfer->reason, sizeof(transfer->reason), "%s %llu ms",
 		 stalled ? "no data received for" : "not done within",
 		 (unsigned long long)(ns / NS_PER_MS));
@@ -138,9 +138,30 @@ static void take_curl_reason(struct http_transfer *transfer, CURLcode code)
 							  : transfer->lib->easy_strerror(code));
 }
 
+/* How libcurl reports a header line that is too long for it. Memory itself cannot be the reason: a
+ * program without any has ended. */
+static bool is_line_too_long(const struct http_transfer *transfer, CURLcode code)
+{
+	return code == CURLE_OUT_OF_MEMORY && !transfer->head_done &&
+	       transfer->call->phase >= HTTP_WAIT;
+}
+
+static void refuse_line(struct http_transfer *transfer)
+{
+	transfer->call->phase = HTTP_RECEIVE;
+	snprintf(transfer->reason, sizeof(transfer->reason),
+		 "a header line of the reply is longer than the %d bytes that are accepted",
+		 HTTP_REPLY_LINE_BYTES);
+	set_error(transfer, ERR_LIMIT, NULL);
+}
+
 static void fail_by_curl(struct http_transfer *transfer, CURLcode code)
 {
 	struct http_call *call = transfer->call;
+	if (is_line_too_long(transfer, code)) {
+		refuse_line(transfer);
+		return;
+	}
 	take_curl_reason(transfer, code);
 	refine_phase(transfer);
 	for (size_t i = 0; i < ARRAY_LEN(curl_codes); i++)

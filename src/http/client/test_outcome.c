@@ -79,6 +79,31 @@ static void faults_of_servers(void **state)
 	rig_down(&rig);
 }
 
+/* libcurl itself has a limit for one line, below ours for all of them. */
+static void one_long_header_line(void **state)
+{
+	static const size_t sizes[] = { 101 << 10, 5 << 20 };
+	struct rig rig;
+	(void)state;
+	rig_up(&rig, NULL);
+	for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
+		CLEANUP(strbuf_done) struct strbuf raw = STRBUF_INIT;
+		struct http_call call = { .method = "GET" };
+		strbuf_adds(&raw, "HTTP/1.1 200 OK\r\nX-Long: ");
+		while (raw.n < sizes[i])
+			strbuf_adds(&raw, "0123456789abcdef0123456789abcdef");
+		strbuf_adds(&raw, "\r\nContent-Length: 0\r\n\r\n");
+		int r = ask_once(&rig, &call,
+				 &(struct fakeapi_reply){ .raw = raw.s, .close = true });
+		if (r != ERR_LIMIT || call.reset)
+			fail_msg("%zu bytes: %d %s", sizes[i], r, call.error);
+		assert_has(call.error, ": receiving the reply: a header line of the reply is "
+				       "longer than the 102400 bytes that are accepted");
+		http_call_release(&call);
+	}
+	rig_down(&rig);
+}
+
 /* A socket on a free port; `listens`: whose queue accepts connections that nobody will serve. */
 static int open_port(bool listens, uint16_t *ret_port)
 {
@@ -140,6 +165,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(faults_of_servers),
+		cmocka_unit_test(one_long_header_line),
 		cmocka_unit_test(faults_before_the_request),
 	};
 	return RUN_BOTH(tests);

@@ -2,8 +2,14 @@
 /* Calls that their thread waits for, and another thread that ends the wait. */
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "http/client/test_rig.h"
+#include "http/service.h"
 
 struct stopper {
 	struct rig rig;
@@ -77,12 +83,69 @@ static void one_connection_for_all(void **state)
 	rig_down(&rig);
 }
 
+static void greet(void *ctx, const struct http_request *req, struct http_answer *answer)
+{
+	(void)ctx;
+	strbuf_addf(&answer->body, "hello from %s", req->path);
+}
+
+/* A service on a socket of this user's alone, also where a killed program left one. */
+static void by_socket(void **state)
+{
+	char dir[] = "/tmp/fairlead-socket-XXXXXX", addr[64];
+	struct http_service *service = NULL;
+	struct rig rig;
+	struct stat st;
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(addr, sizeof(addr), HTTP_UNIX_PREFIX "%s/s", dir);
+	const char *path = addr + strlen(HTTP_UNIX_PREFIX);
+	rig_up(&rig, NULL);
+	setenv("http_proxy", "http://127.0.0.1:9", 1); /* is for other machines */
+	for (int round = 0; round < 2; round++) {
+		struct http_call call = { .method = "GET",
+					  .url = "http://localhost/x",
+					  .unix_path = path };
+		assert_int_equal(http_service_start(&(struct http_service_conf){ .addr = addr,
+										 .handle = greet },
+						    &service),
+				 0);
+		assert_int_equal(http_service_port(service), 0);
+		assert_int_equal(stat(path, &st), 0);
+		assert_int_equal(st.st_mode & 07777, 0600);
+		assert_int_equal(http_sync_call(rig.client, &call, NULL), 0);
+		assert_string_equal(call.reply.s, "hello from /x");
+		http_call_release(&call);
+		http_service_stop(service);
+	}
+	struct http_call call = { .method = "GET", .url = "http://localhost/x", .unix_path = path };
+	assert_true(http_sync_call(rig.client, &call, NULL) < 0);
+	http_call_release(&call);
+	unsetenv("http_proxy");
+	rig_down(&rig);
+	unlink(path);
+	rmdir(dir);
+}
+
+/* An address of a socket has 107 characters. */
+static void too_long_for_a_socket(void **state)
+{
+	char addr[200] = HTTP_UNIX_PREFIX "/tmp/";
+	struct http_service *service;
+	(void)state;
+	memset(addr + strlen(addr), 'a', 120);
+	assert_int_equal(
+		http_service_start(&(struct http_service_conf){ .addr = addr, .handle = greet },
+				   &service),
+		-ENAMETOOLONG);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(stopped_by_another_thread),
-		cmocka_unit_test(sleeps),
-		cmocka_unit_test(one_connection_for_all),
+		cmocka_unit_test(stopped_by_another_thread), cmocka_unit_test(sleeps),
+		cmocka_unit_test(one_connection_for_all),    cmocka_unit_test(by_socket),
+		cmocka_unit_test(too_long_for_a_socket),
 	};
 	rig_without_loop = true;
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,7 +18,8 @@
 enum {
 	KEEPALIVE_IDLE_S = 30,
 	KEEPALIVE_INTERVAL_S = 10,
-	USER_TIMEOUT_MS = 45000, /* a dead network ends a connection after this */
+	USER_TIMEOUT_MS = 45000,  /* a dead network ends a connection after this */
+	AT_ONCE_BYTES = 16 << 10, /* what fits into one TLS record, and into any socket's buffer */
 };
 
 static void enter_phase(struct http_transfer *transfer, enum http_phase phase)
@@ -55,6 +56,23 @@ static curl_socket_t open_socket(void *ctx, curlsocktype purpose, struct curl_so
 	return fd;
 }
 
+bool http_transfer_sends_at_once(const struct http_transfer *transfer)
+{
+	const struct http_call *call = transfer->call;
+	return call->body.p != NULL && call->read_body == NULL && call->body.n <= AT_ONCE_BYTES;
+}
+
+/* libcurl repeats a request when a kept connection turns out to be closed, although it may have had all
+ * of the body: the server could have acted on it. */
+static int refuse_repetition(struct http_transfer *transfer)
+{
+	snprintf(transfer->reason, sizeof(transfer->reason),
+		 "the connection ended while the request was sent");
+	transfer->callback_error = ERR_CLOSED;
+	transfer->call->reset = true;
+	return CURL_PREREQFUNC_ABORT;
+}
+
 /* The connection stands, the request goes out next. */
 static int on_connected(void *ctx, char *peer_ip, char *own_ip, int peer_port, int own_port)
 {
@@ -64,7 +82,12 @@ static int on_connected(void *ctx, char *peer_ip, char *own_ip, int peer_port, i
 	(void)own_ip;
 	(void)peer_port;
 	(void)own_port;
-	enter_phase(transfer, call->body.n != 0 || call->read_body != NULL ? HTTP_SEND : HTTP_WAIT);
+	const bool at_once = http_transfer_sends_at_once(transfer);
+	if (at_once && transfer->requested)
+		return refuse_repetition(transfer);
+	transfer->requested = true;
+	bool follows = !at_once && (call->body.n != 0 || call->read_body != NULL);
+	enter_phase(transfer, follows ? HTTP_SEND : HTTP_WAIT);
 	return CURL_PREREQFUNC_OK;
 }
 
@@ -244,7 +267,7 @@ static void reset_reply(struct http_transfer *transfer)
 	strbuf_reset(&call->reply_headers);
 	transfer->sent_bytes = transfer->got_bytes = 0;
 	transfer->head_bytes = transfer->n_headers = 0;
-	transfer->head_done = false;
+	transfer->requested = transfer->head_done = false;
 	transfer->socket = -1;
 	transfer->callback_error = 0;
 	transfer->reason[0] = transfer->curl_reason[0] = '\0';

@@ -37,6 +37,7 @@ struct http_transfer {
 	uint64_t got_bytes;  /* of the reply's body, decompressed */
 	size_t head_bytes;
 	unsigned n_headers;
+	bool requested;			   /* the request was begun on a connection */
 	bool head_done;			   /* what follows are trailers */
 	int callback_error;		   /* of data, read_body, or a limit */
 	char reason[CURL_ERROR_SIZE];	   /* ours */
@@ -46,6 +47,8 @@ struct http_transfer {
 /* Empties the call's reply, and reads its URL or that of a redirect into `to`. ERR_CONFIG with the
  * sentence in `reason`. */
 MUST_CHECK int http_transfer_aim(struct http_transfer *transfer);
+/* Whether the body leaves with the request's head: it is in memory and short. */
+bool http_transfer_sends_at_once(const struct http_transfer *transfer);
 /* Makes libcurl call back with all that happens to the handle. */
 void http_transfer_listen(struct http_transfer *transfer);
 /* Whether the reply is a redirect that is not to be passed on. */

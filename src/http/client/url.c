@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "net/addr.h"
 
 /* Everything that a host name or an address may consist of; no `@`, no `\`, no `%`. */
 static bool is_host_char(char ch)
@@ -126,8 +127,11 @@ int http_url_parse(const char *text, struct http_url *ret, struct err_text err)
 
 bool http_url_is_loopback(const struct http_url *url)
 {
+	union net_addr addr;
+	/* A name such as 127.example.org is not an address, and its owner says where it leads. */
 	return slice_eq_nocase(url->host, SLICE("localhost")) ||
-	       slice_eq(url->host, SLICE("[::1]")) || slice_starts(url->host, SLICE("127."));
+	       slice_eq(url->host, SLICE("[::1]")) ||
+	       (slice_starts(url->host, SLICE("127.")) && net_addr_parse_ip(url->host, &addr) == 0);
 }
 
 bool http_url_same_origin(const struct http_url *left, const struct http_url *right)
