@@ -48,6 +48,7 @@ static void index_labels(struct dns_qname *qname)
 	qname->n_labels = (uint8_t)n;
 	qname->label[n] = (uint8_t)(qname->len - 1);
 	uint32_t h = HASH_SEED;
+	qname->hash[1] = h; /* of the root's parent, so to say */
 	qname->hash[n] = h;
 	while (n-- > 0) {
 		h = hash_label(h, qname->wire + qname->label[n]);

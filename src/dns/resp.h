@@ -10,6 +10,7 @@
  * returns ERR_SPACE when the arena is used up. */
 #pragma once
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -41,7 +42,7 @@ struct dns_resp {
 	struct dns_rr *first[DNS_SECTIONS];
 	struct dns_rr *last[DNS_SECTIONS];
 
-	/* Wire form: msg != NULL. The counts above mirror its header (without OPT). */
+	/* Wire form: msg != NULL. The counts above mirror its header (without OPT). Open form: all 0. */
 	uint8_t *msg;
 	uint32_t msg_len;
 	uint16_t body_at; /* not 0: its records stand from here to the end, no OPT among them */
@@ -56,6 +57,13 @@ struct dns_resp {
 	uint8_t *options; /* TLVs */
 
 	uint32_t full_size; /* uncompressed, before truncation; travels with a wire form */
+
+	/* Wire form from a cache: a number that is kept with the reply, 0 in the beginning, by which a
+	 * plugin above the cache remembers that it has inspected the reply. `note` is where to write
+	 * it, `noted` what was read there. NULL and 0 without a cache, after a wait (it is memory under
+	 * RCU), and when records were changed. */
+	_Atomic uint32_t *note;
+	uint32_t noted;
 };
 
 /* Empty NOERROR reply to `request`, as miekg's SetReply: opcode, and for QUERY the bits RD and CD

@@ -299,6 +299,9 @@ int dns_resp_thaw(struct dns_resp *resp, struct arena *arena)
 	}
 	open.msg = NULL;
 	open.msg_len = 0;
+	open.body_at = 0;
+	open.note = NULL;
+	open.noted = 0;
 	*resp = open;
 	return 0;
 }

@@ -15,7 +15,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "dns/message.h"
-#include "dns/update.h"
+#include "dns/update_test.h"
 
 static const uint8_t zone[] = "\7Example\3org";
 static const uint8_t name_a[] = "\1a\7example\3org";

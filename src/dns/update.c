@@ -9,6 +9,7 @@
 #include "dns/message.h"
 #include "dns/request.h"
 #include "dns/types.h"
+#include "dns/update_test.h"
 
 enum {
 	FIXED_BYTES = 10, /* type, class, TTL, length of the data */

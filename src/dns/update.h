@@ -5,7 +5,7 @@
  * The caller owns the buffer. Prerequisites come first; after the first change none may be added.
  * Each function adds a whole record or nothing; ERR_SPACE when the buffer is full or a count would
  * overflow, ERR_RANGE for a name outside of the zone (the server would refuse the whole message
- * with NOTZONE). A set that did not fit whole is taken back with dns_update_rewind().
+ * with NOTZONE).
  *
  * Owners are compressed: those that follow each other, and the zone's name in all. Data is
  * written as it is given, so names in it must not be compressed. */
@@ -37,13 +37,8 @@ struct dns_update_rdata {
 MUST_CHECK int dns_update_start(struct dns_update *update, uint8_t *msg, size_t cap,
 				const uint8_t *zone, uint16_t zone_class);
 
-/* Back to where `saved`, a copy of the struct, was taken. */
-void dns_update_rewind(struct dns_update *update, const struct dns_update *saved);
-
 /* ---- prerequisites (RFC 2136 section 2.4): the rcode if one does not hold ---- */
 
-MUST_CHECK int dns_update_require_name(struct dns_update *update,
-				       const uint8_t *name); /* NXDOMAIN */
 MUST_CHECK int dns_update_forbid_name(struct dns_update *update,
 				      const uint8_t *name); /* YXDOMAIN */
 MUST_CHECK int dns_update_require_rrset(struct dns_update *update, const uint8_t *name,
@@ -60,6 +55,3 @@ MUST_CHECK int dns_update_add(struct dns_update *update, const uint8_t *name, ui
 			      uint32_t ttl, struct dns_update_rdata rdata);
 MUST_CHECK int dns_update_delete_rrset(struct dns_update *update, const uint8_t *name,
 				       uint16_t type);
-MUST_CHECK int dns_update_delete_name(struct dns_update *update, const uint8_t *name);
-MUST_CHECK int dns_update_delete_record(struct dns_update *update, const uint8_t *name,
-					uint16_t type, struct dns_update_rdata rdata);

@@ -159,6 +159,8 @@ static void send_waiting(struct lookup_client *client)
 		lookup->slot = slot;
 		lookup->first = client->preferred;
 		send_question(slot, client->tcp);
+		if (lookup->sent != NULL)
+			lookup->sent(lookup);
 	}
 }
 
@@ -268,6 +270,12 @@ static bool read_address(const struct dns_rrwalk *walk, uint16_t type, union net
 	return false;
 }
 
+static void read_owner(const struct dns_rrwalk *walk, uint8_t *ret)
+{
+	if (ret != NULL && dns_rrwalk_owner(walk, ret) < 0)
+		ret[0] = 0;
+}
+
 /* For how long the record lets the reply be used. A negative reply has its SOA for that (RFC 2308
  * section 5). */
 static uint32_t ttl_of(const struct dns_rrwalk *walk)
@@ -280,7 +288,7 @@ static uint32_t ttl_of(const struct dns_rrwalk *walk)
 }
 
 int lookup_addresses(const struct lookup *lookup, union net_addr *ret, size_t max,
-		     uint32_t *ret_ttl)
+		     uint32_t *ret_ttl, uint8_t ret_owner[DNS_NAME_MAX])
 {
 	struct dns_resp resp = { 0 };
 	struct dns_rrwalk walk;
@@ -289,13 +297,18 @@ int lookup_addresses(const struct lookup *lookup, union net_addr *ret, size_t ma
 	uint32_t ttl = UINT32_MAX;
 	int found = 0;
 	arena_init(&arena);
+	if (ret_owner != NULL)
+		ret_owner[0] = 0;
 	int r = dns_resp_from_wire(&resp, &arena, lookup->reply, lookup->reply_len);
 	if (r >= 0) {
 		dns_rrwalk_init(&walk, &resp);
 		while (dns_rrwalk_next(&walk)) {
 			ttl = MIN(ttl, ttl_of(&walk));
-			if ((size_t)found < max && read_address(&walk, lookup->type, &addr))
-				ret[found++] = addr;
+			if ((size_t)found >= max || !read_address(&walk, lookup->type, &addr))
+				continue;
+			if (found == 0)
+				read_owner(&walk, ret_owner);
+			ret[found++] = addr;
 		}
 	}
 	*ret_ttl = ttl == UINT32_MAX ? TTL_UNKNOWN_S : MIN(ttl, (uint32_t)TTL_MAX_S);

@@ -45,6 +45,8 @@ struct lookup {
 	uint8_t name[DNS_NAME_MAX]; /* wire form */
 	uint16_t type;
 	void (*done)(struct lookup *lookup); /* never from inside lookup_start */
+	/* Its turn has come, and it is sent; also from inside lookup_start. May be NULL. */
+	void (*sent)(struct lookup *lookup);
 
 	/* For done: 0, and the reply until it returns (NOERROR or NXDOMAIN); or -ETIMEDOUT, another
 	 * -errno or an ERR_ code with the last server's fault. */
@@ -68,6 +70,8 @@ void lookup_cancel(struct lookup *lookup);
 
 /* In done: the addresses (A or AAAA, as asked) of the reply, at most `max` of them; how many there
  * are. *ret_ttl is for how long the reply holds: the lowest TTL of its answers and of a negative
- * reply's SOA, at most a day; a minute if it has neither. ERR_PARSE: no DNS message. */
+ * reply's SOA, at most a day; a minute if it has neither. `ret_owner` (may be NULL) is the name that
+ * the first address belongs to, which is the end of a CNAME chain; empty without an address.
+ * ERR_PARSE: no DNS message. */
 MUST_CHECK int lookup_addresses(const struct lookup *lookup, union net_addr *ret, size_t max,
-				uint32_t *ret_ttl);
+				uint32_t *ret_ttl, uint8_t ret_owner[DNS_NAME_MAX]);

@@ -23,6 +23,7 @@ struct asked {
 	union net_addr addr[4];
 	int n_addr;
 	uint32_t ttl;
+	uint8_t owner[DNS_NAME_MAX];
 	char error[128];
 };
 
@@ -32,7 +33,8 @@ static void on_done(struct lookup *lookup)
 	a->done++;
 	a->result = lookup->result;
 	snprintf(a->error, sizeof(a->error), "%s", lookup->error);
-	a->n_addr = lookup->result == 0 ? lookup_addresses(lookup, a->addr, 4, &a->ttl) : 0;
+	a->n_addr =
+		lookup->result == 0 ? lookup_addresses(lookup, a->addr, 4, &a->ttl, a->owner) : 0;
 }
 
 static int setup(void **state)
@@ -101,6 +103,7 @@ static void addresses(void **state)
 	assert_int_equal(a.ttl, 60);
 	net_addr_ip_str(&a.addr[1], text);
 	assert_string_equal(text, "192.0.2.2");
+	assert_memory_equal(a.owner, "\1b\7example", 11);
 	ask(scene, &a, "a.example.", DNS_TYPE_AAAA);
 	assert_string_equal(fakeup_next(scene->server[0]), "udp a.example. IN AAAA");
 	fakeup_answer(scene->server[0], "a.example. 60 IN AAAA 2001:db8::1");
@@ -120,6 +123,7 @@ static void no_such_name(void **state)
 	assert_int_equal(a.result, 0);
 	assert_int_equal(a.lookup.rcode, DNS_RCODE_NXDOMAIN);
 	assert_int_equal(a.n_addr, 0);
+	assert_int_equal(a.owner[0], 0);
 	assert_int_equal(a.ttl, 60); /* nothing says for how long */
 	ask(scene, &a, "b.example.", DNS_TYPE_A);
 	assert_non_null(fakeup_next(scene->server[0]));

@@ -101,31 +101,43 @@ static void take(struct sign *sign)
 	assert_string_equal(text, "tcp example. IN SOA");
 }
 
-/* What a server with this key answers, its clock ahead by so much; `question`: the reply repeats
- * the zone. */
-static void serve(struct sign *sign, const char *key_text, uint64_t ahead_s, bool question)
+struct served {
+	const char *key;
+	uint64_t ahead_s; /* the server's clock */
+	bool question;	  /* the reply repeats the zone */
+	size_t spoil;	  /* counted from its end, the byte that is changed on its way; 0: none */
+};
+
+static void serve_as(struct sign *sign, const struct served *how)
 {
 	struct dns_tsig_key key = { 0 };
 	struct dns_tsig tsig = { 0 };
-	uint64_t now_s = env_now / NS_PER_S + ahead_s;
+	uint64_t now_s = env_now / NS_PER_S + how->ahead_s;
 	uint8_t reply[ROOM];
-	size_t n, head = DNS_HEADER_BYTES + (question ? sizeof(zone) + 4 : 0);
+	size_t n, head = DNS_HEADER_BYTES + (how->question ? sizeof(zone) + 4 : 0);
 	take(sign);
 	const uint8_t *request = fakeup_query(sign->e->fake, &n);
-	parse_key(&key, key_text);
+	parse_key(&key, how->key);
 	struct dns_tsig_report report = dns_tsig_verify_request(&tsig, &key, 1, request, n, now_s);
 	memcpy(reply, request, head);
 	dns_put16(reply + 2, DNS_FLAG_QR | DNS_OPCODE_UPDATE << 11 |
 				     (report.result == DNS_TSIG_OK ? 0 : DNS_RCODE_NOTAUTH));
 	memset(reply + 4, 0, 8);
-	reply[5] = question;
+	reply[5] = how->question;
 	int len = dns_tsig_sign_answer(&tsig, reply, head, sizeof(reply), now_s);
 	assert_true(len > 0);
+	if (how->spoil != 0)
+		reply[(size_t)len - how->spoil] ^= 1;
 	fakeup_bytes(sign->e->fake, reply, (size_t)len);
 	env_turn(sign->e);
 	dns_tsig_done(&tsig);
 	dns_tsig_key_done(&key);
 	assert_int_equal(sign->done, 1);
+}
+
+static void serve(struct sign *sign, const char *key_text, uint64_t ahead_s, bool question)
+{
+	serve_as(sign, &(struct served){ key_text, ahead_s, question, 0 });
 }
 
 /* `why` has a @ where the server's address is. */
@@ -179,6 +191,23 @@ static void refused(void **state)
 		struct sign *sign = sign_new(KEY);
 		serve(sign, rows[i].server_key, rows[i].ahead_s, true);
 		expect(sign, ERR_DENIED, rows[i].why);
+		sign_free(sign);
+	}
+}
+
+/* Behind the MAC, of 32 bytes, are the id, the error and the length of nothing: 6 bytes. */
+static void wrong_mac(void **state)
+{
+	enum { BEHIND = 6, MAC = 32 };
+	static const size_t spoilt[] = { BEHIND + 1, BEHIND + MAC };
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(spoilt); i++) {
+		struct sign *sign = sign_new(KEY);
+		serve_as(sign, &(struct served){ KEY, 0, true, spoilt[i] });
+		expect(sign, ERR_DENIED,
+		       "@: the answer's signature by TSIG key 'key.' is wrong: it was changed on "
+		       "its way");
+		assert_int_not_equal(sign->s.report.result, DNS_TSIG_OK);
 		sign_free(sign);
 	}
 }
@@ -242,9 +271,9 @@ static void sent_once(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(accepted),   cmocka_unit_test(refused),
-		cmocka_unit_test(not_signed), cmocka_unit_test(no_answer),
-		cmocka_unit_test(sent_once),
+		cmocka_unit_test(accepted),  cmocka_unit_test(refused),
+		cmocka_unit_test(wrong_mac), cmocka_unit_test(not_signed),
+		cmocka_unit_test(no_answer), cmocka_unit_test(sent_once),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

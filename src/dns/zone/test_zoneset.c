@@ -175,9 +175,26 @@ static void test_longest_names(void **state)
 	}
 }
 
+static void test_exact_zone(void **state)
+{
+	(void)state;
+	static int v[2];
+	struct dns_zoneset *zs = dns_zoneset_new();
+	dns_zoneset_add(zs, wire("example.org"), 0, &v[0]);
+	dns_zoneset_add(zs, wire("a.b.example.org"), 1, &v[1]);
+	assert_ptr_equal(dns_zoneset_at(zs, qname("x.Example.org"), 1)->value, &v[0]);
+	assert_ptr_equal(dns_zoneset_at(zs, qname("a.b.example.org"), 0)->value, &v[1]);
+	assert_null(dns_zoneset_at(zs, qname("x.example.org"), 0));
+	assert_null(dns_zoneset_at(zs, qname("x.y.example.org"), 1));
+	assert_null(dns_zoneset_at(zs, qname("org"), 0));
+	assert_null(dns_zoneset_at(zs, qname("org"), 2));
+	dns_zoneset_free(zs);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_exact_zone),
 		cmocka_unit_test(test_longest_suffix),
 		cmocka_unit_test(test_iterates_in_file_order),
 		cmocka_unit_test(test_agrees_with_a_plain_search),

@@ -20,6 +20,9 @@ struct dns_zoneset {
 	size_t n_slots; /* power of two */
 	size_t n_zones;
 	uint64_t depths[2]; /* bit d: some zone has d labels */
+	uint64_t tops
+		[4]; /* a bit by the hash of each zone's last label: most names have none of them */
+	uint32_t root; /* entry index + 1 of the root zone; 0: none */
 	VEC(struct dns_zone_entry) entry;
 };
 
@@ -68,6 +71,28 @@ static void double_slots(struct dns_zoneset *zs)
 	free(old);
 }
 
+static unsigned top_bit(uint32_t hash)
+{
+	return hash >> 24;
+}
+
+static void add_top(struct dns_zoneset *zs, const uint8_t *zone)
+{
+	if (zone[0] == 0)
+		return;
+	while (zone[zone[0] + 1] != 0)
+		zone += zone[0] + 1;
+	unsigned bit = top_bit(dns_name_hash(zone));
+	zs->tops[bit / 64] |= UINT64_C(1) << bit % 64;
+}
+
+static ALWAYS_INLINE bool has_top(const struct dns_zoneset *zs, const struct dns_qname *qname)
+{
+	size_t top = (size_t)qname->n_labels - 1;
+	unsigned bit = top_bit(qname->hash[top]);
+	return (zs->tops[bit / 64] >> bit % 64 & 1) != 0;
+}
+
 void dns_zoneset_add(struct dns_zoneset *zs, const uint8_t *zone, uint32_t seq, void *value)
 {
 	uint8_t lower[DNS_NAME_MAX];
@@ -87,9 +112,12 @@ void dns_zoneset_add(struct dns_zoneset *zs, const uint8_t *zone, uint32_t seq, 
 		z->name = xmemdup(lower, len);
 		zs->n_zones++;
 		zs->depths[depth / 64] |= UINT64_C(1) << depth % 64;
+		add_top(zs, lower);
 	} else {
 		zs->entry.v[z->last - 1].next = index;
 	}
+	if (depth == 0 && zs->root == 0)
+		zs->root = index;
 	z->last = index;
 	zs->entry.v[index - 1].zone = z->name;
 }
@@ -111,6 +139,17 @@ static const struct dns_zone_entry *at_label(const struct dns_zoneset *zs,
 	if (ret_label != NULL)
 		*ret_label = index;
 	return &zs->entry.v[z->first - 1];
+}
+
+const struct dns_zone_entry *dns_zoneset_at(const struct dns_zoneset *zs,
+					    const struct dns_qname *qname, unsigned label)
+{
+	if (label > qname->n_labels)
+		return NULL;
+	unsigned depth = qname->n_labels - label;
+	if ((zs->depths[depth / 64] >> depth % 64 & 1) == 0)
+		return NULL;
+	return at_label(zs, qname, label, NULL);
 }
 
 /* Names of so many labels that their depths are not in one word. */
@@ -139,7 +178,9 @@ const struct dns_zone_entry *dns_zoneset_longest(const struct dns_zoneset *zs,
 		return NULL;
 	/* Only depths at which there are zones, the deepest first. */
 	uint64_t depths = zs->depths[0] & (UINT64_MAX >> (63 - (qname->n_labels - from_label)));
-	while (depths != 0) {
+	if (depths > 1 && !has_top(zs, qname))
+		depths &= 1;
+	while (depths > 1) {
 		unsigned depth = 63 - (unsigned)__builtin_clzll(depths);
 		const struct dns_zone_entry *e =
 			at_label(zs, qname, qname->n_labels - depth, ret_label);
@@ -147,7 +188,11 @@ const struct dns_zone_entry *dns_zoneset_longest(const struct dns_zoneset *zs,
 			return e;
 		depths ^= UINT64_C(1) << depth;
 	}
-	return NULL;
+	if (depths == 0)
+		return NULL;
+	if (ret_label != NULL)
+		*ret_label = qname->n_labels;
+	return &zs->entry.v[zs->root - 1];
 }
 
 const struct dns_zone_entry *dns_zoneset_same(const struct dns_zoneset *zs,

@@ -32,6 +32,9 @@ size_t dns_zoneset_count(const struct dns_zoneset *zs);
 const struct dns_zone_entry *dns_zoneset_longest(const struct dns_zoneset *zs,
 						 const struct dns_qname *qname, unsigned from_label,
 						 unsigned *ret_label);
+/* The entry list of exactly the zone that starts at a label of the name; NULL: none. */
+const struct dns_zone_entry *dns_zoneset_at(const struct dns_zoneset *zs,
+					    const struct dns_qname *qname, unsigned label);
 /* The next entry of the same zone, in file order; NULL at the end. */
 const struct dns_zone_entry *dns_zoneset_same(const struct dns_zoneset *zs,
 					      const struct dns_zone_entry *entry);
