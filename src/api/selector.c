@@ -2,6 +2,7 @@
 /* Selectors: a lexer of words and signs, one term after the other, and matching. */
 #include "api/selector.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@ struct parser {
 	struct slice rest;
 	struct arena *a;
 	struct err_text err;
+	size_t room; /* for terms */
 };
 
 static int set_error(const struct parser *parser, const char *what, struct slice found)
@@ -106,6 +108,7 @@ static struct api_selector_term *add_term(struct parser *parser, struct api_sele
 		err_text_set(parser->err, "more than %d terms", API_SELECTOR_TERMS_MAX);
 		return NULL;
 	}
+	assert(selector->n < parser->room);
 	struct api_selector_term *t = &selector->term[selector->n++];
 	memset(t, 0, sizeof(*t));
 	return t;
@@ -217,14 +220,18 @@ static int begin_selector(struct parser *parser, struct api_selector *selector)
 		err_text_set(parser->err, "longer than %d bytes", API_SELECTOR_BYTES_MAX);
 		return ERR_LIMIT;
 	}
-	selector->term = arena_alloc(parser->a, API_SELECTOR_TERMS_MAX * sizeof(*selector->term));
+	/* Commas end terms, and values in brackets; NULs end terms of fields, too. */
+	parser->room = 1;
+	for (size_t i = 0; i < parser->rest.n && parser->room < API_SELECTOR_TERMS_MAX; i++)
+		parser->room += parser->rest.p[i] == ',' || parser->rest.p[i] == '\0';
+	selector->term = arena_alloc(parser->a, parser->room * sizeof(*selector->term));
 	return 0;
 }
 
 int api_label_selector_parse(struct slice text, struct arena *arena, struct api_selector *ret,
 			     struct err_text err)
 {
-	struct parser p = { text, arena, err };
+	struct parser p = { .rest = text, .a = arena, .err = err };
 	struct api_selector s;
 	int r = begin_selector(&p, &s);
 	if (r < 0)
@@ -303,7 +310,7 @@ static int parse_field_term(struct parser *parser, struct slice term,
 int api_field_selector_parse(struct slice text, struct arena *arena, struct api_selector *ret,
 			     struct err_text err)
 {
-	struct parser p = { text, arena, err };
+	struct parser p = { .rest = text, .a = arena, .err = err };
 	struct api_selector s;
 	int r = begin_selector(&p, &s);
 	while (r == 0 && p.rest.n != 0) {

@@ -14,6 +14,7 @@
 #include "api/apply/last_applied_priv.h"
 #include "api/apply/merge_priv.h"
 #include "api/apply/ownership_priv.h"
+#include "api/apply/same_fields_priv.h"
 #include "api/meta.h"
 #include "base/err.h"
 #include "base/err_text.h"
@@ -55,13 +56,21 @@ static bool first_of_version(const struct managed_entries *entries, size_t index
 	return true;
 }
 
+static bool is_part_of(struct fieldset *part, struct fieldset *whole)
+{
+	struct fieldset *rest = fieldset_difference(part, whole);
+	bool none = fieldset_empty(rest);
+	fieldset_unref(rest);
+	return none;
+}
+
 /* Removes the fields that the applier applied last time and leaves out now, unless others own them.
  * Takes ownership of `merged`. */
 static json_t *prune_removed(const struct managed_write *write,
 			     const struct managed_entries *entries, json_t *merged,
-			     struct fieldset *last)
+			     struct fieldset *last, struct fieldset *now)
 {
-	if (last == NULL || fieldset_empty(last))
+	if (last == NULL || is_part_of(last, now))
 		return merged;
 	struct fieldset *said = managed_fields_named(write->type, last);
 	json_t *pruned = managed_remove(write->type, merged, said);
@@ -98,24 +107,36 @@ static struct managed_entry *update_own_entry(const struct managed_write *write,
 	return e;
 }
 
+/* Takes fields from other managers, or finds that they keep them. Where the applier is the only one,
+ * nobody can lose anything, and what changes does not matter. */
+static void settle_with_others(const struct managed_write *write, struct managed_entries *entries,
+			       const char *self, const json_t *to, bool force,
+			       struct managed_losses *conflicts)
+{
+	struct managed_changes c;
+	if (entries->n == 1)
+		return;
+	managed_changes_init(write, to, &c);
+	managed_write_conflicts(write, entries, self, &c, conflicts);
+	if (force || conflicts->n == 0)
+		managed_write_take_ownership(write, entries, self, &c, conflicts);
+	managed_changes_done(&c);
+}
+
 /* One try. `entries` holds the entries afterwards; with conflicts it is of no use. NULL: nothing
  * changes.
  */
 static json_t *apply_entries(const struct managed_write *write, struct managed_entries *entries,
 			     const json_t *config, bool force, struct managed_losses *conflicts)
 {
-	struct managed_changes c;
 	struct fieldset *last;
 	managed_write_reconcile(write, entries);
-	CLEANUP(freep) char *self = xstrdup(update_own_entry(write, entries, config, &last)->id);
+	const struct managed_entry *own = update_own_entry(write, entries, config, &last);
+	CLEANUP(freep) char *self = xstrdup(own->id);
 	json_t *to = prune_removed(write, entries, managed_merge(write->type, write->from, config),
-				   last);
+				   last, own->set);
 	fieldset_unref(last);
-	managed_changes_init(write, to, &c);
-	managed_write_conflicts(write, entries, self, &c, conflicts);
-	if (force || conflicts->n == 0)
-		managed_write_take_ownership(write, entries, self, &c, conflicts);
-	managed_changes_done(&c);
+	settle_with_others(write, entries, self, to, force, conflicts);
 	if (managed_equal(write->from, to)) {
 		json_decref(to);
 		to = NULL;
@@ -257,6 +278,10 @@ static int apply_config(struct managed_write *write, const json_t *config, bool 
 	int r = check_both(write, config, err);
 	if (r < 0)
 		return r;
+	/* kubectl's last applied configuration is kept, too. */
+	if (strcmp(write->request->manager, "kubectl") != 0 &&
+	    managed_apply_same_fields(write, config, ret))
+		return 0;
 	r = managed_entries_read(&l, managed_object_fields(write->request->live));
 	if (r < 0) {
 		err_text_set(err, "failed to decode managed fields: %s", err_str(r));

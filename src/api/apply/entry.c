@@ -58,7 +58,7 @@ static char *make_id(const struct managed_entry *entry)
 		strbuf_add_json(&b, slice_of(entry->manager));
 		strbuf_addc(&b, ',');
 	}
-	strbuf_addf(&b, "\"operation\":\"%s\"", entry->applied ? "Apply" : "Update");
+	strbuf_adds(&b, entry->applied ? "\"operation\":\"Apply\"" : "\"operation\":\"Update\"");
 	if (!entry->applied) {
 		strbuf_adds(&b, ",\"apiVersion\":");
 		strbuf_add_json(&b, slice_of(entry->api_version));
@@ -280,6 +280,8 @@ static void merge_into_ancient(struct managed_entries *entries, const struct man
 void managed_entries_cap(struct managed_entries *entries)
 {
 	struct managed_entries old;
+	if (entries->n <= UPDATERS_MAX)
+		return;
 	list_updaters(entries, &old);
 	for (size_t i = 0, left = old.n; i < old.n && left > UPDATERS_MAX; i++) {
 		size_t first = 0;

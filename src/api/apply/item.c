@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "api/tree.h"
+#include "api/tree_copy.h"
 #include "base/err.h"
 #include "base/mem.h"
 
@@ -22,7 +23,7 @@ static void add_key(json_t *keys, const struct managed_atom *items, const json_t
 	if (v != NULL)
 		json_object_set(keys, name, api_tree(v));
 	else if (items->map && managed_type_field(items, name, &t, &fallback) && fallback != NULL)
-		json_object_set_new(keys, name, json_deep_copy(fallback));
+		json_object_set_new(keys, name, api_tree_copy(fallback));
 }
 
 static void quote_keys(struct strbuf *err, const json_t *keys)

@@ -10,6 +10,7 @@
 #include "api/apply/compare_priv.h"
 #include "api/apply/fields_priv.h"
 #include "api/meta.h"
+#include "api/tree_copy.h"
 #include "base/mem.h"
 
 static const char annotation[] = "kubectl.kubernetes.io/last-applied-configuration";
@@ -56,7 +57,7 @@ struct fieldset *managed_last_applied_fields(struct managed_type type, const cha
 static char *encode_config(const json_t *config)
 {
 	CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
-	json_t *copy = json_deep_copy(config);
+	json_t *copy = api_tree_copy(config);
 	json_object_del(json_object_get(json_object_get(copy, "metadata"), "annotations"),
 			annotation);
 	CLEANUP(freep) char *plain = json_dumps(copy, JSON_COMPACT | JSON_SORT_KEYS);

@@ -9,6 +9,8 @@
 #include "api/apply/compare_priv.h"
 #include "api/apply/entry_priv.h"
 #include "api/apply/ownership_priv.h"
+#include "api/tree.h"
+#include "api/tree_copy.h"
 #include "base/err.h"
 #include "base/err_text.h"
 
@@ -49,6 +51,18 @@ static void entries_before(const struct managed_write *write, const json_t *obje
 	IGNORE(managed_entries_read(entries, managed_object_fields(write->request->live)));
 }
 
+/* The stripped copy with these managedFields, which may be NULL; takes ownership of both. */
+static json_t *add_fields(json_t *stripped, json_t *managed)
+{
+	json_t *meta = json_object_get(stripped, "metadata");
+	if (managed == NULL)
+		return stripped;
+	meta = json_is_object(meta) ? json_copy(meta) : json_object();
+	json_object_set_new(meta, "managedFields", managed);
+	json_object_set_new(stripped, "metadata", meta);
+	return stripped;
+}
+
 int api_managed_update(const struct api_managed_write *write, const json_t *object, json_t **ret,
 		       struct err_text err)
 {
@@ -64,10 +78,9 @@ int api_managed_update(const struct api_managed_write *write, const json_t *obje
 	if (r == 0) {
 		if (x.create || l.n > 0)
 			managed_write_update(&x, &l, to, write->manager);
-		*ret = managed_object_with_fields(to, managed_entries_write(&l));
+		*ret = add_fields(TAKE_PTR(to), managed_entries_write(&l));
 	} else if (r == ERR_TYPE) {
-		*ret = managed_object_with_fields(
-			to, json_deep_copy(managed_object_fields(write->live)));
+		*ret = add_fields(TAKE_PTR(to), api_tree_copy(managed_object_fields(write->live)));
 		r = 0;
 	} else {
 		err_text_set(err, "%s", why.s);
@@ -84,10 +97,44 @@ static json_t *without_times(const json_t *managed)
 {
 	size_t i;
 	json_t *e;
-	json_t *copy = json_deep_copy(managed);
+	json_t *copy = api_tree_copy(managed);
 	json_array_foreach (copy, i, e)
 		json_object_del(e, "time");
 	return copy;
+}
+
+static bool is_same_but_times(const json_t *before, const json_t *after)
+{
+	json_t *a = without_times(before), *b = without_times(after);
+	bool same = managed_equal(a, b);
+	json_decref(a);
+	json_decref(b);
+	return same;
+}
+
+/* Whether two objects have equal members, apart from the one of this name. */
+static bool are_equal_except(const json_t *left, const json_t *right, const char *name)
+{
+	const size_t skipped_left = json_object_get(left, name) != NULL;
+	const size_t skipped_right = json_object_get(right, name) != NULL;
+	const char *key;
+	json_t *value;
+	if (json_object_size(left) - skipped_left != json_object_size(right) - skipped_right)
+		return false;
+	json_object_foreach (api_tree(left), key, value) {
+		const json_t *other = json_object_get(right, key);
+		if (strcmp(key, name) != 0 && (other == NULL || !managed_equal(value, other)))
+			return false;
+	}
+	return true;
+}
+
+/* Apart from managedFields. */
+static bool is_same_object(const json_t *old, const json_t *object)
+{
+	return are_equal_except(old, object, "metadata") &&
+	       are_equal_except(json_object_get(old, "metadata"),
+				json_object_get(object, "metadata"), "managedFields");
 }
 
 void api_managed_keep_times(const json_t *old, json_t *object)
@@ -95,13 +142,7 @@ void api_managed_keep_times(const json_t *old, json_t *object)
 	const json_t *before = managed_object_fields(old), *after = managed_object_fields(object);
 	if (json_array_size(before) == 0 || json_array_size(before) != json_array_size(after))
 		return;
-	json_t *a = without_times(before), *b = without_times(after);
-	json_t *x = managed_object_strip(old), *y = managed_object_strip(object);
-	if (managed_equal(a, b) && managed_equal(x, y))
+	if (is_same_object(old, object) && is_same_but_times(before, after))
 		json_object_set_new(json_object_get(object, "metadata"), "managedFields",
-				    json_deep_copy(before));
-	json_decref(a);
-	json_decref(b);
-	json_decref(x);
-	json_decref(y);
+				    api_tree_copy(before));
 }

@@ -41,7 +41,8 @@ struct api_managed_write {
 	/* Other apiVersions in which the kind is still known, with the same fields; what was
 	 * written in any other is forgotten. NULL-terminated; NULL: none. */
 	const char *const *versions;
-	bool built_in; /* not of a CRD */
+	bool built_in;	   /* not of a CRD */
+	bool schema_stays; /* it is never freed nor changed: what was read from it is remembered */
 };
 
 /* After an update, patch or create: the object with its managedFields as they must be stored.
@@ -49,7 +50,8 @@ struct api_managed_write {
  * (addresses, uid). `object` may carry managedFields that the client rewrote; a list of one empty
  * entry (for built-in kinds an empty list, too) resets them, and what cannot be read is ignored, as
  * the server does: for CRDs also what is in versions that are not known. An object that had none,
- * or does not fit its schema, is left with those of `live`. ERR_LIMIT: too large an object. */
+ * or does not fit its schema, is left with those of `live`. *ret shares what is inside of `object`: only
+ * one of them may be changed from then on. ERR_LIMIT: too large an object. */
 MUST_CHECK int api_managed_update(const struct api_managed_write *write, const json_t *object,
 				  json_t **ret, struct err_text err);
 

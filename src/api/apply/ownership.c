@@ -12,6 +12,7 @@
 #include "api/meta.h"
 #include "api/time.h"
 #include "api/tree.h"
+#include "api/tree_copy.h"
 #include "base/mem.h"
 #include "base/vec.h"
 
@@ -46,27 +47,54 @@ static struct fieldset *set_of(const char *const *paths)
 	return s;
 }
 
+static bool is_among(const struct fieldset_el *element, const char *const *names)
+{
+	for (; element->type == FIELDSET_NAME && *names != NULL; names++) {
+		if (strcmp(element->name, *names) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Fields that nobody owns; of metadata itself these. */
+static const char *const unowned_top[] = { "apiVersion", "kind", "metadata", NULL };
+static const char *const unowned_metadata[] = { "name",	      "namespace",     "creationTimestamp",
+						"selfLink",   "uid",	       "clusterName",
+						"generation", "managedFields", "resourceVersion",
+						NULL };
+
+/* Without the members of these names; what is below them stays, of metadata without the unowned. */
+static struct fieldset *without_names(const struct fieldset *fieldset, const char *const *names)
+{
+	struct fieldset *out = fieldset_new();
+	for (size_t i = 0; i < fieldset->n; i++) {
+		const struct fieldset_node *node = &fieldset->v[i];
+		bool named = is_among(node->el, names);
+		bool metadata =
+			named && names == unowned_top && strcmp(node->el->name, "metadata") == 0;
+		struct fieldset *sub = node->sub;
+		if (sub != NULL)
+			sub = metadata ? without_names(sub, unowned_metadata) : fieldset_ref(sub);
+		if (sub != NULL && fieldset_empty(sub)) {
+			fieldset_unref(sub);
+			sub = NULL;
+		}
+		if (sub == NULL && (named || !node->member))
+			continue;
+		vec_push(out, (struct fieldset_node){ .el = fieldset_el_ref(node->el),
+						      .sub = sub,
+						      .member = node->member && !named });
+	}
+	return out;
+}
+
 struct fieldset *managed_set_remove_unowned(struct fieldset *fieldset)
 {
-	static const char *const paths[] = {
-		"apiVersion",
-		"kind",
-		"metadata",
-		"metadata.name",
-		"metadata.namespace",
-		"metadata.creationTimestamp",
-		"metadata.selfLink",
-		"metadata.uid",
-		"metadata.clusterName",
-		"metadata.generation",
-		"metadata.managedFields",
-		"metadata.resourceVersion",
-		NULL,
-	};
-	struct fieldset *gone = set_of(paths);
-	struct fieldset *rest = fieldset_difference(fieldset, gone);
-	fieldset_unref(gone);
-	return rest;
+	for (size_t i = 0; i < fieldset->n; i++) {
+		if (is_among(fieldset->v[i].el, unowned_top))
+			return without_names(fieldset, unowned_top);
+	}
+	return fieldset_ref(fieldset);
 }
 
 void managed_set_combine(struct fieldset **fieldset,
@@ -99,7 +127,7 @@ const json_t *managed_object_fields(const json_t *object)
 
 json_t *managed_object_with_fields(const json_t *object, json_t *managed)
 {
-	json_t *out = json_deep_copy(object);
+	json_t *out = api_tree_copy(object);
 	json_t *meta = json_object_get(out, "metadata");
 	if (managed != NULL && !json_is_object(meta)) {
 		meta = json_object();
@@ -113,6 +141,7 @@ json_t *managed_object_with_fields(const json_t *object, json_t *managed)
 void managed_write_init(struct managed_write *write, const struct api_managed_write *request)
 {
 	uint64_t ns;
+	managed_type_memo_begin(request->schema_stays);
 	*write = (struct managed_write){ .request = request,
 					 .type = managed_type_root(request->schema) };
 	write->create = api_uid(request->live)[0] == '\0';
@@ -127,6 +156,7 @@ void managed_write_done(struct managed_write *write)
 {
 	json_decref(write->from);
 	fieldset_unref(write->reset);
+	managed_type_memo_end();
 }
 
 bool managed_write_has_version(const struct api_managed_write *write, const char *version)

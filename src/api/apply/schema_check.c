@@ -14,22 +14,36 @@
 
 enum { ERRORS_MAX = 100 };
 
+/* Into a member of a map, or an item of a list; borrowed. */
+struct step {
+	const char *name; /* NULL: an item */
+	const struct fieldset_el *item;
+};
+
 struct checker {
 	bool allow_duplicates;
 	bool atomic; /* inside of what is one field, whatever is in it */
 	unsigned depth;
 	size_t fields;
-	struct strbuf path;
+	VEC(struct step) path; /* becomes text only for an error */
 	VEC(char *) errors;
 	int limit; /* 0 or ERR_LIMIT */
 };
 
 static void add_error(struct checker *checker, const struct strbuf *text)
 {
-	if (checker->errors.n < ERRORS_MAX)
-		vec_push(&checker->errors, checker->path.n > 0
-						   ? xasprintf("%s: %s", checker->path.s, text->s)
-						   : xstrdup(text->s));
+	CLEANUP(strbuf_done) struct strbuf error = STRBUF_INIT;
+	if (checker->errors.n >= ERRORS_MAX)
+		return;
+	for (size_t i = 0; i < checker->path.n; i++) {
+		const struct step *step = &checker->path.v[i];
+		if (step->name != NULL)
+			strbuf_addf(&error, ".%s", step->name);
+		else
+			fieldset_el_text(&error, step->item);
+	}
+	strbuf_addf(&error, "%s%s", checker->path.n > 0 ? ": " : "", text->s);
+	vec_push(&checker->errors, strbuf_take(&error));
 }
 
 /* "expected boolean, got &{5}" */
@@ -85,16 +99,17 @@ static bool identify_item(struct checker *checker, const struct managed_atom *at
 		*ret = fieldset_el_index((json_int_t)at);
 		return true;
 	}
-	strbuf_addf(&b, "element %zu: ", at);
 	if (managed_item_element(atom, item, ret, &b) == 0)
 		return true;
-	add_error(checker, &b);
+	CLEANUP(strbuf_done) struct strbuf error = STRBUF_INIT;
+	strbuf_addf(&error, "element %zu: %s", at, b.s);
+	add_error(checker, &error);
 	return false;
 }
 
 static void check_list(struct checker *checker, const struct managed_atom *atom, const json_t *list)
 {
-	size_t i, cut = checker->path.n;
+	size_t i;
 	json_t *item;
 	struct fieldset *seen = fieldset_new();
 	json_array_foreach (list, i, item) {
@@ -110,10 +125,9 @@ static void check_list(struct checker *checker, const struct managed_atom *atom,
 		}
 		if (!atom->list_atomic && !checker->allow_duplicates)
 			fieldset_insert(seen, &e, 1);
-		fieldset_el_text(&checker->path, e);
+		vec_push(&checker->path, (struct step){ .item = e });
 		check_value(checker, managed_type_items(atom), item);
-		checker->path.n = cut;
-		checker->path.s[cut] = '\0';
+		checker->path.n--;
 		fieldset_el_unref(e);
 	}
 	fieldset_unref(seen);
@@ -121,13 +135,12 @@ static void check_list(struct checker *checker, const struct managed_atom *atom,
 
 static void check_map(struct checker *checker, const struct managed_atom *atom, const json_t *map)
 {
-	size_t cut = checker->path.n;
 	const char *k;
 	json_t *v;
 	json_object_foreach (api_tree(map), k, v) {
 		struct managed_type t;
 		managed_type_field(atom, k, &t, NULL);
-		strbuf_addf(&checker->path, ".%s", k);
+		vec_push(&checker->path, (struct step){ .name = k });
 		if (t.kind == MANAGED_NONE) {
 			CLEANUP(strbuf_done) struct strbuf b = STRBUF_INIT;
 			strbuf_adds(&b, "field not declared in schema");
@@ -135,8 +148,7 @@ static void check_map(struct checker *checker, const struct managed_atom *atom, 
 		} else {
 			check_value(checker, t, v);
 		}
-		checker->path.n = cut;
-		checker->path.s[cut] = '\0';
+		checker->path.n--;
 		if (t.kind == MANAGED_NONE)
 			return;
 	}
@@ -172,7 +184,7 @@ static void check_value(struct checker *checker, struct managed_type type, const
 int managed_schema_check(struct managed_type type, const json_t *value, bool allow_duplicates,
 			 struct strbuf *err)
 {
-	struct checker c = { .allow_duplicates = allow_duplicates, .path = STRBUF_INIT };
+	struct checker c = { .allow_duplicates = allow_duplicates };
 	check_value(&c, type, value);
 	if (c.errors.n == 1)
 		strbuf_adds(err, c.errors.v[0]);
@@ -190,6 +202,6 @@ int managed_schema_check(struct managed_type type, const json_t *value, bool all
 			    API_MANAGED_FIELDS_MAX, API_MANAGED_DEPTH_MAX);
 	}
 	vec_done(&c.errors);
-	strbuf_done(&c.path);
+	vec_done(&c.path);
 	return r;
 }

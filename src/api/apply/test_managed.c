@@ -270,6 +270,53 @@ static void deduced(void **state)
 	json_decref(got);
 }
 
+/* As `same_fields.c` does not expect them: the members of the first entry in another order. */
+static json_t *with_other_order(const json_t *live)
+{
+	json_t *copy = json_deep_copy(live), *entry = api_get(copy, "metadata.managedFields[0]");
+	json_t *manager = json_incref(json_object_get(entry, "manager"));
+	json_object_del(entry, "manager");
+	json_object_set_new(entry, "manager", manager);
+	return copy;
+}
+
+/* The same results, order included, by the way for a single manager and by the way for all. */
+static void applied_again(void **state)
+{
+	static const char *const configs[] = {
+		"{\"spec\":{\"m\":{\"a\":1,\"b\":\"x\"},\"l\":[1,2]}}",
+		"{\"spec\":{\"m\":{\"a\":2,\"b\":\"x\"},\"l\":[1]}}",
+		"{\"spec\":{\"m\":{\"a\":1.0,\"b\":\"x\"},\"l\":[1,2]}}",
+		"{\"spec\":{\"m\":{\"b\":\"x\"},\"l\":[1,2]}}",
+		"{\"spec\":{\"m\":{\"a\":1,\"b\":\"x\",\"c\":{}},\"l\":[1,2]}}",
+		"{\"spec\":{\"m\":{},\"l\":[]},\"metadata\":{\"labels\":{\"a/b\":\"c\"}}}",
+		"{\"spec\":null}",
+		"{}",
+	};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(configs) * ARRAY_LEN(configs); i++) {
+		json_t *first = json_of(configs[i / ARRAY_LEN(configs)]);
+		json_t *second = json_of(configs[i % ARRAY_LEN(configs)]);
+		json_t *made = NULL, *one = NULL, *all = NULL;
+		assert_int_equal(try_apply(NULL, "a", first, &made), 0);
+		json_object_set_new(json_object_get(made, "metadata"), "uid", json_string("u"));
+		json_object_set_new(api_get(made, "metadata.managedFields[0]"), "time",
+				    json_string("2025-01-01T00:00:00Z"));
+		json_t *turned = with_other_order(made);
+		assert_int_equal(try_apply(made, "a", second, &one), 0);
+		assert_int_equal(try_apply(turned, "a", second, &all), 0);
+		CLEANUP(freep) char *got = json_dumps(one, 0);
+		CLEANUP(freep) char *want = json_dumps(all, 0);
+		assert_string_equal(got, want);
+		json_decref(first);
+		json_decref(second);
+		json_decref(made);
+		json_decref(turned);
+		json_decref(one);
+		json_decref(all);
+	}
+}
+
 static void stored_fields_that_cannot_be_read(void **state)
 {
 	json_t *live = json_of(
@@ -320,6 +367,7 @@ int main(void)
 		cmocka_unit_test(large_atomic_list),
 		cmocka_unit_test(manager_limit),
 		cmocka_unit_test(deduced),
+		cmocka_unit_test(applied_again),
 		cmocka_unit_test(stored_fields_that_cannot_be_read),
 		cmocka_unit_test(times),
 	};

@@ -3,22 +3,108 @@
  * whether a list is atomic, a set or a map, and its keys. Without a schema the value decides. */
 #include "api/apply/type_priv.h"
 
+#include <assert.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/patch/objectmeta_schema.h"
 #include "api/tree.h"
+#include "base/mem.h"
 
 static const char *schema_string(const json_t *schema, const char *key)
 {
 	return api_text(json_object_get(schema, key));
 }
 
+/* What is read from a schema, once for each write or for good: a field is visited by every step. */
+struct facts {
+	uint64_t write; /* in which it was read, or FOR_GOOD */
+	const json_t *schema;
+	bool preserve, whole;
+	struct managed_atom atom; /* without its type */
+	const json_t *properties, *others, *items;
+};
+
+enum { MEMO_BITS = 7, NO_WRITE = 0, FOR_GOOD = 1, FIRST_WRITE = 2 };
+
+struct memo {
+	uint64_t writes; /* so far */
+	uint64_t write;	 /* number of the present one, NO_WRITE or FOR_GOOD */
+	struct facts slots[1 << MEMO_BITS];
+};
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_key_t at_thread_end;
+
+static void make_key(void)
+{
+	if (pthread_key_create(&at_thread_end, free) != 0)
+		abort();
+}
+
+/* The thread's, made when first needed: each thread of the process has room for its thread-local
+ * variables, which is filled with zeros at its start, and most threads never apply anything. */
+static struct memo *memo_of_thread(void)
+{
+	static _Thread_local struct memo *memo;
+	if (memo == NULL) {
+		pthread_once(&once, make_key);
+		memo = xcalloc(1, sizeof(*memo));
+		pthread_setspecific(at_thread_end, memo);
+	}
+	return memo;
+}
+
+void managed_type_memo_begin(bool for_good)
+{
+	struct memo *memo = memo_of_thread();
+	assert(memo->write == NO_WRITE);
+	memo->write = for_good ? FOR_GOOD : FIRST_WRITE + memo->writes++;
+}
+
+void managed_type_memo_end(void)
+{
+	struct memo *memo = memo_of_thread();
+	assert(memo->write != NO_WRITE);
+	memo->write = NO_WRITE;
+}
+
+static void resolve_schema(struct managed_atom *atom, const json_t *schema);
+
+static void gather_facts(struct facts *facts, const json_t *schema, uint64_t write)
+{
+	*facts = (struct facts){ .write = write, .schema = schema };
+	facts->preserve =
+		json_is_true(json_object_get(schema, "x-kubernetes-preserve-unknown-fields"));
+	facts->whole = json_is_true(json_object_get(schema, "x-kubernetes-embedded-resource"));
+	facts->properties = json_object_get(schema, "properties");
+	facts->others = json_object_get(schema, "additionalProperties");
+	facts->items = json_object_get(schema, "items");
+	resolve_schema(&facts->atom, schema);
+}
+
+/* Valid until the next call. Outside of a write nothing is remembered, since schemas may go. */
+static const struct facts *facts_of(const json_t *schema)
+{
+	/* Fibonacci hashing: addresses of schemas differ by multiples of a few sizes. */
+	uint64_t hash = (uint64_t)(uintptr_t)schema * UINT64_C(0x9e3779b97f4a7c15);
+	struct memo *memo = memo_of_thread();
+	struct facts *facts = &memo->slots[hash >> (64 - MEMO_BITS)];
+	bool known = facts->schema == schema &&
+		     (facts->write == FOR_GOOD ||
+		      (facts->write == memo->write && memo->write != NO_WRITE));
+	if (!known)
+		gather_facts(facts, schema, memo->write);
+	return facts;
+}
+
 static struct managed_type type_of_schema(const json_t *schema, bool preserve)
 {
-	if (json_is_true(json_object_get(schema, "x-kubernetes-preserve-unknown-fields")))
-		preserve = true;
-	bool whole = json_is_true(json_object_get(schema, "x-kubernetes-embedded-resource"));
-	return (struct managed_type){ whole ? MANAGED_ROOT : MANAGED_SCHEMA, preserve, schema };
+	const struct facts *facts = facts_of(schema);
+	return (struct managed_type){ facts->whole ? MANAGED_ROOT : MANAGED_SCHEMA,
+				      preserve || facts->preserve, schema };
 }
 
 struct managed_type managed_type_root(const json_t *schema)
@@ -90,7 +176,8 @@ struct managed_atom managed_type_resolve(struct managed_type type)
 		break;
 	case MANAGED_SCHEMA:
 	case MANAGED_ROOT:
-		resolve_schema(&a, type.schema);
+		a = facts_of(type.schema)->atom;
+		a.type = type;
 		break;
 	case MANAGED_TEXT:
 		a.scalar = MANAGED_SCALAR_STRING;
@@ -129,9 +216,9 @@ bool managed_type_same_shape(const struct managed_atom *left, const struct manag
 /* What is not named: the schema of all others, else free where nothing is named or all is kept. */
 static struct managed_type type_of_undeclared(const struct managed_type *type)
 {
-	const json_t *more = json_object_get(type->schema, "additionalProperties");
-	bool named = json_object_size(json_object_get(type->schema, "properties")) > 0 ||
-		     type->kind == MANAGED_ROOT;
+	const struct facts *facts = facts_of(type->schema);
+	const json_t *more = facts->others;
+	bool named = json_object_size(facts->properties) > 0 || type->kind == MANAGED_ROOT;
 	if (json_is_object(more))
 		return type_of_schema(more, type->preserve);
 	if (json_is_true(more) || (more == NULL && (type->preserve || !named)))
@@ -158,7 +245,7 @@ bool managed_type_field(const struct managed_atom *atom, const char *key, struct
 		*ret = (struct managed_type){ .kind = MANAGED_TEXT };
 		return true;
 	}
-	const json_t *s = json_object_get(json_object_get(t->schema, "properties"), key);
+	const json_t *s = json_object_get(facts_of(t->schema)->properties, key);
 	if (s == NULL) {
 		*ret = type_of_undeclared(t);
 		return false;
@@ -171,7 +258,7 @@ bool managed_type_field(const struct managed_atom *atom, const char *key, struct
 
 struct managed_type managed_type_items(const struct managed_atom *atom)
 {
-	const json_t *items = json_object_get(atom->type.schema, "items");
+	const json_t *items = facts_of(atom->type.schema)->items;
 	if (!json_is_object(items))
 		return (struct managed_type){ .kind = MANAGED_UNTYPED };
 	return type_of_schema(items, atom->type.preserve);
@@ -182,7 +269,7 @@ bool managed_type_is_untyped_map(const struct managed_atom *atom)
 	if (atom->type.kind == MANAGED_DEDUCED || atom->type.kind == MANAGED_UNTYPED)
 		return true;
 	if (atom->type.kind != MANAGED_SCHEMA ||
-	    json_object_size(json_object_get(atom->type.schema, "properties")) > 0)
+	    json_object_size(facts_of(atom->type.schema)->properties) > 0)
 		return false;
 	struct managed_type t = type_of_undeclared(&atom->type);
 	return t.kind == MANAGED_DEDUCED ||

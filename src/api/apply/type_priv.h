@@ -44,6 +44,11 @@ struct managed_atom {
 	struct managed_type type;
 };
 
+/* Between these what was read from schemas is remembered, for this thread: schemas must stay as they
+ * are. `for_good`: for later writes, too, since the schemas are never freed. */
+void managed_type_memo_begin(bool for_good);
+void managed_type_memo_end(void);
+
 /* NULL: everything is deduced. */
 struct managed_type managed_type_root(const json_t *schema);
 struct managed_atom managed_type_resolve(struct managed_type type);

@@ -13,6 +13,7 @@
 #include "api/fielderr.h"
 #include "api/fields/fieldset.h"
 #include "api/tree.h"
+#include "api/tree_copy.h"
 #include "base/err.h"
 #include "base/mem.h"
 
@@ -49,7 +50,7 @@ struct fieldset_el *fieldset_el_key(const json_t *keys)
 	e->value = json_object();
 	for (size_t i = 0; i < n; i++)
 		json_object_set_new(e->value, names[i],
-				    json_deep_copy(json_object_get(keys, names[i])));
+				    api_tree_copy(json_object_get(keys, names[i])));
 	free(names);
 	return e;
 }
@@ -57,7 +58,7 @@ struct fieldset_el *fieldset_el_key(const json_t *keys)
 struct fieldset_el *fieldset_el_value(const json_t *value)
 {
 	struct fieldset_el *e = make_element(FIELDSET_VALUE, "");
-	e->value = json_deep_copy(value);
+	e->value = api_tree_copy(value);
 	return e;
 }
 
@@ -229,7 +230,8 @@ void fieldset_el_write(struct strbuf *out, const struct fieldset_el *element)
 	bool first = true;
 	switch (element->type) {
 	case FIELDSET_NAME:
-		strbuf_addf(out, "f:%s", element->name);
+		strbuf_adds(out, "f:");
+		strbuf_adds(out, element->name);
 		break;
 	case FIELDSET_KEY:
 		strbuf_adds(out, "k:{");

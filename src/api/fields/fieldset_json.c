@@ -73,23 +73,56 @@ int fieldset_parse(const json_t *fields_v1, struct fieldset **ret)
 	return 0;
 }
 
-json_t *fieldset_write(const struct fieldset *fieldset)
+static void write_members(const struct fieldset *fieldset, json_t *out)
 {
 	CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
-	json_t *out = json_object();
 	for (size_t i = 0; i < fieldset->n; i++) {
 		const struct fieldset_node *node = &fieldset->v[i];
 		json_t *below = json_object();
 		if (node->member && node->sub != NULL)
 			json_object_set_new(below, ".", json_object());
-		if (node->sub != NULL) {
-			json_t *sub = fieldset_write(node->sub);
-			json_object_update(below, sub);
-			json_decref(sub);
-		}
+		if (node->sub != NULL)
+			write_members(node->sub, below);
 		strbuf_reset(&key);
 		fieldset_el_write(&key, node->el);
 		json_object_set_new(out, key.s, below);
 	}
+}
+
+json_t *fieldset_write(const struct fieldset *fieldset)
+{
+	json_t *out = json_object();
+	write_members(fieldset, out);
 	return out;
+}
+
+/* `fieldset` may be NULL: nothing. `dot`: "." comes first. */
+static bool has_members(const struct fieldset *fieldset, bool dot, json_t *fields)
+{
+	CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
+	const size_t n = fieldset != NULL ? fieldset->n : 0;
+	void *at = json_object_iter(fields);
+	if (!json_is_object(fields) || json_object_size(fields) != n + dot)
+		return false;
+	if (dot) {
+		if (strcmp(json_object_iter_key(at), ".") != 0 ||
+		    !has_members(NULL, false, json_object_iter_value(at)))
+			return false;
+		at = json_object_iter_next(fields, at);
+	}
+	for (size_t i = 0; i < n; i++, at = json_object_iter_next(fields, at)) {
+		const struct fieldset_node *node = &fieldset->v[i];
+		strbuf_reset(&key);
+		fieldset_el_write(&key, node->el);
+		if (strcmp(json_object_iter_key(at), key.s) != 0 ||
+		    !has_members(node->sub, node->member && node->sub != NULL,
+				 json_object_iter_value(at)))
+			return false;
+	}
+	return true;
+}
+
+bool fieldset_is_written(const struct fieldset *fieldset, const json_t *fields_v1)
+{
+	return has_members(fieldset, false, api_tree(fields_v1));
 }

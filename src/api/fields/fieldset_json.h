@@ -2,6 +2,8 @@
 /* Sets of fields as JSON: FieldsV1. */
 #pragma once
 
+#include <stdbool.h>
+
 #include <jansson.h>
 
 #include "base/compiler.h"
@@ -12,3 +14,5 @@ struct fieldset;
 MUST_CHECK int fieldset_parse(const json_t *fields_v1, struct fieldset **ret);
 /* A new object in the server's order. */
 json_t *fieldset_write(const struct fieldset *fieldset);
+/* Whether this is what fieldset_write returns, order included. */
+bool fieldset_is_written(const struct fieldset *fieldset, const json_t *fields_v1);

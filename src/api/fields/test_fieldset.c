@@ -31,6 +31,15 @@ static void expect_set(const struct fieldset *s, const char *want)
 	assert_string_equal(got, want);
 }
 
+static bool is_written(const struct fieldset *fieldset, const char *text)
+{
+	json_t *v = json_loads(text, 0, NULL);
+	bool same = fieldset_is_written(fieldset, v);
+	assert_non_null(v);
+	json_decref(v);
+	return same;
+}
+
 /* Written in order, whatever order it was read in; what is not known here is left out. */
 static void canonical(void **state)
 {
@@ -58,6 +67,10 @@ static void canonical(void **state)
 		CLEANUP(fieldset_unrefp) struct fieldset *again = set_of(rows[i][1]);
 		expect_set(s, rows[i][1]);
 		expect_set(again, rows[i][1]);
+		assert_int_equal(is_written(s, rows[i][0]), strcmp(rows[i][0], rows[i][1]) == 0);
+		assert_true(is_written(s, rows[i][1]));
+		assert_false(is_written(s, "{\"f:other\":{}}"));
+		assert_false(is_written(s, "[]"));
 	}
 }
 

@@ -9,6 +9,7 @@
 
 #include "api/patch/patch.h"
 #include "api/tree.h"
+#include "api/tree_copy.h"
 #include "base/err.h"
 #include "base/err_text.h"
 #include "base/mem.h"
@@ -138,7 +139,7 @@ static int add_value(json_t **root, const char *path, json_t *value)
 
 static int op_add(json_t **root, const struct operation *operation)
 {
-	return add_value(root, operation->path, json_deep_copy(operation->value));
+	return add_value(root, operation->path, api_tree_copy(operation->value));
 }
 
 static int op_remove(json_t **root, const struct operation *operation)
@@ -165,7 +166,7 @@ static int op_replace(json_t **root, const struct operation *operation)
 	/* A missing member is added, as by the server's own library. */
 	if (json_is_array(p.in) && value_at(*root, &p) == NULL)
 		return ERR_NOTFOUND;
-	put_value(root, &p, json_deep_copy(operation->value), false);
+	put_value(root, &p, api_tree_copy(operation->value), false);
 	return 0;
 }
 
@@ -192,7 +193,7 @@ static int op_copy(json_t **root, const struct operation *operation)
 	*operation->copied += json_dumpb(v, NULL, 0, JSON_COMPACT | JSON_ENCODE_ANY);
 	if (*operation->copied > API_PATCH_COPIED_MAX_BYTES)
 		return ERR_LIMIT;
-	return add_value(root, operation->path, json_deep_copy(v));
+	return add_value(root, operation->path, api_tree_copy(v));
 }
 
 static int op_move(json_t **root, const struct operation *operation)
@@ -280,7 +281,7 @@ int api_json_patch(const json_t *target, const json_t *ops, json_t **ret, struct
 		err_text_set(err, "more than %d operations", API_PATCH_OPS_MAX);
 		return ERR_LIMIT;
 	}
-	json_t *root = json_deep_copy(target);
+	json_t *root = api_tree_copy(target);
 	json_array_foreach (ops, i, op) {
 		int r = run_operation(&root, op, &copied);
 		if (r < 0) {

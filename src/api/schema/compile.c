@@ -410,18 +410,29 @@ static int read_node(struct compile *compile, const json_t *object, struct schem
 	return finish_node(compile, n);
 }
 
-/* Marks the nodes that lead to rules. */
-static bool mark_rules(struct schema_node *node)
+static void mark_node(struct schema_node *node);
+
+static void mark_by_child(struct schema_node *node, struct schema_node *child)
+{
+	if (child == NULL)
+		return;
+	mark_node(child);
+	node->any_rules |= child->any_rules;
+	node->any_lists |= child->any_lists;
+	node->any_embedded |= child->any_embedded;
+}
+
+/* Marks the nodes that lead to what only some have, so that walks leave out the others. */
+static void mark_node(struct schema_node *node)
 {
 	size_t pos = 0;
 	node->any_rules = node->n_rules != 0;
+	node->any_lists = node->list == SCHEMA_LIST_SET || node->list == SCHEMA_LIST_MAP;
+	node->any_embedded = node->embedded;
 	for (const struct map_entry *e; (e = map_next(&node->properties, &pos)) != NULL;)
-		node->any_rules |= mark_rules(e->value);
-	if (node->items != NULL)
-		node->any_rules |= mark_rules(node->items);
-	if (node->additional != NULL)
-		node->any_rules |= mark_rules(node->additional);
-	return node->any_rules;
+		mark_by_child(node, e->value);
+	mark_by_child(node, node->items);
+	mark_by_child(node, node->additional);
 }
 
 static int read_all_rules(struct api_schema *schema, struct err_text err)
@@ -437,7 +448,7 @@ static int read_all_rules(struct api_schema *schema, struct err_text err)
 			return r;
 		}
 	}
-	mark_rules(schema->root);
+	mark_node(schema->root);
 	return 0;
 }
 

@@ -46,6 +46,8 @@ static void find_twice(struct lists *lists, const struct schema_node *node, cons
 	struct map seen;
 	size_t i;
 	json_t *item;
+	if (json_array_size(list) < 2)
+		return;
 	map_init(&seen);
 	json_array_foreach (list, i, item) {
 		static char once, told;
@@ -114,7 +116,7 @@ static void visit_object(struct lists *lists, const struct schema_node *node, co
 
 static void visit_node(struct lists *lists, const struct schema_node *node, const json_t *value)
 {
-	if (node == NULL)
+	if (node == NULL || !node->any_lists)
 		return;
 	if (json_is_array(value))
 		visit_array(lists, node, value);
@@ -155,7 +157,7 @@ static void visit_embedded(struct lists *lists, const struct schema_node *node, 
 	size_t at = lists->path.n, i;
 	const char *key;
 	json_t *value;
-	if (node == NULL)
+	if (node == NULL || !node->any_embedded)
 		return;
 	if (node->embedded && json_is_object(val)) {
 		check_word(lists, val, "apiVersion");

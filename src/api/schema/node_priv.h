@@ -56,7 +56,8 @@ struct schema_node {
 	enum schema_type type;
 	enum schema_list list;
 	bool int_or_string, nullable, preserve, embedded, exclusive_min, exclusive_max;
-	bool any_rules;			   /* here or below */
+	/* Here or below: rules; lists of type set or map; embedded objects. */
+	bool any_rules, any_lists, any_embedded;
 	const char *format;		   /* as written; NULL: none that is checked */
 	const struct schema_format *check; /* of a format of strings */
 	const json_t *default_value, *enums;

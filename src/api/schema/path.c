@@ -14,7 +14,9 @@ void schema_path_cut(struct strbuf *path, size_t count)
 
 void schema_path_child(struct strbuf *path, const char *key)
 {
-	strbuf_addf(path, "%s%s", path->n != 0 ? "." : "", key);
+	if (path->n != 0)
+		strbuf_addc(path, '.');
+	strbuf_adds(path, key);
 }
 
 void schema_path_index(struct strbuf *path, size_t index)
@@ -24,5 +26,7 @@ void schema_path_index(struct strbuf *path, size_t index)
 
 void schema_path_key(struct strbuf *path, const char *key)
 {
-	strbuf_addf(path, "[%s]", key);
+	strbuf_addc(path, '[');
+	strbuf_adds(path, key);
+	strbuf_addc(path, ']');
 }

@@ -384,9 +384,8 @@ void schema_validate_rules(const struct api_schema *schema, const json_t *object
 		return;
 	}
 	arena_init(&evaluation.arena);
-	evaluation.scratch = regex_scratch_new(0);
+	evaluation.scratch = regex_scratch_of_thread();
 	check_value(&evaluation, &root, &root);
-	regex_scratch_free(evaluation.scratch);
 	arena_done(&evaluation.arena);
 	strbuf_done(&evaluation.path);
 }

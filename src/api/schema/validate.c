@@ -257,12 +257,11 @@ static void check_node(const struct schema_node *node, struct schema_walk *walk,
 static void validate_values(const struct schema_node *node, const json_t *object, const json_t *old,
 			    const char *under, struct api_errors *errs)
 {
-	struct schema_walk w = { regex_scratch_new(0), STRBUF_INIT, under };
+	struct schema_walk w = { regex_scratch_of_thread(), STRBUF_INIT, under };
 	struct schema_result r = { 0 };
 	check_child(node, &w, object, old, &r);
 	api_errors_move(errs, &r.errs);
 	schema_result_done(&r);
-	regex_scratch_free(w.scratch);
 	strbuf_done(&w.path);
 }
 

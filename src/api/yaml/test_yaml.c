@@ -151,6 +151,8 @@ static void limits(void **state)
 	for (int i = 0; i <= API_YAML_DOCS_MAX; i++)
 		strbuf_adds(&docs, "---\na\n");
 	assert_int_equal(api_yaml_parse("f", strbuf_slice(&docs), &d, &err), ERR_LIMIT);
+	assert_string_equal(err.text, "more than 10000 documents: split the file");
+	assert_int_equal(err.pos.line, 2 * API_YAML_DOCS_MAX + 1);
 	struct slice huge = { "x", API_YAML_BYTES_MAX + 1U };
 	assert_int_equal(api_yaml_parse("f", huge, &d, &err), ERR_LIMIT);
 	assert_int_equal(d.n, 0);

@@ -361,10 +361,20 @@ static int parser_error(struct builder *builder)
 			  p->problem != NULL ? p->problem : "not YAML");
 }
 
-static int add_document(struct builder *builder, struct api_docs *docs, unsigned index)
+/* At its start, so that the error has its place. */
+static int check_documents(struct builder *builder, const struct api_docs *docs,
+			   const yaml_event_t *event)
 {
-	if (docs->n == API_YAML_DOCS_MAX)
-		return ERR_LIMIT;
+	if (docs->n < API_YAML_DOCS_MAX)
+		return 0;
+	IGNORE(srcerr_set(builder->err, pos_of(builder, &event->start_mark),
+			  "more than %d documents: split the file",
+			  API_YAML_DOCS_MAX) < 0); /* another code is returned */
+	return ERR_LIMIT;
+}
+
+static void add_document(struct builder *builder, struct api_docs *docs, unsigned index)
+{
 	if (builder->root != NULL && !json_is_null(builder->root)) {
 		docs->v = xreallocarray(docs->v, docs->n + 1, sizeof(*docs->v));
 		docs->index = xreallocarray(docs->index, docs->n + 1, sizeof(*docs->index));
@@ -372,7 +382,6 @@ static int add_document(struct builder *builder, struct api_docs *docs, unsigned
 		docs->index[docs->n++] = index;
 	}
 	document_reset(builder);
-	return 0;
 }
 
 static int read_all(struct builder *builder, struct api_docs *docs)
@@ -384,8 +393,10 @@ static int read_all(struct builder *builder, struct api_docs *docs)
 			return parser_error(builder);
 		yaml_event_type_t type = e.type;
 		int r = on_event(builder, &e);
+		if (r == 0 && type == YAML_DOCUMENT_START_EVENT)
+			r = check_documents(builder, docs, &e);
 		if (r == 0 && type == YAML_DOCUMENT_END_EVENT)
-			r = add_document(builder, docs, index++);
+			add_document(builder, docs, index++);
 		yaml_event_delete(&e);
 		if (r < 0 || type == YAML_STREAM_END_EVENT)
 			return r;

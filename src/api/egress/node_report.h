@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the agent of a node reports about itself: a ConfigMap in the program's namespace, written only when
+ * something changes, and read by the controller of egress firewalls. Pure: no I/O, any thread.
+ *
+ *   metadata.labels    egress.fairlead.dev/node-report: ""
+ *   data.node          the name of the node
+ *   data.bootID        of the running kernel: rules do not survive it
+ *   data.dataPath      empty; or why packets of pods do not meet the rules
+ *   data.firewalls     a line for each firewall in force, sorted: namespace, uid, generation */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "base/slice.h"
+#include "base/strbuf.h"
+
+#define EGRESS_REPORT_LABEL "egress.fairlead.dev/node-report"
+/* Names of the ConfigMaps begin so. */
+#define EGRESS_REPORT_NAME "fairlead-node-"
+
+enum {
+	EGRESS_REPORT_NAME_MAX = 253,
+	/* Of `firewalls`: others of so many are not reported, and count as not in force. */
+	EGRESS_REPORT_LINES_BYTES = 700 * 1000,
+};
+
+/* The name of a node's ConfigMap. */
+void egress_report_name(const char *node, char out[EGRESS_REPORT_NAME_MAX + 1]);
+
+/* False: there is no room for it. */
+bool egress_report_add_line(struct strbuf *lines, const char *ns, const char *uid,
+			    int64_t generation);
+
+struct egress_report_line {
+	struct slice ns, uid;
+	int64_t generation;
+};
+
+/* Takes the first line from *lines; lines that are no such line are left out. False: there is none. */
+bool egress_report_next_line(struct slice *lines, struct egress_report_line *ret);

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Reports of nodes: what was written is read back, other lines are left out, and there is an end. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "api/egress/node_report.h"
+#include "base/compiler.h"
+
+static void lines_come_back(void **state UNUSED)
+{
+	CLEANUP(strbuf_done) struct strbuf lines = STRBUF_INIT;
+	struct egress_report_line line;
+	assert_true(egress_report_add_line(&lines, "web", "uid-1", 7));
+	strbuf_adds(&lines, "no line\nweb x\nweb x -1\nweb x 99999999999999999999\n\n  \n");
+	assert_true(egress_report_add_line(&lines, "db", "uid-2", INT64_MAX));
+	struct slice rest = strbuf_slice(&lines);
+	assert_true(egress_report_next_line(&rest, &line));
+	assert_true(slice_eq(line.ns, SLICE("web")) && slice_eq(line.uid, SLICE("uid-1")));
+	assert_int_equal(line.generation, 7);
+	assert_true(egress_report_next_line(&rest, &line));
+	assert_true(slice_eq(line.ns, SLICE("db")));
+	assert_int_equal(line.generation, INT64_MAX);
+	assert_false(egress_report_next_line(&rest, &line));
+}
+
+static void too_many_lines(void **state UNUSED)
+{
+	CLEANUP(strbuf_done) struct strbuf lines = STRBUF_INIT;
+	size_t n = 0;
+	while (egress_report_add_line(&lines, "a-namespace", "0123456789abcdef", 1))
+		assert_true(++n < EGRESS_REPORT_LINES_BYTES);
+	assert_true(n > 10000 && lines.n <= EGRESS_REPORT_LINES_BYTES);
+}
+
+static void names_of_objects(void **state UNUSED)
+{
+	char name[EGRESS_REPORT_NAME_MAX + 1], node[EGRESS_REPORT_NAME_MAX + 1];
+	egress_report_name("node-1", name);
+	assert_string_equal(name, "fairlead-node-node-1");
+	memset(node, 'n', sizeof(node) - 1);
+	node[sizeof(node) - 1] = '\0';
+	egress_report_name(node, name);
+	assert_int_equal(strlen(name), strlen(EGRESS_REPORT_NAME) + 16);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lines_come_back),
+		cmocka_unit_test(too_many_lines),
+		cmocka_unit_test(names_of_objects),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
