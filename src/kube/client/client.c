@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/json_text.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/err_text.h"
@@ -39,6 +40,11 @@ struct kube_client *kube_client_new(struct kube_config *config)
 	struct http_url server;
 	c->config = config;
 	c->text = xasprintf("%s (%s)", config->server, config->origin);
+	if (strncmp(config->server, KUBE_UNIX_SCHEME, strlen(KUBE_UNIX_SCHEME)) == 0) {
+		c->url = xstrdup("http://localhost");
+		c->unix_path = config->server + strlen(KUBE_UNIX_SCHEME);
+		return c;
+	}
 	/* A URL that is not one is refused by each request. */
 	if (config->tls_name != NULL &&
 	    http_url_parse(config->server, &server, (struct err_text){ 0 }) == 0 && server.tls)
@@ -206,10 +212,13 @@ static void set_unusable(struct kube_status *reterr, int code, const char *text)
 	reterr->code = code;
 }
 
-static int decode_answer(struct slice text, int code, json_t **ret, struct kube_status *reterr)
+static int decode_answer(struct slice text, bool identity, int code, json_t **ret,
+			 struct kube_status *reterr)
 {
 	json_error_t e;
-	json_t *v = json_loadb(text.n != 0 ? text.p : "", text.n, JSON_DECODE_ANY, &e);
+	json_t *v = identity ? api_json_load_identity(text) : NULL;
+	if (v == NULL)
+		v = api_json_load(text, JSON_DECODE_ANY, &e);
 	if (v == NULL) {
 		char what[320];
 		snprintf(what, sizeof(what), "the answer is not JSON: %s", e.text);
@@ -226,18 +235,22 @@ static int decode_answer(struct slice text, int code, json_t **ret, struct kube_
 	return 0;
 }
 
+/* False: no object or patch, or text in it that is not UTF-8. */
+static bool write_body(const json_t *body, struct strbuf *out)
+{
+	return (json_is_object(body) || json_is_array(body)) && api_json_add(out, body);
+}
+
 int kube_call(struct kube_conn *conn, const struct kube_request *request, json_t **ret,
 	      struct kube_status *reterr)
 {
-	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-	CLEANUP(freep)
-	char *body = request->body != NULL ? json_dumps(request->body, JSON_COMPACT) : NULL;
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT, body = STRBUF_INIT;
 	uint64_t limit =
 		request->timeout_ns != 0 ? request->timeout_ns : DEFAULT_TIMEOUT_S * NS_PER_S;
 	struct kube_exchange x = {
 		.method = request->method,
 		.path = request->path,
-		.body = body != NULL ? slice_of(body) : request->raw,
+		.body = request->raw,
 		.content_type =
 			request->content_type != NULL ? request->content_type : "application/json",
 		.accept = request->accept,
@@ -248,17 +261,19 @@ int kube_call(struct kube_conn *conn, const struct kube_request *request, json_t
 		.ctx = &text,
 		.error_body = STRBUF_INIT,
 	};
-	if (request->body != NULL && body == NULL) {
+	if (request->body != NULL && !write_body(request->body, &body)) {
 		if (reterr != NULL)
 			*reterr = (struct kube_status){ .message = "the body cannot be written" };
 		return ERR_PARSE;
 	}
+	if (request->body != NULL)
+		x.body = strbuf_slice(&body);
 	int e = kube_conn_request(conn, &x, reterr);
 	/* An exec plugin, too, may have printed too much: that is no answer. */
 	if (e == ERR_LIMIT && x.code >= 200 && x.code <= 299)
 		set_unusable(reterr, x.code, "the answer is longer than the limit of 16 MiB");
 	kube_exchange_done(&x);
 	if (e == 0 && ret != NULL)
-		e = decode_answer(strbuf_slice(&text), x.code, ret, reterr);
+		e = decode_answer(strbuf_slice(&text), request->identity, x.code, ret, reterr);
 	return e;
 }

@@ -45,7 +45,8 @@ struct kube_request {
 	struct slice raw;	  /* body as bytes instead */
 	const char *content_type; /* NULL: application/json */
 	const char *accept;	  /* NULL: application/json */
-	uint64_t timeout_ns;	  /* of all attempts and the waits between them; 0: 60 s */
+	bool identity; /* the answer may lack all but apiVersion, kind and metadata, and managedFields */
+	uint64_t timeout_ns; /* of all attempts and the waits between them; 0: 60 s */
 };
 
 enum {

@@ -11,9 +11,10 @@
 struct kube_client {
 	struct kube_config *config;
 	char *text;
-	char *url;	  /* in front of each path; its host is the name to verify */
-	char *connect_to; /* the real host where that differs; NULL */
-	char *host;	  /* the value of Host in that case */
+	char *url;	       /* in front of each path; its host is the name to verify */
+	char *connect_to;      /* the real host where that differs; NULL */
+	char *host;	       /* the value of Host in that case */
+	const char *unix_path; /* the socket of a server on this machine; NULL: none */
 };
 
 /* One request with all the retries of client.h. It is not repeated once `data` was called, unless

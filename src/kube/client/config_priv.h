@@ -24,6 +24,10 @@ struct kube_source {
 	struct secret data;
 };
 
+/* A server on this machine, by the path of its socket: "unix:///run/api.sock". Of ours alone:
+ * kubectl knows no such address. */
+#define KUBE_UNIX_SCHEME "unix://"
+
 struct kube_config {
 	/* Fixed once loaded: */
 	char *server, *ns, *origin;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A connection to the API server: an HTTP client of its own, whose wait another thread can end at
- * once. */
+/* A connection to the API server: an HTTP client of its own, or the socket of a server on this machine,
+ * whose wait another thread can end at once. */
 #include "kube/client/conn.h"
 
 #include <assert.h>
@@ -18,6 +18,7 @@
 #include "http/client/sync.h"
 #include "kube/client/client_priv.h"
 #include "kube/client/credential_priv.h"
+#include "kube/client/local_call_priv.h"
 
 /* ---- the reply ---- */
 
@@ -177,14 +178,16 @@ static int send_request(struct kube_conn *conn, struct kube_exchange *exchange,
 		.tls = &paths,
 		.proxy = conn->client->config->proxy,
 		.connect_to = conn->client->connect_to,
-		.redirects = HTTP_REDIRECTS_PASS,
+		.unix_path = conn->client->unix_path,
+		.redirects = HTTP_REDIRECTS_REFUSE,
 		.stall_ns = exchange->idle_ns != 0 ? exchange->idle_ns : HTTP_NEVER,
 		.timeout_ns = remaining_ns(exchange->end_ns),
 		.reply_max = SIZE_MAX, /* the exchange's own reader has one */
 		.data = take_data,
 		.ctx = exchange,
 	};
-	int r = http_sync_call(conn->http, &call, &conn->cancelled);
+	int r = conn->local != NULL ? kube_local_call(conn->local, &call, &conn->cancelled)
+				    : http_sync_call(conn->http, &call, &conn->cancelled);
 	take_outcome(conn, exchange, &call);
 	http_call_release(&call);
 	return r;
@@ -221,7 +224,8 @@ void kube_exchange_done(struct kube_exchange *exchange)
 
 int kube_conn_sleep(struct kube_conn *conn, uint64_t ns)
 {
-	return http_sync_sleep(conn->http, ns, &conn->cancelled);
+	return conn->local != NULL ? kube_local_sleep(conn->local, ns, &conn->cancelled)
+				   : http_sync_sleep(conn->http, ns, &conn->cancelled);
 }
 
 /* ---- public ---- */
@@ -233,12 +237,14 @@ struct kube_conn *kube_conn_new(struct kube_client *client, struct err_text err)
 	struct kube_conn *c = xcalloc(1, sizeof(*c));
 	c->client = client;
 	strbuf_init(&c->warnings);
-	c->http = http_client_new(NULL, &conf, err);
-	if (c->http == NULL) {
-		kube_conn_free(c);
-		return NULL;
-	}
-	return c;
+	if (client->unix_path != NULL)
+		c->local = kube_local_new(err);
+	else
+		c->http = http_client_new(NULL, &conf, err);
+	if (c->http != NULL || c->local != NULL)
+		return c;
+	kube_conn_free(c);
+	return NULL;
 }
 
 void kube_conn_free(struct kube_conn *conn)
@@ -246,6 +252,7 @@ void kube_conn_free(struct kube_conn *conn)
 	if (conn == NULL)
 		return;
 	http_client_free(conn->http);
+	kube_local_free(conn->local);
 	kube_tls_unref(conn->tls);
 	strbuf_done(&conn->warnings);
 	free(conn);
@@ -259,7 +266,10 @@ struct kube_client *kube_conn_client(const struct kube_conn *conn)
 void kube_conn_cancel(struct kube_conn *conn)
 {
 	atomic_store(&conn->cancelled, true);
-	http_sync_wake(conn->http);
+	if (conn->local != NULL)
+		kube_local_wake(conn->local);
+	else
+		http_sync_wake(conn->http);
 	kube_config_wake(conn->client->config);
 }
 

@@ -14,13 +14,16 @@
 
 struct http_client;
 struct kube_client;
+struct kube_local;
 struct kube_tls;
 
 enum { KUBE_WARNINGS_MAX_BYTES = 4096 };
 
 struct kube_conn {
 	struct kube_client *client;
-	struct http_client *http; /* keeps the connection between two exchanges */
+	/* One of these keeps the connection between two exchanges. */
+	struct http_client *http;
+	struct kube_local *local; /* to the socket of a server on this machine */
 	struct kube_tls *tls;	  /* that the connection was made with */
 	bool tls_suspect;	  /* no answer, or a 401: read the files again */
 	_Atomic bool cancelled;

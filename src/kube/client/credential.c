@@ -142,7 +142,8 @@ int kube_config_token(struct kube_config *config, const struct kube_token_ask *a
 		      struct strbuf *out, struct err_text err)
 {
 	/* As client-go: no credentials over a line that anybody can read. */
-	if (strncmp(config->server, "https://", 8) != 0)
+	if (strncmp(config->server, "https://", 8) != 0 &&
+	    strncmp(config->server, KUBE_UNIX_SCHEME, strlen(KUBE_UNIX_SCHEME)) != 0)
 		return 0;
 	pthread_mutex_lock(&config->lock);
 	int r = token_locked(config, ask, out, err);

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/un.h>
 
 #include "api/meta.h"
 #include "api/tree.h"
@@ -354,12 +355,31 @@ static int take_exec(struct reader *rd, const struct entry *entry, struct kube_c
 
 /* ---- what was taken must make sense together ---- */
 
+enum { SOCKET_PATH_MAX = sizeof(((struct sockaddr_un *)NULL)->sun_path) };
+
+static int check_socket(struct reader *rd, const struct entry *entry, struct slice path)
+{
+	if (path.n < 2 || path.p[0] != '/')
+		return set_error(rd, ERR_PARSE,
+				 "%s: clusters '%s': server is not '" KUBE_UNIX_SCHEME
+				 "' and the absolute path of a socket",
+				 entry->file, entry->name);
+	if (path.n >= SOCKET_PATH_MAX)
+		return set_error(rd, ERR_PARSE,
+				 "%s: clusters '%s': server: the path of a socket has at most %d "
+				 "characters",
+				 entry->file, entry->name, SOCKET_PATH_MAX - 1);
+	return 0;
+}
+
 static int normalise_server(struct reader *rd, const struct entry *entry,
 			    struct kube_config *config)
 {
 	if (config->server == NULL)
 		return set_error(rd, ERR_PARSE, "%s: clusters '%s': server is missing", entry->file,
 				 entry->name);
+	if (slice_starts(slice_of(config->server), SLICE(KUBE_UNIX_SCHEME)))
+		return check_socket(rd, entry, slice_of(config->server + strlen(KUBE_UNIX_SCHEME)));
 	/* Neither an argument nor a password: the one would be lost, the other be shown. */
 	for (const char *p = config->server; *p != '\0'; p++)
 		if ((unsigned char)*p <= ' ' || *p == 0x7f || strchr("?#@\\", *p) != NULL)

@@ -73,16 +73,6 @@ int kube_update(struct kube_conn *conn, const struct kube_ref *ref, const char *
 			 ret, reterr);
 }
 
-static int send_patch(struct kube_conn *conn, const char *path, const char *type,
-		      const json_t *value, json_t **ret, struct kube_status *reterr)
-{
-	return kube_call(
-		conn,
-		&(struct kube_request){
-			.method = "PATCH", .path = path, .body = value, .content_type = type },
-		ret, reterr);
-}
-
 int kube_merge(struct kube_conn *conn, const struct kube_ref *ref, const char *sub,
 	       const json_t *value, json_t **ret, struct kube_status *reterr)
 {
@@ -90,11 +80,16 @@ int kube_merge(struct kube_conn *conn, const struct kube_ref *ref, const char *s
 	int r = path_of(&path, ref, sub, reterr);
 	if (r < 0)
 		return r;
-	return send_patch(conn, path.s, "application/merge-patch+json", value, ret, reterr);
+	const struct kube_request request = { .method = "PATCH",
+					      .path = path.s,
+					      .body = value,
+					      .content_type = "application/merge-patch+json" };
+	return kube_call(conn, &request, ret, reterr);
 }
 
-int kube_apply(struct kube_conn *conn, const struct kube_ref *ref, const char *sub,
-	       const char *manager, const json_t *value, json_t **ret, struct kube_status *reterr)
+static int apply_object(struct kube_conn *conn, const struct kube_ref *ref, const char *sub,
+			struct kube_request *request, const char *manager, json_t **ret,
+			struct kube_status *reterr)
 {
 	CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
 	int r = path_of(&path, ref, sub, reterr);
@@ -102,7 +97,24 @@ int kube_apply(struct kube_conn *conn, const struct kube_ref *ref, const char *s
 		return r;
 	strbuf_adds(&path, "?force=true&fieldManager=");
 	strbuf_add_url(&path, slice_of(manager));
-	return send_patch(conn, path.s, "application/apply-patch+yaml", value, ret, reterr);
+	request->method = "PATCH";
+	request->path = path.s;
+	request->content_type = "application/apply-patch+yaml";
+	return kube_call(conn, request, ret, reterr);
+}
+
+int kube_apply(struct kube_conn *conn, const struct kube_ref *ref, const char *sub,
+	       const char *manager, const json_t *value, json_t **ret, struct kube_status *reterr)
+{
+	struct kube_request request = { .body = value };
+	return apply_object(conn, ref, sub, &request, manager, ret, reterr);
+}
+
+int kube_apply_identity(struct kube_conn *conn, const struct kube_ref *ref, const char *manager,
+			const json_t *value, json_t **ret, struct kube_status *reterr)
+{
+	struct kube_request request = { .body = value, .identity = true };
+	return apply_object(conn, ref, NULL, &request, manager, ret, reterr);
 }
 
 static json_t *delete_options(const struct kube_delete_opts *opts)
@@ -166,7 +178,8 @@ static int edit_once(struct kube_conn *conn, const struct kube_ref *ref, const c
 	if (r < 0)
 		return r;
 	json_t *copy = json_deep_copy(now);
-	r = change(ctx, copy);
+	bool is_other = ref->uid != NULL && strcmp(api_uid(now), ref->uid) != 0;
+	r = is_other ? ERR_GONE : change(ctx, copy);
 	json_t *p = r > 0 ? locked_diff(now, copy) : NULL;
 	json_decref(now);
 	json_decref(copy);

@@ -18,6 +18,7 @@ struct kube_ref {
 	const struct api_kind *kind;
 	const char *ns; /* NULL or "" for objects of the cluster */
 	const char *name;
+	const char *uid; /* kube_edit: only this one; NULL: whichever has the name */
 };
 
 MUST_CHECK int kube_get(struct kube_conn *conn, const struct kube_ref *ref, json_t **ret,
@@ -36,6 +37,11 @@ MUST_CHECK int kube_merge(struct kube_conn *conn, const struct kube_ref *ref, co
 MUST_CHECK int kube_apply(struct kube_conn *conn, const struct kube_ref *ref, const char *sub,
 			  const char *manager, const json_t *value, json_t **ret,
 			  struct kube_status *reterr);
+/* The same, for writers of many objects: *ret is at least the object's apiVersion, kind and metadata
+ * without managedFields; the rest is not read. */
+MUST_CHECK int kube_apply_identity(struct kube_conn *conn, const struct kube_ref *ref,
+				   const char *manager, const json_t *value, json_t **ret,
+				   struct kube_status *reterr);
 struct kube_delete_opts {
 	const char *uid; /* preconditions; NULL: none */
 	const char *resource_version;
@@ -48,7 +54,7 @@ MUST_CHECK int kube_delete(struct kube_conn *conn, const struct kube_ref *ref,
 
 /* Reads, lets `change` edit a copy, writes the difference as a merge patch locked by
  * resourceVersion; after a conflict again, five times in all. change: 1 write, 0 nothing to do,
- * negative: stop. */
+ * negative: stop. ERR_GONE without a write: an object with another uid has the name by now. */
 MUST_CHECK int kube_edit(struct kube_conn *conn, const struct kube_ref *ref, const char *sub,
 			 int (*change)(void *ctx, json_t *copy), void *ctx,
 			 struct kube_status *reterr);

@@ -74,10 +74,13 @@ static void from_object(struct kube_status *status, const json_t *object)
 
 static void from_text(struct kube_status *status, struct slice body)
 {
-	char text[TEXT_KEPT_BYTES + 1];
+	char text[TEXT_KEPT_BYTES + 32];
 	body = slice_trim(body);
-	snprintf(text, sizeof(text), "%.*s", (int)MIN(body.n, (size_t)TEXT_KEPT_BYTES),
-		 body.n != 0 ? body.p : "");
+	if (body.n == 0)
+		return;
+	/* What a proxy says often makes no sense without its status. */
+	snprintf(text, sizeof(text), "HTTP status %d: %.*s", status->code,
+		 (int)MIN(body.n, (size_t)TEXT_KEPT_BYTES), body.p);
 	copy_text(status->message, sizeof(status->message), text);
 }
 
@@ -85,12 +88,12 @@ int kube_status_from(struct kube_status *status, int code, struct slice body, co
 {
 	json_t *o = json_loadb(body.n != 0 ? body.p : "", body.n, 0, NULL);
 	kube_status_done(status);
+	status->code = code;
 	if (strcmp(api_kind(o), "Status") == 0)
 		from_object(status, o);
 	else
 		from_text(status, body);
 	json_decref(o);
-	status->code = code;
 	if (status->message[0] == '\0')
 		snprintf(status->message, sizeof(status->message), "HTTP status %d", code);
 	if (audit_id[0] != '\0') {

@@ -158,7 +158,37 @@ static void refusals(void **state)
 	assert_int_equal(fakeapi_requests(g.f), ARRAY_LEN(rows)); /* none was repeated */
 	fakeapi_push(g.f, &(struct fakeapi_reply){ .status = 502, .body = "<html>bad</html>\n" });
 	assert_int_equal(get(&g, "/", NULL), ERR_INTERNAL);
-	assert_string_equal(g.st.message, "<html>bad</html>");
+	assert_string_equal(g.st.message, "HTTP status 502: <html>bad</html>");
+	fakeapi_push(g.f, &(struct fakeapi_reply){ .status = 429, .body = "{}" });
+	assert_int_equal(get(&g, "/", NULL), ERR_BUSY);
+	assert_string_equal(g.st.message, "HTTP status 429: {}");
+	fakeapi_push(g.f, &(struct fakeapi_reply){ .status = 503, .body = " \n" });
+	assert_int_equal(get(&g, "/", NULL), ERR_BUSY);
+	assert_string_equal(g.st.message, "HTTP status 503");
+	rig_down(&g);
+}
+
+/* An API server has none: it is a login page or another host, and both origins are named. */
+static void redirects(void **state)
+{
+	static const char *const targets[] = { "https://login.example/auth?token=s3cret",
+					       "/other" };
+	struct rig g;
+	(void)state;
+	rig_up(&g);
+	for (size_t i = 0; i < ARRAY_LEN(targets); i++) {
+		CLEANUP(freep) char *headers = xasprintf("Location: %s\r\n", targets[i]);
+		fakeapi_push(g.f, &(struct fakeapi_reply){ .status = 302,
+							   .headers = headers,
+							   .body = "<html>moved</html>" });
+		assert_int_equal(get(&g, "/", NULL), ERR_DENIED);
+		assert_non_null(
+			strstr(g.st.message, i == 0 ? "redirected (302) to "
+						      "https://login.example:443: "
+						    : "redirected (302) to http://127.0.0.1:"));
+		assert_null(strstr(g.st.message, "s3cret"));
+	}
+	assert_int_equal(fakeapi_requests(g.f), ARRAY_LEN(targets)); /* none was followed */
 	rig_down(&g);
 }
 
@@ -482,6 +512,7 @@ int main(void)
 		cmocka_unit_test(sends_bodies),
 		cmocka_unit_test(writes_are_held_back),
 		cmocka_unit_test(refusals),
+		cmocka_unit_test(redirects),
 		cmocka_unit_test(retries_when_told_to),
 		cmocka_unit_test(broken_connections),
 		cmocka_unit_test(limits),

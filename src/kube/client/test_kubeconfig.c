@@ -125,6 +125,8 @@ static void exec_keys(void **state)
 #define EXEC(keys) \
 	"exec: {apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never, " keys "}"
 
+#define LONG_NAME "a23456789012345678901234567890123456789012345678901234567890"
+
 /* A sentence names the file and the key. */
 static void wrong_keys(void **state)
 {
@@ -141,6 +143,12 @@ static void wrong_keys(void **state)
 		{ "server: ':6443'", "", "/d/f: clusters 'k': server names no host" },
 		{ "server: 'https://x y'", "", "/d/f: clusters 'k': server is not a plain URL" },
 		{ "server: 'https://u:p@x'", "", "/d/f: clusters 'k': server is not a plain URL" },
+		{ "server: 'unix://relative/s'", "",
+		  "/d/f: clusters 'k': server is not 'unix://' and the absolute path of a socket" },
+		{ "server: 'unix://'", "",
+		  "/d/f: clusters 'k': server is not 'unix://' and the absolute path of a socket" },
+		{ "server: 'unix:///" LONG_NAME LONG_NAME "'", "",
+		  "/d/f: clusters 'k': server: the path of a socket has at most 107 characters" },
 		{ "server: h, certificate-authority-data: '*'", "",
 		  "/d/f: clusters 'k': certificate-authority-data is not base64" },
 		{ "server: h, certificate-authority-data: 'YQ'", "",

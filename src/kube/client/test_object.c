@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "api/meta.h"
 #include "base/err.h"
 #include "kube/test_rig.h"
 
@@ -27,8 +28,9 @@ static void verbs(void **state)
 	struct rig g;
 	(void)state;
 	rig_up(&g);
-	struct kube_ref pod = { api_kind_find("", "Pod"), "ns", "p" };
-	struct kube_ref dns = { api_kind_find("operator.openshift.io", "DNS"), NULL, "default" };
+	struct kube_ref pod = { api_kind_find("", "Pod"), "ns", "p", NULL };
+	struct kube_ref dns = { api_kind_find("operator.openshift.io", "DNS"), NULL, "default",
+				NULL };
 	json_t *v = json_pack("{s:i}", "a", 1);
 	assert_int_equal(kube_get(g.conn, &pod, NULL, &g.st), 0);
 	asked(g.f, 0, "GET /api/v1/namespaces/ns/pods/p", NULL, "");
@@ -66,7 +68,7 @@ static void names_that_lead_elsewhere(void **state)
 	(void)state;
 	rig_up(&g);
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-		struct kube_ref o = { kind, "ns", names[i] };
+		struct kube_ref o = { kind, "ns", names[i], NULL };
 		assert_int_equal(kube_get(g.conn, &o, NULL, &g.st), ERR_CONFIG);
 		assert_non_null(strstr(g.st.message, "cannot be the name of an object"));
 		assert_int_equal(kube_delete(g.conn, &o, NULL, &g.st), ERR_CONFIG);
@@ -74,7 +76,7 @@ static void names_that_lead_elsewhere(void **state)
 		assert_int_equal(kube_merge(g.conn, &o, NULL, v, NULL, NULL), ERR_CONFIG);
 		assert_int_equal(kube_apply(g.conn, &o, NULL, "m", v, NULL, NULL), ERR_CONFIG);
 	}
-	struct kube_ref in = { kind, "..", "p" };
+	struct kube_ref in = { kind, "..", "p", NULL };
 	assert_int_equal(kube_create(g.conn, &in, v, NULL, &g.st), ERR_CONFIG);
 	assert_int_equal(kube_delete(g.conn, &in, NULL, &g.st), ERR_CONFIG);
 	assert_int_equal(fakeapi_requests(g.f), 0);
@@ -120,7 +122,7 @@ static void push_conflict(struct rig *g)
 static void edits(void **state)
 {
 	struct rig g;
-	struct kube_ref pod = { api_kind_find("", "Pod"), "ns", "p" };
+	struct kube_ref pod = { api_kind_find("", "Pod"), "ns", "p", NULL };
 	struct change c = { 0, 1 };
 	(void)state;
 	rig_up(&g);
@@ -147,7 +149,7 @@ static void edits(void **state)
 static void edits_nothing(void **state)
 {
 	struct rig g;
-	struct kube_ref pod = { api_kind_find("", "Pod"), "ns", "p" };
+	struct kube_ref pod = { api_kind_find("", "Pod"), "ns", "p", NULL };
 	struct change c = { 0, 0 };
 	(void)state;
 	rig_up(&g);
@@ -160,6 +162,43 @@ static void edits_nothing(void **state)
 	assert_int_equal(fakeapi_requests(g.f), 3);
 	fakeapi_push(g.f, &(struct fakeapi_reply){ .status = 404 });
 	assert_int_equal(kube_edit(g.conn, &pod, NULL, set_x, &c, &g.st), ERR_NOTFOUND);
+	/* another object has the name by now */
+	pod.uid = "u-1";
+	fakeapi_push(g.f, &(struct fakeapi_reply){ .body = "{\"metadata\":{\"uid\":\"u-2\"}}" });
+	assert_int_equal(kube_edit(g.conn, &pod, NULL, set_x, &c, &g.st), ERR_GONE);
+	assert_int_equal(fakeapi_requests(g.f), 5);
+	rig_down(&g);
+}
+
+/* Of the answer only what the object is. Texts that are left to jansson come whole. */
+static void applies_for_identity(void **state)
+{
+	struct rig g;
+	struct kube_ref map = { api_kind_find("", "ConfigMap"), "ns", "m", NULL };
+	json_t *value = json_pack("{s:s}", "kind", "ConfigMap"), *made = NULL;
+	(void)state;
+	rig_up(&g);
+	fakeapi_push(g.f, &(struct fakeapi_reply){
+				  .body = "{\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"m\","
+					  "\"resourceVersion\":\"7\",\"managedFields\":[{}]},"
+					  "\"data\":{\"a\":\"b\"}}" });
+	assert_int_equal(kube_apply_identity(g.conn, &map, "me", value, &made, &g.st), 0);
+	assert_string_equal(api_resource_version(made), "7");
+	assert_int_equal(json_object_size(made), 2);
+	assert_null(api_get(made, "metadata.managedFields"));
+	json_decref(made);
+	asked(g.f, 0, "PATCH /api/v1/namespaces/ns/configmaps/m?force=true&fieldManager=me",
+	      "application/apply-patch+yaml", "{\"kind\":\"ConfigMap\"}");
+	fakeapi_push(g.f,
+		     &(struct fakeapi_reply){ .body = "{\"metadata\":{\"resourceVersion\":"
+						      "\"8\",\"x\":\"\xc3\xa9\"},\"data\":1}" });
+	assert_int_equal(kube_apply_identity(g.conn, &map, "me", value, &made, &g.st), 0);
+	assert_string_equal(api_resource_version(made), "8");
+	json_decref(made);
+	fakeapi_push(g.f, &(struct fakeapi_reply){ .body = "{\"metadata\":{}" });
+	assert_int_equal(kube_apply_identity(g.conn, &map, "me", value, &made, &g.st), ERR_PARSE);
+	kube_status_done(&g.st);
+	json_decref(value);
 	rig_down(&g);
 }
 
@@ -170,6 +209,7 @@ int main(void)
 		cmocka_unit_test(names_that_lead_elsewhere),
 		cmocka_unit_test(edits),
 		cmocka_unit_test(edits_nothing),
+		cmocka_unit_test(applies_for_identity),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,6 +14,7 @@
 #include "base/slice.h"
 #include "kube/decode/compact_import.h"
 #include "kube/decode/compact_pod.h"
+#include "kube/decode/compact_pod_node.h"
 #include "kube/decode/compact_service.h"
 #include "kube/decode/compact_slice.h"
 #include "kube/decode/obj.h"
@@ -92,6 +93,18 @@ struct kube_pod {
 	const struct kube_label *labels;
 };
 
+/* A pod as the network of its node knows it. One that is being deleted still has its addresses. */
+struct kube_pod_node {
+	struct kube_obj o;
+	bool has_own_ips; /* not in the host's network, and not ended: its addresses are its own */
+	bool is_deleting;
+	uint32_t n_ips;
+	const struct kube_ip *ips;
+	struct kube_ip host_ip; /* of the node; all zero: not known */
+	const char *node;	/* "" before it has one */
+	const char *created;	/* metadata.creationTimestamp */
+};
+
 static inline const struct kube_service *kube_service_of(const struct kube_obj *obj)
 {
 	return (const struct kube_service *)obj;
@@ -103,4 +116,8 @@ static inline const struct kube_slice *kube_slice_of(const struct kube_obj *obj)
 static inline const struct kube_pod *kube_pod_of(const struct kube_obj *obj)
 {
 	return (const struct kube_pod *)obj;
+}
+static inline const struct kube_pod_node *kube_pod_node_of(const struct kube_obj *obj)
+{
+	return (const struct kube_pod_node *)obj;
 }

@@ -10,10 +10,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	struct kube_string_pool *t = kube_string_pool_new();
-	struct kube_codec *c[] = { kube_service_codec(t),
-				   kube_slice_codec(t, KUBE_SLICE_ZONES | KUBE_SLICE_TARGETS),
-				   kube_pod_codec(t), kube_import_codec(t),
-				   kube_imported_slice_codec(t, KUBE_SLICE_TARGETS) };
+	struct kube_codec *c[] = {
+		kube_service_codec(t), kube_slice_codec(t, KUBE_SLICE_ZONES | KUBE_SLICE_TARGETS),
+		kube_pod_codec(t),     kube_pod_node_codec(t),
+		kube_import_codec(t),  kube_imported_slice_codec(t, KUBE_SLICE_TARGETS)
+	};
 	for (size_t i = 0; i < ARRAY_LEN(c); i++) {
 		struct kube_obj *o = NULL;
 		if (c[i]->decode(c[i], (struct slice){ (const char *)data, n }, &o) == 0)

@@ -258,6 +258,54 @@ static void no_traces(void **state)
 	kube_string_pool_free(t);
 }
 
+/* Addresses and node of a pod. */
+static void pod_nodes(void **state)
+{
+	struct kube_string_pool *t = kube_string_pool_new();
+	struct kube_codec *c = kube_pod_node_codec(t);
+	struct kube_obj *o = NULL;
+	struct kube_ip ip;
+	(void)state;
+	assert_int_equal(
+		c->decode(c,
+			  SLICE("{\"metadata\":{\"name\":\"p\",\"namespace\":\"n\","
+				"\"creationTimestamp\":\"T\","
+				"\"deletionTimestamp\":\"D\"},\"spec\":{\"nodeName\":\"node-1\"},"
+				"\"status\":"
+				"{\"phase\":\"Running\",\"hostIP\":\"10.0.0.1\",\"podIP\":\"10.1.0."
+				"2\",\"podIPs\":"
+				"[{\"ip\":\"10.1.0.2\"},{\"ip\":\"fd01::2\"},{\"ip\":\"x\"}]}}"),
+			  &o),
+		0);
+	const struct kube_pod_node *pod = kube_pod_node_of(o);
+	assert_string_equal(pod->node, "node-1");
+	assert_string_equal(pod->created, "T");
+	assert_true(pod->has_own_ips && pod->is_deleting && !o->ignore);
+	assert_int_equal(pod->n_ips, 2);
+	assert_int_equal(kube_ip_parse(SLICE("10.0.0.1"), &ip), 0);
+	assert_memory_equal(&pod->host_ip, &ip, sizeof(ip));
+	kube_obj_unref(o);
+	assert_int_equal(
+		c->decode(c,
+			  SLICE("{\"metadata\":{\"name\":\"p\"},\"spec\":{\"hostNetwork\":true},"
+				"\"status\":{\"podIP\":\"10.1.0.2\"}}"),
+			  &o),
+		0);
+	assert_true(!kube_pod_node_of(o)->has_own_ips && kube_pod_node_of(o)->n_ips == 1);
+	assert_string_equal(kube_pod_node_of(o)->node, "");
+	kube_obj_unref(o);
+	assert_int_equal(
+		c->decode(
+			c,
+			SLICE("{\"metadata\":{\"name\":\"p\"},\"status\":{\"phase\":\"Failed\"}}"),
+			&o),
+		0);
+	assert_false(kube_pod_node_of(o)->has_own_ips);
+	kube_obj_unref(o);
+	kube_codec_free(c);
+	kube_string_pool_free(t);
+}
+
 /* Objects outlive their codec and its table. */
 static void outlive(void **state)
 {
@@ -352,7 +400,8 @@ static void addresses(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(kept),	   cmocka_unit_test(no_traces), cmocka_unit_test(outlive),
+		cmocka_unit_test(kept),	   cmocka_unit_test(no_traces),
+		cmocka_unit_test(outlive), cmocka_unit_test(pod_nodes),
 		cmocka_unit_test(imports), cmocka_unit_test(addresses),
 	};
 	return cmocka_run_group_tests_name("kube/compact", tests, NULL, NULL);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any object as a tree that keeps only the paths its consumer named; managedFields and kubectl's
- * copy of what was applied are never kept. Trees are read-only: several threads may hold one. */
+ * copy of what was applied are never kept. Trees are read-only: several threads may hold one. jansson
+ * counts references to their parts without care for other threads: put a copy (json_deep_copy) into
+ * an object of your own, never a part itself. */
 #pragma once
 
 #include <stddef.h>

@@ -231,21 +231,47 @@ void events_stop(struct events *events)
 	events_free(events);
 }
 
+/* Under lock. 0: counted with earlier ones. */
+static int count_event(struct events *events, const struct event *ev, uint64_t wall_ns)
+{
+	const struct series_like like = { .controller = events->controller,
+					  .instance = events->instance,
+					  .regarding = ev->regarding,
+					  .related = ev->related,
+					  .warning = ev->warning,
+					  .action = ev->action,
+					  .reason = ev->reason };
+	return events->stop ? ERR_LIMIT
+			    : series_repeat(events->series, &like, clock_mono_ns(), wall_ns);
+}
+
+/* Under lock: what was counted is sent; what is dropped is counted, too, and wakes nobody. */
+static void wake_if_added(struct events *events, int ret)
+{
+	if (ret == 0)
+		pthread_cond_signal(&events->cond);
+}
+
 void events_emit(struct events *events, const struct event *ev, const char *fmt, ...)
 {
 	CLEANUP(strbuf_done) struct strbuf note = STRBUF_INIT;
+	uint64_t wall = clock_wall_ns();
+	pthread_mutex_lock(&events->lock);
+	int r = count_event(events, ev, wall);
+	wake_if_added(events, r);
+	pthread_mutex_unlock(&events->lock);
+	if (r != ERR_NOTFOUND)
+		return;
 	va_list ap;
 	va_start(ap, fmt);
 	strbuf_vaddf(&note, fmt, ap);
 	va_end(ap);
-	uint64_t wall = clock_wall_ns();
 	json_t *body = events_body(events->controller, events->instance, ev, note.s, wall);
 	pthread_mutex_lock(&events->lock);
 	if (events->stop)
 		json_decref(body);
 	else
-		IGNORE(series_add(events->series, body, clock_mono_ns(), wall)); /* counted there */
-	pthread_cond_signal(&events->cond);
+		wake_if_added(events, series_add(events->series, body, clock_mono_ns(), wall));
 	pthread_mutex_unlock(&events->lock);
 }
 

@@ -10,6 +10,7 @@
 
 #include "api/meta.h"
 #include "api/time.h"
+#include "api/tree.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/map.h"
@@ -37,24 +38,31 @@ struct bucket {
 
 struct series {
 	struct map items, buckets;
+	bool full; /* all items are needed, until a request has a result */
 	struct series_stats stats;
 	struct rng rng;
 };
 
 /* ---- keys ---- */
 
+static void add_word(struct strbuf *out, const char *word)
+{
+	strbuf_adds(out, word);
+	strbuf_addc(out, '\x1f');
+}
+
 static void add_ref(struct strbuf *out, const json_t *object)
 {
 	static const char *const fields[] = { "apiVersion", "kind", "namespace", "name", "uid" };
 	for (size_t i = 0; i < ARRAY_LEN(fields); i++)
-		strbuf_addf(out, "%s\x1f", api_get_string(object, fields[i]));
+		add_word(out, api_text(json_object_get(object, fields[i])));
 }
 
 /* The reporter and the object. */
 static void object_key(struct strbuf *out, const json_t *body)
 {
-	strbuf_addf(out, "%s\x1f%s\x1f", api_get_string(body, "reportingController"),
-		    api_get_string(body, "reportingInstance"));
+	add_word(out, api_text(json_object_get(body, "reportingController")));
+	add_word(out, api_text(json_object_get(body, "reportingInstance")));
 	add_ref(out, json_object_get(body, "regarding"));
 }
 
@@ -62,8 +70,30 @@ static void series_key(struct strbuf *out, const json_t *body)
 {
 	object_key(out, body);
 	add_ref(out, json_object_get(body, "related"));
-	strbuf_addf(out, "%s\x1f%s\x1f%s", api_get_string(body, "type"),
-		    api_get_string(body, "action"), api_get_string(body, "reason"));
+	add_word(out, api_text(json_object_get(body, "type")));
+	add_word(out, api_text(json_object_get(body, "action")));
+	add_word(out, api_text(json_object_get(body, "reason")));
+}
+
+static void add_object(struct strbuf *out, const json_t *object)
+{
+	add_word(out, api_version(object));
+	add_word(out, api_kind(object));
+	add_word(out, api_namespace(object));
+	add_word(out, api_name(object));
+	add_word(out, api_uid(object));
+}
+
+/* The same key, from what a body is made of. */
+static void add_like_key(struct strbuf *out, const struct series_like *like)
+{
+	add_word(out, like->controller);
+	add_word(out, like->instance);
+	add_object(out, like->regarding);
+	add_object(out, like->related);
+	add_word(out, like->warning ? "Warning" : "Normal");
+	add_word(out, like->action);
+	add_word(out, like->reason);
 }
 
 /* ---- the buckets ---- */
@@ -161,6 +191,8 @@ static bool make_room(struct series *series)
 	size_t pos = 0;
 	if (series->items.n < SERIES_MAX)
 		return true;
+	if (series->full)
+		return false;
 	while ((e = map_next(&series->items, &pos)) != NULL) {
 		struct series_item *it = e->value;
 		if (it->created && !it->busy && it->count == it->sent_count) {
@@ -168,6 +200,7 @@ static bool make_room(struct series *series)
 			return true;
 		}
 	}
+	series->full = true;
 	return false;
 }
 
@@ -178,15 +211,40 @@ static int drop_event(struct series *series, json_t *body)
 	return ERR_LIMIT;
 }
 
+/* A thousand objects may change each second: what finds no room costs no search. */
+static bool is_full(const struct series *series)
+{
+	return series->full && series->items.n >= SERIES_MAX;
+}
+
+/* False: it is the first of its series, or the series has ended. */
+static bool count_again(struct series_item *it, uint64_t now_ns, uint64_t wall_ns)
+{
+	if (it == NULL || (is_silent(it, now_ns) && it->created && it->count == it->sent_count))
+		return false;
+	it->count++;
+	it->last_ns = now_ns;
+	it->last_wall_ns = wall_ns;
+	return true;
+}
+
+int series_repeat(struct series *series, const struct series_like *like, uint64_t now_ns,
+		  uint64_t wall_ns)
+{
+	CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
+	add_like_key(&key, like);
+	struct series_item *it = map_get(&series->items, strbuf_slice(&key));
+	if (count_again(it, now_ns, wall_ns))
+		return 0;
+	return it == NULL && is_full(series) ? drop_event(series, NULL) : ERR_NOTFOUND;
+}
+
 int series_add(struct series *series, json_t *body, uint64_t now_ns, uint64_t wall_ns)
 {
 	CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
 	series_key(&key, body);
 	struct series_item *it = map_get(&series->items, strbuf_slice(&key));
-	if (it != NULL && !(is_silent(it, now_ns) && it->created && it->count == it->sent_count)) {
-		it->count++;
-		it->last_ns = now_ns;
-		it->last_wall_ns = wall_ns;
+	if (count_again(it, now_ns, wall_ns)) {
 		json_decref(body);
 		return 0;
 	}
@@ -194,7 +252,7 @@ int series_add(struct series *series, json_t *body, uint64_t now_ns, uint64_t wa
 		forget_item(series, it);
 	else if (it != NULL)
 		return drop_event(series, body);
-	if (!take_token(series, body, now_ns) || !make_room(series))
+	if (is_full(series) || !take_token(series, body, now_ns) || !make_room(series))
 		return drop_event(series, body);
 	it = xcalloc(1, sizeof(*it));
 	it->key = strbuf_take(&key);
@@ -265,6 +323,7 @@ void series_result(struct series *series, struct series_item *it, enum series_ac
 {
 	assert(it->busy && act != SERIES_WAIT);
 	it->busy = false;
+	series->full = false;
 	/* An answer that got lost: ours is there already. */
 	if (ret == 0 || (act == SERIES_CREATE && ret == ERR_DUPLICATE)) {
 		it->created = true;

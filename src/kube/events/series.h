@@ -28,6 +28,17 @@ struct series_item;
 struct series *series_new(void);
 void series_free(struct series *series);
 
+/* What makes Events alike. The objects are whole ones; `related` may be NULL. */
+struct series_like {
+	const char *controller, *instance;
+	const json_t *regarding, *related;
+	bool warning;
+	const char *action, *reason;
+};
+/* An Event has happened that may be like an earlier one. 0: it is counted. ERR_LIMIT: dropped.
+ * ERR_NOTFOUND: it is the first, so call series_add. Most Events need no body in this way. */
+MUST_CHECK int series_repeat(struct series *series, const struct series_like *like, uint64_t now_ns,
+			     uint64_t wall_ns);
 /* An Event has happened. `body`: the whole Event, a reference taken over. ERR_LIMIT: dropped. */
 MUST_CHECK int series_add(struct series *series, json_t *body, uint64_t now_ns, uint64_t wall_ns);
 

@@ -94,6 +94,46 @@ static void like_ones_become_a_series(void **state)
 	assert_int_equal(n, 0);
 }
 
+static int repeat(struct series *s, const char *object, const char *reason, uint64_t now)
+{
+	json_t *regarding = json_pack("{s:{s:s}}", "metadata", "name", object);
+	const struct series_like like = { .controller = "",
+					  .instance = "",
+					  .regarding = regarding,
+					  .action = "",
+					  .reason = reason };
+	int r = series_repeat(s, &like, now, WALL_NS + now);
+	json_decref(regarding);
+	return r;
+}
+
+/* Without a body: only what is known already, and still going on. */
+static void repeated_ones_need_no_body(void **state)
+{
+	struct series *s = *state;
+	struct series_stats stats;
+	int n = -1;
+	assert_int_equal(repeat(s, "a", "R", S(1)), ERR_NOTFOUND);
+	assert_int_equal(note(s, "a", "R", S(1)), 0);
+	assert_int_equal(repeat(s, "a", "Q", S(1)), ERR_NOTFOUND);
+	assert_int_equal(repeat(s, "b", "R", S(1)), ERR_NOTFOUND);
+	assert_int_equal(repeat(s, "a", "R", S(1)), 0);
+	assert_int_equal(act(s, S(1), 0, &n), SERIES_CREATE);
+	assert_int_equal(n, 2);
+	assert_int_equal(repeat(s, "a", "R", S(2 + SERIES_SILENCE_S)), ERR_NOTFOUND);
+	for (int i = 0; i < SERIES_MAX + 1; i++) {
+		char name[16];
+		IGNORE(snprintf(name, sizeof(name), "o%d", i) < 0);
+		IGNORE(note(s, name, "R", S(400)));
+	}
+	assert_int_equal(repeat(s, "o0", "R", S(400)), 0);
+	series_stats(s, &stats);
+	assert_int_equal(repeat(s, "new", "R", S(400)), ERR_LIMIT);
+	uint64_t before = stats.dropped;
+	series_stats(s, &stats);
+	assert_int_equal(stats.dropped, before + 1);
+}
+
 static void long_series_is_told_now_and_then(void **state)
 {
 	struct series *s = *state;
@@ -208,13 +248,10 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(like_ones_become_a_series),
-		T(long_series_is_told_now_and_then),
-		T(other_reasons_are_other_series),
-		T(noisy_object_is_cut_short),
-		T(table_has_a_limit),
-		T(failures_come_back_and_end),
-		T(refusal_is_not_repeated),
+		T(like_ones_become_a_series),	      T(repeated_ones_need_no_body),
+		T(long_series_is_told_now_and_then),  T(other_reasons_are_other_series),
+		T(noisy_object_is_cut_short),	      T(table_has_a_limit),
+		T(failures_come_back_and_end),	      T(refusal_is_not_repeated),
 		T(what_happens_meanwhile_is_counted),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

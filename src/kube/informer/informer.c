@@ -45,6 +45,7 @@ struct kube_informer {
 	pthread_cond_t cond;  /* stop or synced changed */
 	bool stop, absent;
 	atomic_bool synced;
+	atomic_size_t version_at; /* 0: conf.kind, else conf.older[version_at - 1] */
 
 	/* The reflector's own: */
 	struct kube_reflector_plan plan;
@@ -268,11 +269,23 @@ static int send_request(struct kube_informer *informer, const struct kube_stream
 	return r;
 }
 
+static void add_path(struct strbuf *out, const struct kube_informer *informer, const char *next,
+		     unsigned watch_s)
+{
+	kube_informer_path(out, &(struct kube_informer_request){
+					.conf = &informer->conf,
+					.kind = kube_informer_kind(informer),
+					.plan = &informer->plan,
+					.next = next,
+					.watch_s = watch_s,
+				});
+}
+
 static int do_watch(struct kube_informer *informer)
 {
 	unsigned seconds = kube_reflector_plan_watch_s(&informer->plan);
 	struct strbuf path = STRBUF_INIT;
-	kube_informer_path(&path, &informer->conf, &informer->plan, "", seconds);
+	add_path(&path, informer, "", seconds);
 	struct kube_stream s = {
 		.path = path.s,
 		.idle_ns = informer->plan.times.silence_ns,
@@ -293,7 +306,7 @@ static int do_watch(struct kube_informer *informer)
 static int one_page(struct kube_informer *informer, struct kube_list_meta *meta)
 {
 	struct strbuf path = STRBUF_INIT;
-	kube_informer_path(&path, &informer->conf, &informer->plan, meta->next.s, 0);
+	add_path(&path, informer, meta->next.s, 0);
 	struct kube_stream s = { .path = path.s,
 				 .gzip = true,
 				 .idle_ns = informer->plan.times.silence_ns,
@@ -349,6 +362,14 @@ static void set_absent(struct kube_informer *informer, bool absent)
 	pthread_mutex_unlock(&informer->lock);
 }
 
+/* The server does not have the kind in this version: the next one is tried. False: that was the last. */
+static bool try_older_version(struct kube_informer *informer)
+{
+	size_t next = (atomic_load(&informer->version_at) + 1) % (informer->conf.n_older + 1);
+	atomic_store(&informer->version_at, next);
+	return next != 0;
+}
+
 static void do_step(struct kube_informer *informer)
 {
 	uint64_t start = clock_mono_ns();
@@ -361,8 +382,12 @@ static void do_step(struct kube_informer *informer)
 	bool listed = informer->outcome.listed || informer->plan.step == KUBE_STEP_WATCH;
 	if (informer->outcome.code == -ECANCELED)
 		return;
-	set_absent(informer, informer->outcome.http == 404 || informer->outcome.http == 403);
 	kube_reflector_plan_next(&informer->plan, &informer->outcome, now);
+	if (informer->outcome.http == 404 && try_older_version(informer)) {
+		informer->plan.delay_ns = 0;
+		return;
+	}
+	set_absent(informer, informer->outcome.http == 404 || informer->outcome.http == 403);
 	/* A watch that ends is no failure. */
 	if (informer->outcome.code != 0 || !listed)
 		report_failure(informer);
@@ -488,6 +513,12 @@ void kube_informer_stop(struct kube_informer *informer)
 struct kube_store *kube_informer_store(struct kube_informer *informer)
 {
 	return informer->store;
+}
+
+const struct api_kind *kube_informer_kind(const struct kube_informer *informer)
+{
+	size_t at = atomic_load(&informer->version_at);
+	return at == 0 ? informer->conf.kind : &informer->conf.older[at - 1];
 }
 
 bool kube_informer_absent(struct kube_informer *informer)

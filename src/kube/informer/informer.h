@@ -43,6 +43,10 @@ struct kube_handler {
 struct kube_informer_conf {
 	struct kube_client *client; /* outlives the informer */
 	const struct api_kind *kind;
+	/* The same kind in older versions, which are tried in turn while the server answers 404;
+	 * borrowed. */
+	const struct api_kind *older;
+	size_t n_older;
 	const char *ns;		     /* NULL: all */
 	const char *labels, *fields; /* selectors; NULL: none */
 	struct kube_codec *codec;    /* taken over */
@@ -67,9 +71,13 @@ struct kube_store *kube_informer_store(struct kube_informer *informer);
 bool kube_informer_synced(struct kube_informer *informer);
 /* Waits for that; false after the time. */
 bool kube_informer_wait(struct kube_informer *informer, uint64_t timeout_ns);
-/* Was the last request answered by 404 (no such kind) or 403? It is repeated, as after any failure.
- */
+/* Was the last request answered by 404 (no such kind, in none of its versions) or 403? It is repeated,
+ * as after any failure. */
 bool kube_informer_absent(struct kube_informer *informer);
+
+/* The kind in the version that the server was last asked for: the one that it serves, once synced. Any
+ * thread. */
+const struct api_kind *kube_informer_kind(const struct kube_informer *informer);
 
 struct kube_informer_stats {
 	uint64_t added, updated, deleted; /* calls of handlers */

@@ -45,24 +45,25 @@ static void add_list(struct strbuf *out, const struct kube_reflector_plan *plan,
 	}
 }
 
-void kube_informer_path(struct strbuf *out, const struct kube_informer_conf *conf,
-			const struct kube_reflector_plan *plan, const char *next, unsigned watch_s)
+void kube_informer_path(struct strbuf *out, const struct kube_informer_request *request)
 {
-	api_kind_path(out, conf->kind, conf->ns, NULL, NULL);
+	const struct kube_informer_conf *conf = request->conf;
+	const struct kube_reflector_plan *plan = request->plan;
+	api_kind_path(out, request->kind, conf->ns, NULL, NULL);
 	add_param(out, "labelSelector", conf->labels);
 	add_param(out, "fieldSelector", conf->fields);
 	switch (plan->step) {
 	case KUBE_STEP_LIST:
-		add_list(out, plan, next);
+		add_list(out, plan, request->next);
 		break;
 	case KUBE_STEP_STREAM:
-		add_watch(out, watch_s);
+		add_watch(out, request->watch_s);
 		add_param(out, "sendInitialEvents", "true");
 		add_param(out, "resourceVersionMatch", "NotOlderThan");
 		add_param(out, "resourceVersion", plan->fresh ? "" : plan->rv);
 		break;
 	case KUBE_STEP_WATCH:
-		add_watch(out, watch_s);
+		add_watch(out, request->watch_s);
 		add_param(out, "resourceVersion", plan->rv);
 		break;
 	}

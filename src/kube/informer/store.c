@@ -23,6 +23,11 @@ struct table {
 	size_t n, cap; /* cap: a power of two, or 0 */
 };
 
+struct hashes {
+	uint32_t *v;
+	size_t n, cap;
+};
+
 struct kube_store {
 	pthread_rwlock_t lock; /* guards all below; only the writer needs none to read */
 	struct table main;     /* namespace and name */
@@ -33,6 +38,7 @@ struct kube_store {
 	VEC(uint32_t) free_places;
 	size_t count; /* of objects */
 	uint32_t mark;
+	struct hashes before, after; /* the writer's, while it changes an index */
 };
 
 /* ---- tables ---- */
@@ -101,26 +107,57 @@ static uint32_t hash_name(struct slice ns, struct slice name)
 
 /* ---- index functions ---- */
 
-struct index_change {
-	struct table *table;
-	uint32_t at;
-	bool add;
-};
-
-static void change_key(void *ctx, struct slice key)
+static void note_hash(void *ctx, struct slice key)
 {
-	const struct index_change *c = ctx;
-	if (c->add)
-		table_add(c->table, hash_of(key), c->at);
-	else
-		table_del(c->table, hash_of(key), c->at);
+	struct hashes *hashes = ctx;
+	vec_push(hashes, hash_of(key));
 }
 
-static void index_all(struct kube_store *store, const struct kube_obj *obj, bool add)
+static int compare_hashes(const void *left, const void *right)
 {
+	uint32_t x = *(const uint32_t *)left, y = *(const uint32_t *)right;
+	return (x > y) - (x < y);
+}
+
+/* The hashes of the object's keys, sorted, each once: a key may be emitted twice. */
+static void collect_hashes(struct hashes *hashes, kube_index_fn index, const struct kube_obj *obj)
+{
+	size_t n = 0;
+	hashes->n = 0;
+	index(obj, note_hash, hashes);
+	if (hashes->n > 1)
+		qsort(hashes->v, hashes->n, sizeof(*hashes->v), compare_hashes);
+	for (size_t i = 0; i < hashes->n; i++) {
+		if (n == 0 || hashes->v[n - 1] != hashes->v[i])
+			hashes->v[n++] = hashes->v[i];
+	}
+	hashes->n = n;
+}
+
+/* Either of `old` and `obj`, which are at the same place, may be NULL. Keys that both have stay: most
+ * changes of an object change none, and an index of many objects by one key is slow to change. */
+static void index_change(struct kube_store *store, const struct kube_obj *old,
+			 const struct kube_obj *obj)
+{
+	const uint32_t at = obj != NULL ? obj->at : old->at;
+	struct hashes *before = &store->before, *after = &store->after;
 	for (size_t i = 0; i < store->n_indexes; i++) {
-		struct index_change c = { .table = &store->indexes[i], .at = obj->at, .add = add };
-		store->index_fns[i](obj, change_key, &c);
+		before->n = after->n = 0;
+		if (old != NULL)
+			collect_hashes(before, store->index_fns[i], old);
+		if (obj != NULL)
+			collect_hashes(after, store->index_fns[i], obj);
+		for (size_t b = 0, a = 0; b < before->n || a < after->n;) {
+			bool gone = a == after->n || (b < before->n && before->v[b] < after->v[a]);
+			bool is_new =
+				b == before->n || (a < after->n && after->v[a] < before->v[b]);
+			if (gone)
+				table_del(&store->indexes[i], before->v[b], at);
+			else if (is_new)
+				table_add(&store->indexes[i], after->v[a], at);
+			b += !is_new;
+			a += !gone;
+		}
 	}
 }
 
@@ -159,6 +196,8 @@ void kube_store_free(struct kube_store *store)
 	free(store->main.entries);
 	vec_done(&store->items);
 	vec_done(&store->free_places);
+	vec_done(&store->before);
+	vec_done(&store->after);
 	pthread_rwlock_destroy(&store->lock);
 	free(store);
 }
@@ -191,14 +230,14 @@ static void insert_object(struct kube_store *store, struct kube_obj *obj)
 		vec_push(&store->items, obj);
 	}
 	table_add(&store->main, hash_name(slice_of(obj->ns), slice_of(obj->name)), obj->at);
-	index_all(store, obj, true);
+	index_change(store, NULL, obj);
 	store->count++;
 }
 
 static void remove_object(struct kube_store *store, struct kube_obj *obj)
 {
 	table_del(&store->main, hash_name(slice_of(obj->ns), slice_of(obj->name)), obj->at);
-	index_all(store, obj, false);
+	index_change(store, obj, NULL);
 	assert(store->items.v[obj->at] == obj && store->count != 0);
 	store->items.v[obj->at] = NULL;
 	vec_push(&store->free_places, obj->at);
@@ -208,10 +247,9 @@ static void remove_object(struct kube_store *store, struct kube_obj *obj)
 static void replace_object(struct kube_store *store, struct kube_obj *old, struct kube_obj *obj)
 {
 	assert(store->items.v[old->at] == old);
-	index_all(store, old, false);
 	obj->at = old->at;
 	store->items.v[obj->at] = obj;
-	index_all(store, obj, true);
+	index_change(store, old, obj);
 }
 
 enum kube_store_put kube_store_put(struct kube_store *store, struct kube_obj *obj,
@@ -290,18 +328,6 @@ void kube_store_each(struct kube_store *store, kube_store_fn fn, void *ctx)
 	pthread_rwlock_unlock(&store->lock);
 }
 
-/* Has an entry between the search's start and i led to the object already? (It may have a key
- * twice.) */
-static bool was_seen(const struct table *table, uint32_t hash, size_t index)
-{
-	for (size_t j = hash & (table->cap - 1); j != index; j = (j + 1) & (table->cap - 1)) {
-		if (table->entries[j].at == table->entries[index].at &&
-		    table->entries[j].hash == hash)
-			return true;
-	}
-	return false;
-}
-
 void kube_store_each_by(struct kube_store *store, size_t index, struct slice key, kube_store_fn fn,
 			void *ctx)
 {
@@ -313,7 +339,7 @@ void kube_store_each_by(struct kube_store *store, size_t index, struct slice key
 	for (size_t i = hash & mask; table->cap != 0 && table->entries[i].at != 0;
 	     i = (i + 1) & mask) {
 		struct key_search l = { .key = key };
-		if (table->entries[i].hash != hash || was_seen(table, hash, i))
+		if (table->entries[i].hash != hash)
 			continue;
 		struct kube_obj *obj = store->items.v[table->entries[i].at - 1];
 		store->index_fns[index](obj, compare_key, &l);

@@ -411,6 +411,51 @@ static void selectors_and_stop(void **state)
 	pthread_mutex_destroy(&s.lock);
 }
 
+/* A server with an older version of the kind: found at once; both are asked for again when it has gone,
+ * too. */
+static void older_version(void **state)
+{
+	struct act acts[] = {
+		{ "/api/v1/configmaps? " STREAM, NULL, ERR_NOTFOUND, 404 },
+		{ "/api/v1beta1/configmaps? " STREAM, ADD("a", "3") END("9"), 0, 0 },
+		{ "/api/v1beta1/configmaps? " WATCH, NULL, ERR_NOTFOUND, 404 },
+		{ "/api/v1/configmaps? " STREAM, ADD("a", "4") END("10"), 0, 0 },
+	};
+	struct script s = {
+		.acts = acts, .n = ARRAY_LEN(acts), .wrong = STRBUF_INIT, .heard = STRBUF_INIT
+	};
+	struct kube_handler h = { on_added, on_updated, on_deleted, on_synced, NULL, &s.heard };
+	struct api_kind older = *api_kind_find("", "ConfigMap");
+	older.version = "v1beta1";
+	struct kube_informer_conf c = {
+		.kind = api_kind_find("", "ConfigMap"),
+		.older = &older,
+		.n_older = 1,
+		.codec = kube_tree_codec(api_kind_find("", "ConfigMap"), NULL, 0),
+		.times = { .backoff_min_ns = NS_PER_MS, .backoff_max_ns = NS_PER_MS },
+	};
+	char err[64];
+	(void)state;
+	pthread_mutex_init(&s.lock, NULL);
+	pthread_cond_init(&s.cond, NULL);
+	struct kube_informer *i = kube_informer_new_on(&c, open_script, &s);
+	kube_informer_handle(i, &h);
+	assert_int_equal(kube_informer_start(i, ERR_TEXT(err)), 0);
+	pthread_mutex_lock(&s.lock);
+	while (!s.ended)
+		pthread_cond_wait(&s.cond, &s.lock);
+	pthread_mutex_unlock(&s.lock);
+	assert_string_equal(kube_informer_kind(i)->version, "v1");
+	kube_informer_stop(i);
+	assert_string_equal(s.wrong.s, "");
+	assert_string_equal(s.heard.s, "+a@3 synced ~a@3-4 ");
+	kube_informer_free(i);
+	pthread_cond_destroy(&s.cond);
+	pthread_mutex_destroy(&s.lock);
+	strbuf_done(&s.wrong);
+	strbuf_done(&s.heard);
+}
+
 static void on_error(void *ctx, const char *text)
 {
 	if (strstr(text, "cannot be read") != NULL)
@@ -501,6 +546,7 @@ int main(void)
 		cmocka_unit_test(scripts),
 		cmocka_unit_test(no_news),
 		cmocka_unit_test(selectors_and_stop),
+		cmocka_unit_test(older_version),
 		cmocka_unit_test(bad_objects),
 		cmocka_unit_test(seen_by_others),
 	};

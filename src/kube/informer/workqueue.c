@@ -285,13 +285,15 @@ void workqueue_add_after(struct workqueue *workqueue, const char *key, uint64_t 
 	pthread_mutex_unlock(&workqueue->lock);
 }
 
-static void wait_for_work(struct workqueue *workqueue)
+static void wait_for_work(struct workqueue *workqueue, uint64_t until_ns)
 {
-	if (workqueue->heap.n == 0) {
+	uint64_t due = until_ns;
+	if (workqueue->heap.n != 0)
+		due = MIN(due, workqueue->heap.v[0]->due_ns);
+	if (due == UINT64_MAX) {
 		pthread_cond_wait(&workqueue->cond, &workqueue->lock);
 		return;
 	}
-	uint64_t due = workqueue->heap.v[0]->due_ns;
 	struct timespec t = { .tv_sec = (time_t)(due / NS_PER_S),
 			      .tv_nsec = (long)(due % NS_PER_S) };
 	/* The caller checks again either way. */
@@ -325,14 +327,19 @@ static void hand_out(struct workqueue *workqueue, struct item *item)
 	}
 }
 
-bool workqueue_get(struct workqueue *workqueue, struct strbuf *key)
+enum work_got workqueue_get_within(struct workqueue *workqueue, struct strbuf *key,
+				   uint64_t longest_ns)
 {
 	struct item *item = NULL;
+	uint64_t now = clock_mono_ns();
+	uint64_t until_ns = longest_ns < UINT64_MAX - now ? now + longest_ns : UINT64_MAX;
 	pthread_mutex_lock(&workqueue->lock);
-	for (; !workqueue->closed; wait_for_work(workqueue)) {
-		move_due(workqueue, clock_mono_ns());
+	for (; !workqueue->closed; wait_for_work(workqueue, until_ns)) {
+		now = clock_mono_ns();
+		move_due(workqueue, now);
 		item = choose_item(workqueue);
-		if (item != NULL)
+		/* After each wait: a signal that came with the time-out was for us alone. */
+		if (item != NULL || now >= until_ns)
 			break;
 	}
 	if (item != NULL) {
@@ -341,8 +348,11 @@ bool workqueue_get(struct workqueue *workqueue, struct strbuf *key)
 		strbuf_reset(key);
 		strbuf_adds(key, item->key);
 	}
+	bool closed = workqueue->closed;
 	pthread_mutex_unlock(&workqueue->lock);
-	return item != NULL;
+	if (item != NULL)
+		return WORK_GOT;
+	return closed ? WORK_CLOSED : WORK_NONE;
 }
 
 static void end_work(struct workqueue *workqueue, struct item *item)

@@ -49,8 +49,20 @@ void workqueue_add(struct workqueue *workqueue, const char *key);
 /* Once the time has come; the earlier of several wins. */
 void workqueue_add_after(struct workqueue *workqueue, const char *key, uint64_t delay_ns);
 
-/* Waits for a key, oldest first in its priority; false when the queue is closed. `key` keeps its memory. */
-bool workqueue_get(struct workqueue *workqueue, struct strbuf *key);
+enum work_got {
+	WORK_GOT,    /* `key` is to be reconciled */
+	WORK_NONE,   /* there was none for that time */
+	WORK_CLOSED, /* there will be none any more */
+};
+
+/* Waits for a key, oldest first in its priority, for at most that time. `key` keeps its memory. */
+enum work_got workqueue_get_within(struct workqueue *workqueue, struct strbuf *key,
+				   uint64_t longest_ns);
+/* Waits as long as it takes; false when the queue is closed. */
+static inline bool workqueue_get(struct workqueue *workqueue, struct strbuf *key)
+{
+	return workqueue_get_within(workqueue, key, UINT64_MAX) == WORK_GOT;
+}
 void workqueue_done(struct workqueue *workqueue, const struct strbuf *key, enum work_result result);
 
 /* Wakes all who wait; nothing is handed out any more. */

@@ -16,6 +16,7 @@
 enum {
 	RETRY_JITTER = 5, /* a follower waits up to a fifth longer, so that not all ask at once */
 	DURATION_MAX_S = 3600 * 24, /* of a record: one with more is invalid */
+	EXIT_MAX_MS = 1000, /* for the end of the process itself, of the time until the expiry */
 };
 
 int elect_times_check(struct elect_times *times, struct err_text err)
@@ -30,11 +31,14 @@ int elect_times_check(struct elect_times *times, struct err_text err)
 		err_text_set(err, "a lease lasts whole seconds, at most a day");
 		return ERR_CONFIG;
 	}
-	if (times->duration_ns <= times->renew_ns || times->renew_ns * 5 <= times->retry_ns * 6) {
+	if (times->duration_ns < times->renew_ns + ELECT_GAP_MIN_MS * NS_PER_MS ||
+	    times->renew_ns * 5 <= times->retry_ns * 6) {
 		err_text_set(
 			err,
-			"a lease must last longer than its renew deadline, and that longer than "
-			"1.2 times its retry period");
+			"a lease must last longer than its renew deadline, by %d ms at least, in "
+			"which work under way is ended, and that longer than 1.2 times its retry "
+			"period",
+			ELECT_GAP_MIN_MS);
 		return ERR_CONFIG;
 	}
 	return 0;
@@ -53,8 +57,7 @@ void elect_done(struct elect *elect)
 	elect->lease = NULL;
 }
 
-/* Who holds the lease; "" for nobody. */
-static const char *holder_of(const struct elect *elect)
+const char *elect_holder(const struct elect *elect)
 {
 	return api_get_string(elect->lease, "spec.holderIdentity");
 }
@@ -63,6 +66,13 @@ uint64_t elect_deadline_ns(const struct elect *elect, uint64_t now_ns)
 {
 	uint64_t until = elect->renewed_ns + elect->times.renew_ns;
 	return elect->leading && now_ns < until ? until : 0;
+}
+
+uint64_t elect_end_by_ns(const struct elect *elect)
+{
+	const struct elect_times *times = &elect->times;
+	uint64_t reserve = (times->duration_ns - times->renew_ns) / 4;
+	return elect->renewed_ns + times->duration_ns - MIN(reserve, EXIT_MAX_MS * NS_PER_MS);
 }
 
 /* The record's own duration counts: its holder may have been started with other times than we. */
@@ -76,7 +86,7 @@ static uint64_t expiry_ns(const struct elect *elect)
 
 static bool is_free(const struct elect *elect, uint64_t now_ns)
 {
-	const char *holder = holder_of(elect);
+	const char *holder = elect_holder(elect);
 	return holder[0] == '\0' || strcmp(holder, elect->identity) == 0 ||
 	       now_ns >= expiry_ns(elect);
 }
@@ -121,7 +131,7 @@ static json_t *make_claim(const struct elect *elect, uint64_t wall_ns)
 		spec = json_object();
 		json_object_set_new(o, "spec", spec);
 	}
-	bool same = !elect->missing && strcmp(holder_of(elect), elect->identity) == 0;
+	bool same = !elect->missing && strcmp(elect_holder(elect), elect->identity) == 0;
 	json_int_t n = json_integer_value(json_object_get(spec, "leaseTransitions"));
 	json_object_set_new(spec, "holderIdentity", json_string(elect->identity));
 	json_object_set_new(spec, "leaseDurationSeconds",
@@ -178,7 +188,7 @@ static void result_of_get(struct elect *elect, const json_t *answer, uint64_t no
 	assert(!elect->missing);
 	note_lease(elect, answer, now_ns);
 	elect->stale = false;
-	if (elect->leading && strcmp(holder_of(elect), elect->identity) != 0)
+	if (elect->leading && strcmp(elect_holder(elect), elect->identity) != 0)
 		lose_lease(elect);
 	if (elect->leading) {
 		elect->due_ns = now_ns;

@@ -25,7 +25,11 @@ struct elect_times {
 	uint64_t retry_ns;    /* between two requests */
 };
 
-/* Zeroes become 15, 10 and 2 s. ERR_CONFIG with a sentence unless duration > renew > 1.2 retry. */
+/* A leader that could not renew ends its work between its deadline and the expiry. */
+enum { ELECT_GAP_MIN_MS = 500 };
+
+/* Zeroes become 15, 10 and 2 s. ERR_CONFIG with a sentence unless renew > 1.2 retry, and duration is
+ * longer than renew by ELECT_GAP_MIN_MS. */
 MUST_CHECK int elect_times_check(struct elect_times *times, struct err_text err);
 
 enum elect_act { ELECT_WAIT, ELECT_GET, ELECT_CREATE, ELECT_UPDATE };
@@ -59,5 +63,10 @@ void elect_result(struct elect *elect, enum elect_act act, int ret, const json_t
 		  uint64_t sent_ns, uint64_t now_ns);
 /* Until when we may act as the leader; 0: we are none. */
 uint64_t elect_deadline_ns(const struct elect *elect, uint64_t now_ns);
+/* After it was led once: by when all work of the leader must have ended, whether it leads still or
+ * not. A moment before anybody's expiry, since the last renewal. */
+uint64_t elect_end_by_ns(const struct elect *elect);
+/* Who held the lease when it was last read or written; "": nobody. Valid until the next result. */
+const char *elect_holder(const struct elect *elect);
 /* The object that releases the lease, or NULL when it is not ours (any more). */
 json_t *elect_release(const struct elect *elect, uint64_t now_ns, uint64_t wall_ns);

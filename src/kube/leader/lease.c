@@ -26,26 +26,26 @@ enum {
 	RANDOM_BYTES = 6,
 	REQUEST_MIN_MS = 100, /* whatever little time is left */
 };
+enum { OWN, RIVAL, LEASES_MAX };
 
 struct lease {
 	struct kube_client *client;
 	struct kube_conn *conn;
-	char *ns, *name, *identity;
-	bool (*is_healthy)(void *ctx);
-	void (*on_error)(void *ctx, const char *text);
-	void *ctx;
+	char *identity, *names[LEASES_MAX], *namespaces[LEASES_MAX];
+	struct lease_conf conf; /* its functions */
 	pthread_t thread;
 
 	pthread_mutex_t lock; /* guards all below */
 	pthread_cond_t cond;
-	struct elect elect;
+	struct elect elect[LEASES_MAX]; /* our own, then that of a rival */
+	size_t n_elect;
 	bool stop;
 	bool woken;
 };
 
 /* ---- requests ---- */
 
-static int send_request(struct lease *lease, struct kube_conn *conn, enum elect_act act,
+static int send_request(struct kube_conn *conn, const struct elect *elect, enum elect_act act,
 			const json_t *body, uint64_t timeout_ns, json_t **ret,
 			struct kube_status *st)
 {
@@ -54,19 +54,32 @@ static int send_request(struct lease *lease, struct kube_conn *conn, enum elect_
 	};
 	CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
 	const struct api_kind *kind = api_kind_find("coordination.k8s.io", "Lease");
-	api_kind_path(&path, kind, lease->ns, act == ELECT_CREATE ? NULL : lease->name, NULL);
+	api_kind_path(&path, kind, elect->ns, act == ELECT_CREATE ? NULL : elect->name, NULL);
 	struct kube_request r = {
 		.method = methods[act], .path = path.s, .body = body, .timeout_ns = timeout_ns
 	};
 	return kube_call(conn, &r, ret, st);
 }
 
+/* Until when all leases are held; 0: one of them is not. */
+static uint64_t deadline_of(const struct lease *lease, uint64_t now_ns)
+{
+	uint64_t first = UINT64_MAX;
+	for (size_t i = 0; i < lease->n_elect; i++)
+		first = MIN(first, elect_deadline_ns(&lease->elect[i], now_ns));
+	return first;
+}
+
 /* A leader's request must not outlive its deadline: there would be no time for another. */
 static uint64_t timeout_of(const struct lease *lease, uint64_t now_ns)
 {
-	uint64_t deadline = elect_deadline_ns(&lease->elect, now_ns);
-	assert(deadline == 0 || deadline > now_ns);
-	uint64_t left = deadline != 0 ? (deadline - now_ns) / 2 : lease->elect.times.renew_ns / 2;
+	uint64_t left = lease->elect[OWN].times.renew_ns / 2;
+	for (size_t i = 0; i < lease->n_elect; i++) {
+		uint64_t deadline = elect_deadline_ns(&lease->elect[i], now_ns);
+		assert(deadline == 0 || deadline > now_ns);
+		if (deadline != 0)
+			left = MIN(left, (deadline - now_ns) / 2);
+	}
 	return MAX(left, REQUEST_MIN_MS * NS_PER_MS);
 }
 
@@ -76,26 +89,50 @@ static bool is_error(enum elect_act act, int ret)
 	       !(act == ELECT_GET && ret == ERR_NOTFOUND);
 }
 
+static void report_error(const struct lease *lease, const struct elect *elect, int ret,
+			 const struct kube_status *st)
+{
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	strbuf_addf(&text, "lease '%s' in namespace '%s': %s", elect->name, elect->ns,
+		    st->message[0] != '\0' ? st->message : err_str(ret));
+	if (lease->conf.on_error != NULL)
+		lease->conf.on_error(lease->conf.ctx, text.s);
+}
+
+/* Under the lock, which is given up meanwhile: the callback may take others. */
+static void report_rival(struct lease *lease, const struct elect *elect)
+{
+	if (elect != &lease->elect[RIVAL] || elect->leading || elect->take ||
+	    elect_holder(elect)[0] == '\0' || lease->conf.on_rival == NULL)
+		return;
+	CLEANUP(freep) char *holder = xstrdup(elect_holder(elect));
+	pthread_mutex_unlock(&lease->lock);
+	lease->conf.on_rival(lease->conf.ctx, holder);
+	pthread_mutex_lock(&lease->lock);
+}
+
 /* Without the lock while the request is under way. */
-static void act_on(struct lease *lease, enum elect_act act, json_t *body, uint64_t now_ns)
+static void act_on(struct lease *lease, struct elect *elect, enum elect_act act, json_t *body,
+		   uint64_t now_ns)
 {
 	struct kube_status st = { 0 };
 	json_t *answer = NULL;
 	assert(act != ELECT_WAIT);
 	uint64_t timeout = timeout_of(lease, now_ns);
-	bool was_held = elect_deadline_ns(&lease->elect, now_ns) != 0;
+	bool was_held = deadline_of(lease, now_ns) != 0;
 	pthread_mutex_unlock(&lease->lock);
-	int r = send_request(lease, lease->conn, act, body, timeout, &answer, &st);
-	const char *why = !is_error(act, r) ? "" : st.message[0] != '\0' ? st.message : err_str(r);
+	int r = send_request(lease->conn, elect, act, body, timeout, &answer, &st);
 	if (r < 0)
-		log_debug("kube", "lease %s/%s: %s", lease->ns, lease->name, err_str(r));
-	if (why[0] != '\0' && lease->on_error != NULL)
-		lease->on_error(lease->ctx, why);
+		log_debug("kube", "lease %s/%s: %s", elect->ns, elect->name, err_str(r));
+	if (is_error(act, r))
+		report_error(lease, elect, r, &st);
 	pthread_mutex_lock(&lease->lock);
 	uint64_t after_ns = clock_mono_ns();
-	elect_result(&lease->elect, act, r, answer, now_ns, after_ns);
-	if (was_held != (elect_deadline_ns(&lease->elect, after_ns) != 0))
+	elect_result(elect, act, r, answer, now_ns, after_ns);
+	if (was_held != (deadline_of(lease, after_ns) != 0))
 		pthread_cond_broadcast(&lease->cond);
+	if (r == 0 && act == ELECT_GET)
+		report_rival(lease, elect);
 	kube_status_done(&st);
 	json_decref(answer);
 }
@@ -110,12 +147,33 @@ static void wait_until(struct lease *lease, uint64_t until_ns)
 /* Without the lock: the callback may take others. */
 static bool is_healthy(struct lease *lease)
 {
-	if (lease->is_healthy == NULL)
+	if (lease->conf.is_healthy == NULL)
 		return true;
 	pthread_mutex_unlock(&lease->lock);
-	bool healthy = lease->is_healthy(lease->ctx);
+	bool healthy = lease->conf.is_healthy(lease->conf.ctx);
 	pthread_mutex_lock(&lease->lock);
 	return healthy;
+}
+
+/* Sends the request that is due first, or waits for it. */
+static void take_turn(struct lease *lease, uint64_t now_ns)
+{
+	uint64_t until = UINT64_MAX;
+	for (size_t i = 0; i < lease->n_elect; i++) {
+		struct elect *elect = &lease->elect[i];
+		json_t *body = NULL;
+		uint64_t its = UINT64_MAX;
+		if (i == RIVAL && elect_deadline_ns(&lease->elect[OWN], now_ns) == 0)
+			break;
+		enum elect_act act = elect_next(elect, now_ns, clock_wall_ns(), &body, &its);
+		if (act != ELECT_WAIT) {
+			act_on(lease, elect, act, body, now_ns);
+			json_decref(body);
+			return;
+		}
+		until = MIN(until, its);
+	}
+	wait_until(lease, until);
 }
 
 static void *run_election(void *arg)
@@ -123,21 +181,14 @@ static void *run_election(void *arg)
 	struct lease *l = arg;
 	pthread_mutex_lock(&l->lock);
 	while (!l->stop) {
-		uint64_t now = clock_mono_ns(), until = 0;
+		uint64_t now = clock_mono_ns();
 		bool healthy = is_healthy(l);
 		if (l->stop)
 			break;
-		if (!healthy) {
-			wait_until(l, now + l->elect.times.retry_ns);
-			continue;
-		}
-		json_t *body = NULL;
-		enum elect_act act = elect_next(&l->elect, now, clock_wall_ns(), &body, &until);
-		if (act == ELECT_WAIT)
-			wait_until(l, until);
+		if (healthy)
+			take_turn(l, now);
 		else
-			act_on(l, act, body, now);
-		json_decref(body);
+			wait_until(l, now + l->elect[OWN].times.retry_ns);
 	}
 	pthread_mutex_unlock(&l->lock);
 	return NULL;
@@ -159,13 +210,25 @@ char *lease_make_identity(void)
 static void lease_free(struct lease *lease)
 {
 	kube_conn_free(lease->conn);
-	elect_done(&lease->elect);
+	for (size_t i = 0; i < lease->n_elect; i++) {
+		elect_done(&lease->elect[i]);
+		free(lease->names[i]);
+		free(lease->namespaces[i]);
+	}
 	pthread_cond_destroy(&lease->cond);
 	pthread_mutex_destroy(&lease->lock);
-	free(lease->ns);
-	free(lease->name);
 	free(lease->identity);
 	free(lease);
+}
+
+static void add_lease(struct lease *lease, const struct elect_times *times, const char *ns,
+		      const char *name)
+{
+	size_t i = lease->n_elect++;
+	assert(i < LEASES_MAX);
+	lease->names[i] = xstrdup(name);
+	lease->namespaces[i] = xstrdup(ns);
+	elect_init(&lease->elect[i], times, lease->namespaces[i], lease->names[i], lease->identity);
 }
 
 int lease_start(const struct lease_conf *conf, struct lease **ret, struct err_text err)
@@ -177,18 +240,17 @@ int lease_start(const struct lease_conf *conf, struct lease **ret, struct err_te
 	struct lease *l = xcalloc(1, sizeof(*l));
 	pthread_condattr_t ca;
 	l->client = conf->client;
-	l->ns = xstrdup(conf->ns);
-	l->name = xstrdup(conf->name);
-	l->on_error = conf->on_error;
-	l->ctx = conf->ctx;
-	l->is_healthy = conf->is_healthy;
+	l->conf = *conf;
 	l->identity = conf->identity != NULL ? xstrdup(conf->identity) : lease_make_identity();
 	pthread_mutex_init(&l->lock, NULL);
 	pthread_condattr_init(&ca);
 	pthread_condattr_setclock(&ca, CLOCK_MONOTONIC);
 	pthread_cond_init(&l->cond, &ca);
 	pthread_condattr_destroy(&ca);
-	elect_init(&l->elect, &times, l->ns, l->name, l->identity);
+	add_lease(l, &times, conf->ns, conf->name);
+	if (conf->rival_name != NULL)
+		add_lease(l, &times, conf->rival_ns != NULL ? conf->rival_ns : conf->ns,
+			  conf->rival_name);
 	l->conn = kube_conn_new(conf->client, err);
 	if (l->conn == NULL) {
 		lease_free(l);
@@ -205,16 +267,16 @@ int lease_start(const struct lease_conf *conf, struct lease **ret, struct err_te
 }
 
 /* A new connection: the other may have been cut in the middle of a request. */
-static void release_lease(struct lease *lease)
+static void release_lease(struct lease *lease, const struct elect *elect)
 {
 	char err[512];
 	assert(lease->stop); /* the thread has ended */
-	json_t *body = elect_release(&lease->elect, clock_mono_ns(), clock_wall_ns());
+	json_t *body = elect_release(elect, clock_mono_ns(), clock_wall_ns());
 	struct kube_conn *conn = body != NULL ? kube_conn_new(lease->client, ERR_TEXT(err)) : NULL;
 	if (conn != NULL) {
 		struct kube_status st = { 0 };
 		/* Others find out by waiting when this fails. */
-		IGNORE(send_request(lease, conn, ELECT_UPDATE, body, RELEASE_TIMEOUT_S * NS_PER_S,
+		IGNORE(send_request(conn, elect, ELECT_UPDATE, body, RELEASE_TIMEOUT_S * NS_PER_S,
 				    NULL, &st));
 		kube_status_done(&st);
 		kube_conn_free(conn);
@@ -232,7 +294,8 @@ void lease_stop(struct lease *lease)
 	pthread_mutex_unlock(&lease->lock);
 	kube_conn_cancel(lease->conn);
 	pthread_join(lease->thread, NULL);
-	release_lease(lease);
+	for (size_t i = lease->n_elect; i-- > 0;) /* those of us that wait are woken last */
+		release_lease(lease, &lease->elect[i]);
 	lease_free(lease);
 }
 
@@ -241,9 +304,21 @@ void lease_stop(struct lease *lease)
 uint64_t lease_deadline_ns(struct lease *lease)
 {
 	pthread_mutex_lock(&lease->lock);
-	uint64_t r = elect_deadline_ns(&lease->elect, clock_mono_ns());
+	uint64_t r = deadline_of(lease, clock_mono_ns());
 	pthread_mutex_unlock(&lease->lock);
 	return r;
+}
+
+uint64_t lease_end_by_ns(struct lease *lease)
+{
+	uint64_t first = UINT64_MAX;
+	if (lease == NULL)
+		return first;
+	pthread_mutex_lock(&lease->lock);
+	for (size_t i = 0; i < lease->n_elect; i++)
+		first = MIN(first, elect_end_by_ns(&lease->elect[i]));
+	pthread_mutex_unlock(&lease->lock);
+	return first;
 }
 
 bool lease_wait(struct lease *lease, bool held)
@@ -251,7 +326,7 @@ bool lease_wait(struct lease *lease, bool held)
 	pthread_mutex_lock(&lease->lock);
 	uint64_t deadline;
 	for (;;) {
-		deadline = elect_deadline_ns(&lease->elect, clock_mono_ns());
+		deadline = deadline_of(lease, clock_mono_ns());
 		if (held != (deadline != 0) || lease->woken)
 			break;
 		if (held)

@@ -31,10 +31,18 @@ struct lease_conf {
 	const char *ns, *name;
 	const char *identity;	  /* NULL: lease_make_identity's */
 	struct elect_times times; /* zeroes: 15, 10 and 2 s */
+	/* The Lease of a rival, another program for the same work, to be held as well; NULL: none. It is
+	 * asked for only while ours is held, so that one of us competes with the rival, which is a
+	 * candidate for its Lease while we hold it. `rival_ns` NULL: as `ns`. */
+	const char *rival_ns, *rival_name;
+	/* Called on the lease's thread whenever the rival's Lease was found to have another holder.
+	 * May be NULL. */
+	void (*on_rival)(void *ctx, const char *holder);
 	/* Called on the lease's thread: false when the process cannot do a leader's work (any more).
 	 * Then the lease is neither renewed nor acquired. May be NULL. */
 	bool (*is_healthy)(void *ctx);
-	/* Called on the lease's thread when a request failed; it is repeated. May be NULL. */
+	/* Called on the lease's thread when a request failed, with a sentence that names the Lease; the
+	 * request is repeated. May be NULL. */
 	void (*on_error)(void *ctx, const char *text);
 	void *ctx;
 };
@@ -51,6 +59,10 @@ void lease_stop(struct lease *lease);
 /* Waits until the lease is held (held false) or lost (held true), or for lease_wake. Returns whether
  * it is held now. */
 bool lease_wait(struct lease *lease, bool held);
+/* By when (clock_mono_ns) all work of the leader must have ended: a moment before another process may
+ * lead. Moves on as long as the lease is renewed, and stays when it is lost. UINT64_MAX for NULL: no
+ * election. After lease_wait has returned that it is held. Any thread. */
+uint64_t lease_end_by_ns(struct lease *lease);
 /* From any thread: ends this wait and all later ones. */
 void lease_wake(struct lease *lease);
 const char *lease_identity(const struct lease *lease);

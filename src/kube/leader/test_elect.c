@@ -307,7 +307,8 @@ static void times_are_checked(void **state)
 		int want;
 	} rows[] = {
 		{ { 0, 0, 0 }, 0 },
-		{ { NS_PER_S, 700 * NS_PER_MS, 200 * NS_PER_MS }, 0 },
+		{ { NS_PER_S, 500 * NS_PER_MS, 200 * NS_PER_MS }, 0 },
+		{ { NS_PER_S, 501 * NS_PER_MS, 200 * NS_PER_MS }, ERR_CONFIG },
 		{ { 10 * NS_PER_S, 10 * NS_PER_S, 2 * NS_PER_S }, ERR_CONFIG },
 		{ { 15 * NS_PER_S, 12 * NS_PER_S, 10 * NS_PER_S }, ERR_CONFIG },
 		{ { 1500 * NS_PER_MS, NS_PER_S, 200 * NS_PER_MS }, ERR_CONFIG },
@@ -321,6 +322,28 @@ static void times_are_checked(void **state)
 		assert_int_equal(err[0] != '\0', rows[i].want != 0);
 		if (i == 0)
 			assert_memory_equal(&t, &times, sizeof(t));
+	}
+}
+
+/* Work ends before anybody's expiry, and the process has a part of the time for its own end. */
+static void end_of_work(void **state)
+{
+	static const struct {
+		struct elect_times times;
+		uint64_t end_by_ms; /* since the last renewal */
+	} rows[] = {
+		{ { 15 * NS_PER_S, 10 * NS_PER_S, 2 * NS_PER_S }, 14000 },
+		{ { 6 * NS_PER_S, 4 * NS_PER_S, NS_PER_S }, 5500 },
+		{ { NS_PER_S, 500 * NS_PER_MS, 50 * NS_PER_MS }, 875 },
+	};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct elect elect;
+		elect_init(&elect, &rows[i].times, "ns", "x", "a");
+		elect.renewed_ns = 7 * NS_PER_S;
+		assert_int_equal(elect_end_by_ns(&elect),
+				 7 * NS_PER_S + rows[i].end_by_ms * NS_PER_MS);
+		elect_done(&elect);
 	}
 }
 
@@ -432,6 +455,7 @@ int main(void)
 		cmocka_unit_test(conflicts_do_not_spin),
 		cmocka_unit_test(deleted_lease_is_made_anew),
 		cmocka_unit_test(times_are_checked),
+		cmocka_unit_test(end_of_work),
 		cmocka_unit_test(never_two_leaders),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -188,7 +188,7 @@ static void refusals_are_told(void **state)
 	struct lease *l = start(&g, "me");
 	IGNORE(fakeapi_request(g.f, 1));
 	assert_true(n_errors > 0);
-	assert_string_equal(first_error, "no leases for you");
+	assert_string_equal(first_error, "lease 'x' in namespace 'ns': no leases for you");
 	lease_stop(l);
 	struct lease_conf bad = { .client = g.client,
 				  .ns = "ns",
@@ -196,6 +196,78 @@ static void refusals_are_told(void **state)
 				  .times = { NS_PER_S, NS_PER_S, NS_PER_S } };
 	assert_int_equal(lease_start(&bad, &l, ERR_TEXT(err)), ERR_CONFIG);
 	lease_stop(NULL);
+	rig_down(&g);
+}
+
+/* ---- the Lease of a rival ---- */
+
+/* A server with two Leases. */
+struct two_leases {
+	_Atomic bool rival_renews;
+	unsigned renewals;
+	_Atomic unsigned n_writes; /* of the rival's, by us */
+	_Atomic bool ours[2];	   /* held by us */
+	char body[300];
+};
+
+static void choose_lease(void *ctx, const char *request, struct fakeapi_reply *ret)
+{
+	struct two_leases *two = ctx;
+	bool rival = strstr(request, "/namespaces/other/leases/original ") != NULL;
+	if (strncmp(request, "PUT ", 4) == 0) {
+		two->ours[rival] = strstr(request, "\"holderIdentity\":\"me\"") != NULL;
+		two->n_writes += rival;
+	}
+	const char *holder = two->ours[rival] ? "me" : rival ? "rival-1" : "";
+	if (rival && !two->ours[1] && two->rival_renews)
+		two->renewals++;
+	snprintf(two->body, sizeof(two->body),
+		 "{\"metadata\":{\"name\":\"l\"},\"spec\":{\"holderIdentity\":\"%s\","
+		 "\"leaseDurationSeconds\":1,\"leaseTransitions\":%u}}",
+		 holder, two->renewals);
+	ret->body = two->body;
+}
+
+static _Atomic unsigned n_rival;
+
+static void note_rival(void *ctx, const char *holder)
+{
+	assert_string_equal(ctx, "mine");
+	assert_string_equal(holder, "rival-1");
+	n_rival++;
+}
+
+/* While the rival renews, its Lease is left alone and we do not lead; after its expiry we hold both;
+ * both are given back. */
+static void takes_a_rivals_lease(void **state)
+{
+	static struct two_leases two = { .rival_renews = true };
+	static char mine[] = "mine";
+	struct rig g;
+	struct lease *l;
+	char err[256];
+	(void)state;
+	rig_up(&g);
+	fakeapi_set_chooser(g.f, choose_lease, &two);
+	struct lease_conf c = { .client = g.client,
+				.ns = "ns",
+				.name = "x",
+				.rival_ns = "other",
+				.rival_name = "original",
+				.identity = "me",
+				.times = fast,
+				.on_rival = note_rival,
+				.ctx = mine };
+	assert_int_equal(lease_start(&c, &l, ERR_TEXT(err)), 0);
+	while (n_rival < 3)
+		assert_int_equal(lease_deadline_ns(l), 0);
+	assert_true(two.ours[0]);
+	assert_int_equal(two.n_writes, 0);
+	two.rival_renews = false;
+	assert_true(lease_wait(l, false));
+	assert_true(two.ours[0] && two.ours[1]);
+	lease_stop(l);
+	assert_true(!two.ours[0] && !two.ours[1]);
 	rig_down(&g);
 }
 
@@ -207,6 +279,7 @@ int main(void)
 		cmocka_unit_test(lost_when_not_healthy),
 		cmocka_unit_test(waits_for_its_turn_until_woken),
 		cmocka_unit_test(refusals_are_told),
+		cmocka_unit_test(takes_a_rivals_lease),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -172,18 +172,26 @@ const struct admission_hook *admission_call_hooks(const struct admission_hook *h
 						  const struct admission_request *req,
 						  struct admission_reply *reply)
 {
+	const struct admission_hook *refusing = NULL;
+	struct admission_request now = *req; /* with the changes so far */
+	json_t *changed = NULL;
 	*reply = (struct admission_reply){ .allowed = true, .warnings = json_array() };
 	strbuf_init(&reply->message);
 	if (phase == ADMISSION_MUTATE && req->object != NULL)
 		reply->object = json_deep_copy(req->object);
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < count && refusing == NULL; i++) {
 		if (!hook_fits(&hooks[i], phase, req))
 			continue;
-		hooks[i].review(hooks[i].ctx, req, reply);
-		if (!reply->allowed)
-			return &hooks[i];
+		if (reply->object != NULL && !json_equal(reply->object, now.object)) {
+			/* A copy, since the hook edits the reply's. */
+			json_decref(changed);
+			now.object = changed = json_deep_copy(reply->object);
+		}
+		hooks[i].review(hooks[i].ctx, &now, reply);
+		refusing = reply->allowed ? NULL : &hooks[i];
 	}
-	return NULL;
+	json_decref(changed);
+	return refusing;
 }
 
 /* ---- the answer ---- */

@@ -26,9 +26,10 @@ struct admission_request {
 	const char *ns, *name;	  /* "" when there is none (generateName) */
 	const char *sub;	  /* "status"; "" for the object itself */
 	const char *user;
-	bool dry_run;	      /* nothing outside the object may be changed: hooks never do */
-	const json_t *object; /* NULL for DELETE */
-	const json_t *old;    /* NULL for CREATE */
+	bool dry_run; /* nothing outside the object may be changed: hooks never do */
+	/* NULL for DELETE; as the mutating hooks before this one have left it. */
+	const json_t *object;
+	const json_t *old; /* NULL for CREATE */
 };
 
 /* Set up before a hook runs as allowed. */
@@ -52,7 +53,9 @@ enum admission_operation { ADMISSION_CREATE = 1, ADMISSION_UPDATE = 2, ADMISSION
 /* A row of the table. A registration in deploy/webhooks may restrict it further, never widen it. */
 struct admission_hook {
 	enum admission_phase phase;
-	const char *name;	  /* of the web hook in deploy/webhooks; refusals cite it */
+	/* Of the web hook in deploy/webhooks, and behind its path: refusals cite it. Rows with the
+	 * same name are one web hook. */
+	const char *name;
 	const char *group, *kind; /* "" for core */
 	unsigned operations;	  /* ADMISSION_CREATE | ...; 0: create and update */
 	bool status;		  /* also asked about writes to the subresource status */

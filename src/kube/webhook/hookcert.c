@@ -120,7 +120,9 @@ static int make_ca(struct hookcert *hookcert, enum hookcert_part cert, enum hook
 		   const struct hookcert_conf *conf, uint64_t now_s, struct err_text err)
 {
 	char cn[64];
-	snprintf(cn, sizeof(cn), "fairlead webhooks %llu", (unsigned long long)now_s);
+	snprintf(cn, sizeof(cn), "%s %llu",
+		 conf->ca_name != NULL ? conf->ca_name : "fairlead webhooks",
+		 (unsigned long long)now_s);
 	struct net_certgen g = { .cn = cn, .ca = true };
 	return make_pair(hookcert, cert, key, &g, now_s, conf->ca_s, err);
 }
@@ -130,6 +132,7 @@ static int make_cert(struct hookcert *hookcert, const struct hookcert_conf *conf
 {
 	struct net_certgen g = { .cn = conf->names[0],
 				 .names = conf->names,
+				 .client = conf->is_client,
 				 .ca_cert = hookcert->part[HOOKCERT_SIGNER].s,
 				 .ca_key = hookcert->part[HOOKCERT_SIGNER_KEY].s };
 	return make_pair(hookcert, HOOKCERT_CERT, HOOKCERT_KEY, &g, now_s, conf->cert_s, err);

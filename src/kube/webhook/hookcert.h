@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The certificates of our web hooks, and when each is renewed: a plan without I/O.
+/* The certificates of our web hooks, and when each is renewed: a plan without I/O. Others whose callers trust
+ * a bundle that we keep use it as well.
  *
  * They live in one Secret that all replicas share. Whoever calls us trusts a bundle of authorities
  * (`caBundle` of the registrations); an authority is put into it one overlap before anything is
@@ -39,10 +40,12 @@ struct hookcert {
 
 struct hookcert_conf {
 	const char *const
-		*names;	    /* what callers call us by: host names, addresses; ends with NULL */
-	uint64_t ca_s;	    /* life of an authority; 0: a year. Renewed in its last third */
-	uint64_t cert_s;    /* life of a certificate; 0: 90 days. Likewise */
-	uint64_t overlap_s; /* 0: ten minutes */
+		*names;	     /* what callers call us by: host names, addresses; ends with NULL */
+	const char *ca_name; /* how authorities are called; NULL: "fairlead webhooks" */
+	bool is_client;	     /* the certificate is a client's */
+	uint64_t ca_s;	     /* life of an authority; 0: a year. Renewed in its last third */
+	uint64_t cert_s;     /* life of a certificate; 0: 90 days. Likewise */
+	uint64_t overlap_s;  /* 0: ten minutes */
 };
 
 void hookcert_init(struct hookcert *hookcert);

@@ -20,23 +20,24 @@
 #include "base/mem.h"
 #include "base/readfile.h"
 #include "base/text/base64.h"
+#include "base/vec.h"
 #include "http/server.h"
 #include "http/tlscert.h"
 #include "kube/client/client.h"
+#include "kube/webhook/review_routes_priv.h"
 #include "net/certgen.h"
 
 enum {
 	INTERVAL_S = 10,
 	FIRST_INTERVAL_S = 1, /* while there is no certificate yet */
 	PLACEHOLDER_S = 3600,
-	BAD_REQUEST = 400,
 	NOT_READY = 503,
 	CONFLICT_TRIES = 5,
 };
 
 struct hookserver {
 	struct hookserver_conf conf;
-	struct admission_hook *hooks;
+	struct review_routes *reviews;
 	char *cert_file, *key_file, *ns, *secret, *registration;
 	struct kube_conn *conn;	       /* of the thread */
 	struct kube_conn *secret_conn; /* ... for the Secret; may be the same one */
@@ -50,29 +51,6 @@ struct hookserver {
 	pthread_cond_t cond;
 	bool stop;
 };
-
-/* ---- reviews ---- */
-
-static void answer_review(struct hookserver *hookserver, enum admission_phase phase,
-			  const struct http_request *req, struct http_reply *reply)
-{
-	int r = admission_review(hookserver->hooks, hookserver->conf.n_hooks, phase, req->body,
-				 &reply->body);
-	if (r < 0)
-		reply->status = BAD_REQUEST;
-	else
-		reply->content_type = "application/json";
-}
-
-static void on_validate(void *ctx, const struct http_request *req, struct http_reply *reply)
-{
-	answer_review(ctx, ADMISSION_VALIDATE, req, reply);
-}
-
-static void on_mutate(void *ctx, const struct http_request *req, struct http_reply *reply)
-{
-	answer_review(ctx, ADMISSION_MUTATE, req, reply);
-}
 
 static void on_healthz(void *ctx, const struct http_request *req, struct http_reply *reply)
 {
@@ -346,7 +324,7 @@ static void hookserver_free(struct hookserver *hookserver)
 	wipe_buffer(&hookserver->key);
 	pthread_cond_destroy(&hookserver->cond);
 	pthread_mutex_destroy(&hookserver->lock);
-	free(hookserver->hooks);
+	review_routes_free(hookserver->reviews);
 	free(hookserver->cert_file);
 	free(hookserver->key_file);
 	free(hookserver->ns);
@@ -362,7 +340,7 @@ static struct hookserver *hookserver_new(const struct hookserver_conf *conf)
 	s->conf = *conf;
 	if (s->conf.interval_ns == 0)
 		s->conf.interval_ns = INTERVAL_S * NS_PER_S;
-	s->hooks = xmemdup(conf->hooks, conf->n_hooks * sizeof(*conf->hooks));
+	s->reviews = review_routes_new(conf->hooks, conf->n_hooks);
 	s->cert_file = dup_or_null(conf->cert_file);
 	s->key_file = dup_or_null(conf->key_file);
 	s->ns = dup_or_null(conf->ns);
@@ -380,13 +358,18 @@ static struct hookserver *hookserver_new(const struct hookserver_conf *conf)
 
 static int listen_now(struct hookserver *hookserver, struct err_text err)
 {
-	const struct http_route routes[] = {
-		{ "/validate", HTTP_POST, ADMISSION_BODY_MAX_BYTES, on_validate, hookserver },
-		{ "/mutate", HTTP_POST, ADMISSION_BODY_MAX_BYTES, on_mutate, hookserver },
-		{ .path = "/healthz", .handle = on_healthz, .ctx = hookserver },
-	};
-	int r = http_server_start_tls(hookserver->conf.listen, hookserver->tls, routes,
-				      ARRAY_LEN(routes), &hookserver->http);
+	const struct http_route health = { .path = "/healthz",
+					   .handle = on_healthz,
+					   .ctx = hookserver };
+	VEC(struct http_route) routes = { 0 };
+	size_t n_reviews;
+	const struct http_route *reviews = review_routes_get(hookserver->reviews, &n_reviews);
+	vec_push(&routes, health);
+	for (size_t i = 0; i < n_reviews; i++)
+		vec_push(&routes, reviews[i]);
+	int r = http_server_start_tls(hookserver->conf.listen, hookserver->tls, routes.v, routes.n,
+				      &hookserver->http);
+	vec_done(&routes);
 	if (r < 0)
 		err_text_set(err, "cannot listen on '%s': %s", hookserver->conf.listen, err_str(r));
 	return r;

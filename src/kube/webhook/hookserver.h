@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The HTTPS server of all web hooks: POST /validate and POST /mutate with an AdmissionReview
+/* The HTTPS server of all web hooks: POST /validate/NAME and POST /mutate/NAME, or
+ * /validate and /mutate for all hooks of a kind, with an AdmissionReview
  * (kube/webhook/admission.h has the answers). Its certificate comes from files, which are read again
  * when they change, or from a Secret that we manage ourselves (kube/webhook/hookcert.h); then we keep
  * the caBundle of the registrations up to date, too. */

@@ -21,22 +21,25 @@
 
 static unsigned asked;
 
-static void only_lower(void *ctx, const struct admission_request *q, struct admission_reply *r)
+static void only_lower(void *ctx, const struct admission_request *req,
+		       struct admission_reply *reply)
 {
 	asked++;
 	assert_string_equal(ctx, "ctx");
-	if (q->object != NULL && api_label(q->object, "bad") != NULL)
-		admission_refuse(r, "label 'bad' of %s/%s by %s", q->ns, q->name, q->user);
-	if (q->dry_run)
-		admission_warn(r, "%0200d", 7);
+	if (req->object != NULL && api_label(req->object, "bad") != NULL)
+		admission_refuse(reply, "label 'bad' of %s/%s by %s", req->ns, req->name,
+				 req->user);
+	if (req->dry_run)
+		admission_warn(reply, "%0200d", 7);
 }
 
-static void add_label(void *ctx, const struct admission_request *q, struct admission_reply *r)
+static void add_label(void *ctx, const struct admission_request *req, struct admission_reply *reply)
 {
 	(void)ctx;
-	(void)q;
-	if (r->object != NULL)
-		json_object_set_new(api_get(r->object, "metadata.labels"), "a/b", json_string("1"));
+	(void)req;
+	if (reply->object != NULL)
+		json_object_set_new(api_get(reply->object, "metadata.labels"), "a/b",
+				    json_string("1"));
 }
 
 static char ctx_text[] = "ctx";
@@ -172,6 +175,63 @@ static void rows_choose_operations(void **state)
 	json_decref(object);
 }
 
+/* ---- two hooks of one kind ---- */
+
+static void add_first(void *ctx, const struct admission_request *req, struct admission_reply *reply)
+{
+	(void)ctx;
+	assert_null(api_label(req->object, "first"));
+	json_object_set_new(api_get(reply->object, "metadata.labels"), "first", json_string("1"));
+}
+
+/* It sees what the one before did, and its own changes only in the reply. */
+static void add_second(void *ctx, const struct admission_request *req,
+		       struct admission_reply *reply)
+{
+	(void)ctx;
+	assert_string_equal(api_label(req->object, "first"), "1");
+	json_object_set_new(api_get(reply->object, "metadata.labels"), "second", json_string("2"));
+	assert_null(api_label(req->object, "second"));
+}
+
+static void refuse_second(void *ctx, const struct admission_request *req,
+			  struct admission_reply *reply)
+{
+	add_second(ctx, req, reply);
+	admission_refuse(reply, "the second one");
+}
+
+static void the_next_hook_sees_changes(void **state)
+{
+	static const struct admission_hook both[] = {
+		{ ADMISSION_MUTATE, "first", "", "ConfigMap", .review = add_first },
+		{ ADMISSION_MUTATE, "second", "", "ConfigMap", .review = add_second },
+		{ ADMISSION_MUTATE, "third", "", "ConfigMap", .review = refuse_second },
+	};
+	json_t *object = json_pack("{s:{s:s, s:{}}}", "metadata", "name", "n", "labels");
+	const struct admission_request req = { .group = "",
+					       .kind = "ConfigMap",
+					       .operation = "CREATE",
+					       .ns = "ns",
+					       .name = "n",
+					       .sub = "",
+					       .user = "me",
+					       .object = object };
+	(void)state;
+	struct admission_reply reply;
+	assert_null(admission_call_hooks(both, 2, ADMISSION_MUTATE, &req, &reply));
+	assert_string_equal(api_label(reply.object, "first"), "1");
+	assert_string_equal(api_label(reply.object, "second"), "2");
+	assert_null(api_label(object, "first"));
+	admission_reply_done(&reply);
+	const struct admission_hook refused[] = { both[0], both[2] };
+	assert_ptr_equal(admission_call_hooks(refused, 2, ADMISSION_MUTATE, &req, &reply),
+			 &refused[1]);
+	assert_string_equal(reply.message.s, "the second one");
+	admission_reply_done(&reply);
+	json_decref(object);
+}
+
 static void what_is_no_review(void **state)
 {
 	CLEANUP(freep) char *other = body_of("CREATE", "false", "Secret", "object", "x");
@@ -255,6 +315,7 @@ int main(void)
 		cmocka_unit_test(changes_become_a_patch),
 		cmocka_unit_test(deletion_has_nothing_to_change),
 		cmocka_unit_test(rows_choose_operations),
+		cmocka_unit_test(the_next_hook_sees_changes),
 		cmocka_unit_test(what_is_no_review),
 		cmocka_unit_test(limits),
 		cmocka_unit_test(differences),

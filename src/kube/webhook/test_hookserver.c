@@ -23,21 +23,31 @@
 
 static const char *const names[] = { "127.0.0.1", NULL };
 
-static void no_more(void *ctx, const struct admission_request *q, struct admission_reply *r)
+static void no_more(void *ctx, const struct admission_request *req, struct admission_reply *reply)
 {
 	(void)ctx;
-	(void)q;
-	admission_refuse(r, "no more of these");
+	(void)req;
+	admission_refuse(reply, "no more of these");
 }
 
-static const struct admission_hook hooks[] = { { ADMISSION_VALIDATE, "pods", "", "Pod",
-						 .review = no_more } };
+static void not_yet(void *ctx, const struct admission_request *req, struct admission_reply *reply)
+{
+	(void)ctx;
+	(void)req;
+	admission_refuse(reply, "none of these yet");
+}
+
+static const struct admission_hook hooks[] = {
+	{ ADMISSION_VALIDATE, "pods.example.org", "", "Pod", .review = no_more },
+	{ ADMISSION_VALIDATE, "late.example.org", "", "Pod", .review = not_yet },
+	{ ADMISSION_VALIDATE, "late.example.org", "", "Node", .review = not_yet },
+};
 
 static struct hookserver_conf conf_of(struct rig *g)
 {
 	return (struct hookserver_conf){ .listen = "127.0.0.1:0",
 					 .hooks = hooks,
-					 .n_hooks = 1,
+					 .n_hooks = ARRAY_LEN(hooks),
 					 .client = g->client,
 					 .ns = "ns",
 					 .secret = "s",
@@ -68,7 +78,7 @@ static json_t *body_of(struct fakeapi *f, size_t i)
 	return v;
 }
 
-/* One POST to /validate by a caller who trusts the PEM file; the answer. */
+/* One POST by a caller who trusts the PEM file; the answer. */
 static void post(uint16_t port, const char *ca, const char *path, const char *body,
 		 struct strbuf *out)
 {
@@ -112,11 +122,39 @@ static void wait_ready(const struct hookserver *s)
 	}
 }
 
+#define REVIEW_OF(kind)                                                                      \
+	"{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\",\"request\":{" \
+	"\"uid\":\"u\",\"operation\":\"CREATE\",\"kind\":{\"group\":\"\",\"kind\":\"" kind   \
+	"\"},\"object\":{}}}"
+
+/* A path asks the hooks that it names, or all of the kind. */
+static void check_paths(uint16_t port, const char *ca)
+{
+	static const struct {
+		const char *path, *body, *status, *says;
+	} rows[] = {
+		{ "/validate", REVIEW_OF("Pod"), "200 ", "no more of these" },
+		{ "/validate/pods.example.org", REVIEW_OF("Pod"), "200 ", "no more of these" },
+		{ "/validate/late.example.org", REVIEW_OF("Pod"), "200 ", "none of these yet" },
+		{ "/validate/late.example.org", REVIEW_OF("Node"), "200 ", "none of these yet" },
+		{ "/validate/pods.example.org", REVIEW_OF("Node"), "400 ", "no hook for kind" },
+		{ "/validate/other.example.org", REVIEW_OF("Pod"), "404 ", "" },
+		{ "/mutate/pods.example.org", REVIEW_OF("Pod"), "404 ", "" },
+		{ "/mutate", REVIEW_OF("Pod"), "400 ", "no hook for kind" },
+		{ "/mutate", "{}", "400 ", "not an AdmissionReview" },
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP(strbuf_done) struct strbuf answer = STRBUF_INIT;
+		post(port, ca, rows[i].path, rows[i].body, &answer);
+		if (strstr(answer.s, rows[i].status) == NULL ||
+		    strstr(answer.s, rows[i].says) == NULL)
+			fail_msg("%s: %s", rows[i].path, answer.s);
+	}
+}
+
 static void first_start(void **state)
 {
 	CLEANUP(strbuf_done) struct strbuf bundle = STRBUF_INIT;
-	CLEANUP(strbuf_done) struct strbuf answer = STRBUF_INIT;
-	CLEANUP(strbuf_done) struct strbuf wrong = STRBUF_INIT;
 	char ca[] = "/tmp/test_hookserver.XXXXXX", err[300] = "";
 	struct hookserver *s;
 	struct rig g;
@@ -139,15 +177,7 @@ static void first_start(void **state)
 			 0);
 	close(mkstemp(ca));
 	write_file(ca, strbuf_slice(&bundle));
-	post(hookserver_port(s), ca, "/validate",
-	     "{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\",\"request\":{"
-	     "\"uid\":\"u\",\"operation\":\"CREATE\",\"kind\":{\"group\":\"\",\"kind\":\"Pod\"},"
-	     "\"object\":{}}}",
-	     &answer);
-	assert_non_null(strstr(answer.s, "200 OK"));
-	assert_non_null(strstr(answer.s, "no more of these"));
-	post(hookserver_port(s), ca, "/mutate", "{}", &wrong);
-	assert_non_null(strstr(wrong.s, "400 "));
+	check_paths(hookserver_port(s), ca);
 	hookserver_stop(s);
 	unlink(ca);
 	json_decref(secret);
