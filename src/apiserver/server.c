@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "apiserver/access/ca.h"
 #include "apiserver/access/file_modes.h"
@@ -28,6 +29,8 @@
 #include "net/addr.h"
 #include "net/sock.h"
 
+#define SOCKET_NAME "api.sock"
+
 enum {
 	NAMES_MAX = 16,
 	RENEW_EVERY_S = 3600,
@@ -42,6 +45,7 @@ enum {
 struct apiserver_server {
 	struct apiserver_server_conf conf; /* its texts are valid only while the server starts */
 	char *dir, *url, *kubeconfig, *system_kubeconfig;
+	char *socket;		   /* its absolute path; NULL: none */
 	char *name[NAMES_MAX + 1]; /* NULL-terminated */
 	struct apiserver_store *store;
 	struct apiserver_api *api;
@@ -50,10 +54,11 @@ struct apiserver_server {
 	struct http_tls *tls;
 	struct apiserver_discovery *discovery;
 	struct apiserver_backend backend;
-	struct apiserver_health health[2];
+	struct apiserver_health health[3];
 	struct apiserver_http_front http_front;
 	struct http_service *http;
-	int64_t clock_offset_s; /* when certificates were checked first */
+	struct http_service *local; /* the same on the socket; NULL: none */
+	int64_t clock_offset_s;	    /* when certificates were checked first */
 
 	pthread_t renewal;
 	bool renewal_runs;
@@ -75,6 +80,12 @@ static bool is_sound(void *ctx, struct strbuf *why)
 	return apiserver_store_is_sound(server->store, why);
 }
 
+static bool has_space(void *ctx, struct strbuf *why)
+{
+	struct apiserver_server *server = ctx;
+	return apiserver_store_has_space(server->store, why);
+}
+
 static bool is_open(void *ctx, struct strbuf *why)
 {
 	struct apiserver_server *server = ctx;
@@ -93,8 +104,15 @@ static void set_up_front(struct apiserver_server *server)
 						      .on_wake = apiserver_stream_on_wake,
 						      .pull = apiserver_stream_pull,
 						      .free = apiserver_stream_free };
-	server->health[0] = (struct apiserver_health){ "shutdown", is_open, server, false };
-	server->health[1] = (struct apiserver_health){ "store", is_sound, server, true };
+	server->health[0] =
+		(struct apiserver_health){ .name = "shutdown", .ok = is_open, .ctx = server };
+	server->health[1] = (struct apiserver_health){
+		.name = "store", .ok = is_sound, .ctx = server, .ready_only = true
+	};
+	/* Reads and deletions work on a full disk, and deletions are what helps. */
+	server->health[2] = (struct apiserver_health){
+		.name = "disk", .ok = has_space, .ctx = server, .by_name_only = true
+	};
 	server->http_front = (struct apiserver_http_front){ .authenticator = server->authenticator,
 							    .discovery = server->discovery,
 							    .backend = &server->backend,
@@ -173,10 +191,12 @@ static int renew_certificates(struct apiserver_server *server, struct err_text e
 
 static int write_kubeconfigs(struct apiserver_server *server, struct err_text err)
 {
+	CLEANUP(freep)
+	char *local = server->socket != NULL ? xasprintf("unix://%s", server->socket) : NULL;
 	const struct apiserver_kubeconfig k[] = {
 		{ "kubeconfig", server->url, "admin",
 		  apiserver_authenticator_user_token(server->authenticator) },
-		{ "system.kubeconfig", server->url, "system",
+		{ "system.kubeconfig", local != NULL ? local : server->url, "system",
 		  apiserver_authenticator_system_token(server->authenticator) },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(k); i++) {
@@ -325,6 +345,27 @@ static void set_limits(struct apiserver_server *server, struct http_service_conf
 					     (unsigned)APISERVER_WATCHES_MAX);
 }
 
+/* A kubeconfig has it without quotes. */
+static bool is_plain(const char *path)
+{
+	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+				    "/._-+=";
+	return path[strspn(path, plain)] == '\0';
+}
+
+/* For the machine's own controllers and DNS server: without TLS, which takes more memory for a watch
+ * than all else. Where there can be no socket, they use the same address as others. */
+static void open_socket(struct apiserver_server *server, struct http_service_conf http)
+{
+	CLEANUP(freep) char *dir = realpath(server->dir, NULL);
+	CLEANUP(freep) char *path = dir != NULL ? xasprintf("%s/" SOCKET_NAME, dir) : NULL;
+	CLEANUP(freep) char *addr = path != NULL ? xasprintf(HTTP_UNIX_PREFIX "%s", path) : NULL;
+	http.addr = addr;
+	http.tls = NULL;
+	if (addr != NULL && is_plain(path) && http_service_start(&http, &server->local) == 0)
+		server->socket = TAKE_PTR(path);
+}
+
 static int open_http(struct apiserver_server *server, struct err_text err)
 {
 	set_up_front(server);
@@ -341,6 +382,7 @@ static int open_http(struct apiserver_server *server, struct err_text err)
 	if (r < 0)
 		return explain_listen(server->conf.listen, r, err);
 	set_url(server);
+	open_socket(server, http);
 	return write_kubeconfigs(server, err);
 }
 
@@ -381,6 +423,9 @@ void apiserver_server_stop(struct apiserver_server *server)
 	if (server->renewal_runs)
 		pthread_join(server->renewal, NULL);
 	http_service_stop(server->http);
+	http_service_stop(server->local);
+	if (server->socket != NULL)
+		unlink(server->socket);
 	if (server->api != NULL)
 		apiserver_api_free(server->api);
 	apiserver_store_close(server->store);
@@ -396,6 +441,7 @@ void apiserver_server_stop(struct apiserver_server *server)
 	free(server->url);
 	free(server->kubeconfig);
 	free(server->system_kubeconfig);
+	free(server->socket);
 	free(server);
 }
 

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -32,19 +34,19 @@ struct rig {
 	struct apiserver_server *server;
 };
 
-static void rig_init(struct rig *r)
+static void rig_init(struct rig *rig)
 {
-	snprintf(r->dir, sizeof(r->dir), "/tmp/test_server.XXXXXX");
-	assert_non_null(mkdtemp(r->dir));
-	r->conf = (struct apiserver_server_conf){ .dir = r->dir,
-						  .listen = "127.0.0.1:0",
-						  .version = "0.1.0" };
+	snprintf(rig->dir, sizeof(rig->dir), "/tmp/test_server.XXXXXX");
+	assert_non_null(mkdtemp(rig->dir));
+	rig->conf = (struct apiserver_server_conf){ .dir = rig->dir,
+						    .listen = "127.0.0.1:0",
+						    .version = "0.1.0" };
 }
 
-static void rig_start(struct rig *r)
+static void rig_start(struct rig *rig)
 {
-	if (apiserver_server_start(&r->conf, &r->server, ERR_TEXT(r->err)) < 0)
-		fail_msg("%s", r->err);
+	if (apiserver_server_start(&rig->conf, &rig->server, ERR_TEXT(rig->err)) < 0)
+		fail_msg("%s", rig->err);
 }
 
 static void remove_dir(const char *dir)
@@ -68,68 +70,97 @@ struct client {
 	int fd;
 };
 
-static void dial(struct rig *r, const char *kubeconfig, struct client *c)
+static void dial_tls(struct rig *rig, const json_t *config, struct client *client)
 {
-	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT, pem = STRBUF_INIT;
-	CLEANUP(freep) char *ca = xasprintf("%s/test-ca.pem", r->dir);
-	struct srcerr serr;
+	CLEANUP(strbuf_done) struct strbuf pem = STRBUF_INIT;
+	CLEANUP(freep) char *ca = xasprintf("%s/test-ca.pem", rig->dir);
 	union net_addr a;
-	json_t *o;
-	const char *file = strrchr(kubeconfig, '/') + 1;
-	assert_int_equal(apiserver_atomic_file_read(r->dir, file, &text, ERR_TEXT(r->err)), 0);
-	assert_int_equal(api_yaml_parse_one(file, strbuf_slice(&text), &o, &serr), 0);
-	const char *server = api_get_string(o, "clusters[0].cluster.server");
-	assert_string_equal(server, apiserver_server_url(r->server));
+	const char *server = api_get_string(config, "clusters[0].cluster.server");
+	assert_string_equal(server, apiserver_server_url(rig->server));
 	assert_int_equal(net_addr_parse(slice_of(server + strlen("https://")), &a), 0);
 	assert_int_equal(
-		base64_decode(&pem, slice_of(api_get_string(
-					    o, "clusters[0].cluster.certificate-authority-data"))),
+		base64_decode(&pem,
+			      slice_of(api_get_string(
+				      config, "clusters[0].cluster.certificate-authority-data"))),
 		0);
-	assert_int_equal(apiserver_atomic_file_write(r->dir, "test-ca.pem", strbuf_slice(&pem),
-						     ERR_TEXT(r->err)),
+	assert_int_equal(apiserver_atomic_file_write(rig->dir, "test-ca.pem", strbuf_slice(&pem),
+						     ERR_TEXT(rig->err)),
 			 0);
-	c->token = xstrdup(api_get_string(o, "users[0].user.token"));
-	json_decref(o);
-	c->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	assert_int_equal(connect(c->fd, &a.sa, net_addr_len(&a)), 0);
-	assert_int_equal(net_tls_client_cred(&(struct net_tls_files){ .ca = ca }, &c->cred,
-					     ERR_TEXT(r->err)),
+	client->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(connect(client->fd, &a.sa, net_addr_len(&a)), 0);
+	assert_int_equal(net_tls_client_cred(&(struct net_tls_files){ .ca = ca }, &client->cred,
+					     ERR_TEXT(rig->err)),
 			 0);
-	assert_int_equal(net_tls_connect(c->cred, c->fd, "127.0.0.1", NULL, NULL, &c->tls), 0);
-	assert_int_equal(net_tls_handshake(c->tls), 0);
+	assert_int_equal(
+		net_tls_connect(client->cred, client->fd, "127.0.0.1", NULL, NULL, &client->tls),
+		0);
+	assert_int_equal(net_tls_handshake(client->tls), 0);
 }
 
-static void hang_up(struct client *c)
+/* The program's own kubeconfig names the socket in the data directory. */
+static void dial_socket(struct rig *rig, const json_t *config, struct client *client)
 {
-	net_tls_free(c->tls);
-	net_tls_cred_unref(c->cred);
-	close(c->fd);
-	free(c->token);
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	const char *server = api_get_string(config, "clusters[0].cluster.server");
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s/api.sock", rig->dir);
+	assert_string_equal(server + strlen("unix://"), address.sun_path);
+	client->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(connect(client->fd, (const struct sockaddr *)&address, sizeof(address)),
+			 0);
+}
+
+static void dial(struct rig *rig, const char *kubeconfig, struct client *client)
+{
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	struct srcerr serr;
+	json_t *o;
+	const char *file = strrchr(kubeconfig, '/') + 1;
+	assert_int_equal(apiserver_atomic_file_read(rig->dir, file, &text, ERR_TEXT(rig->err)), 0);
+	assert_int_equal(api_yaml_parse_one(file, strbuf_slice(&text), &o, &serr), 0);
+	*client = (struct client){ .token = xstrdup(api_get_string(o, "users[0].user.token")) };
+	if (strcmp(kubeconfig, apiserver_server_system_kubeconfig(rig->server)) == 0)
+		dial_socket(rig, o, client);
+	else
+		dial_tls(rig, o, client);
+	json_decref(o);
+}
+
+static void hang_up(struct client *client)
+{
+	if (client->tls != NULL) {
+		net_tls_free(client->tls);
+		net_tls_cred_unref(client->cred);
+	}
+	close(client->fd);
+	free(client->token);
 }
 
 /* The whole reply; the caller frees. */
-static char *ask(struct rig *r, const char *kubeconfig, const char *line, const char *body)
+static char *ask(struct rig *rig, const char *kubeconfig, const char *line, const char *body)
 {
 	struct client c;
 	struct strbuf in = STRBUF_INIT;
 	char part[4096];
 	ssize_t n;
-	dial(r, kubeconfig, &c);
+	dial(rig, kubeconfig, &c);
 	CLEANUP(freep)
 	char *text = xasprintf("%s HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: "
 			       "Bearer %s\r\nContent-Length: %zu\r\n\r\n%s",
 			       line, c.token, strlen(body), body);
-	assert_int_equal(net_tls_send(c.tls, text, strlen(text)), strlen(text));
-	while ((n = net_tls_recv(c.tls, part, sizeof(part))) > 0)
+	assert_int_equal(c.tls != NULL ? net_tls_send(c.tls, text, strlen(text))
+				       : send(c.fd, text, strlen(text), 0),
+			 strlen(text));
+	while ((n = c.tls != NULL ? net_tls_recv(c.tls, part, sizeof(part))
+				  : recv(c.fd, part, sizeof(part), 0)) > 0)
 		strbuf_add(&in, part, (size_t)n);
 	hang_up(&c);
 	return strbuf_take(&in);
 }
 
-static void check(struct rig *r, const char *kubeconfig, const char *line, const char *body,
+static void check(struct rig *rig, const char *kubeconfig, const char *line, const char *body,
 		  const char *part)
 {
-	CLEANUP(freep) char *reply = ask(r, kubeconfig, line, body);
+	CLEANUP(freep) char *reply = ask(rig, kubeconfig, line, body);
 	if (strstr(reply, part) == NULL)
 		fail_msg("%s: %s", line, reply);
 }

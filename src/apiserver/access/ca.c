@@ -157,9 +157,10 @@ static int make_ca(struct apiserver_ca *ca, const char *dir, uint64_t now_s, str
 	int r = net_certgen(&g, &ca->ca_cert, &ca->ca_key, err);
 	if (r == 0)
 		r = write_pem(dir, "old-ca.pem", &ca->old_ca_cert, NULL, err);
+	/* What clients read comes before what a later start finds and takes for complete. */
 	if (r == 0)
-		r = write_pem(dir, "ca.pem", &ca->ca_cert, &ca->ca_key, err);
-	return r == 0 ? write_pem(dir, "ca.crt", &ca->ca_cert, &ca->old_ca_cert, err) : r;
+		r = write_pem(dir, "ca.crt", &ca->ca_cert, &ca->old_ca_cert, err);
+	return r == 0 ? write_pem(dir, "ca.pem", &ca->ca_cert, &ca->ca_key, err) : r;
 }
 
 static int make_cert(struct apiserver_ca *ca, const char *dir, const char *const *names,

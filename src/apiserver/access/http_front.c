@@ -15,7 +15,7 @@
 #include "base/metrics/metrics.h"
 #include "base/rng.h"
 
-enum { AUDIT_ID_TEXT = 36 + 1, AUDIT_ID_MAX_BYTES = 64 };
+enum { AUDIT_ID_BYTES = 16, AUDIT_ID_TEXT = 36 + 1, AUDIT_ID_MAX_BYTES = 64 };
 
 static const char plain_text[] = "text/plain; charset=utf-8";
 
@@ -42,20 +42,47 @@ static void count_request(const struct http_request *req, unsigned status)
 
 /* --- header fields --- */
 
+/* Ids only have to differ: the kernel is asked once per thread. */
+static void fill_random(uint8_t out[AUDIT_ID_BYTES])
+{
+	static _Thread_local struct rng rng;
+	static _Thread_local bool ready;
+	if (!ready)
+		rng_init(&rng);
+	ready = true;
+	for (size_t i = 0; i < AUDIT_ID_BYTES / sizeof(uint64_t); i++) {
+		uint64_t word = rng_u64(&rng);
+		memcpy(out + i * sizeof(word), &word, sizeof(word));
+	}
+}
+
+/* A UUID of version 4. */
+static void make_audit_id(char out[AUDIT_ID_TEXT])
+{
+	static const char form[] = "xxxxxxxx-xxxx-4xxx-axxx-xxxxxxxxxxxx",
+			  digits[] = "0123456789abcdef";
+	_Static_assert(sizeof(form) == AUDIT_ID_TEXT, "with its end");
+	uint8_t random[AUDIT_ID_BYTES];
+	size_t nibble = 0;
+	fill_random(random);
+	for (size_t i = 0; i < sizeof(form); i++) {
+		out[i] = form[i];
+		if (form[i] != 'x')
+			continue;
+		out[i] = digits[random[nibble / 2] >> nibble % 2 * 4 & 15];
+		nibble++;
+	}
+}
+
 static void add_audit_id(const struct http_request *req, struct http_answer *out)
 {
 	const char *given = http_request_header(req, "Audit-ID");
 	char made[AUDIT_ID_TEXT];
-	uint8_t r[16];
 	if (given != NULL && *given != '\0' && strlen(given) <= AUDIT_ID_MAX_BYTES) {
 		http_answer_header(out, "Audit-Id", given);
 		return;
 	}
-	rng_secure(r, sizeof(r));
-	snprintf(made, sizeof(made),
-		 "%02x%02x%02x%02x-%02x%02x-4%01x%02x-a%01x%02x-%02x%02x%02x%02x%02x%02x", r[0],
-		 r[1], r[2], r[3], r[4], r[5], r[6] & 15, r[7], r[8] & 15, r[9], r[10], r[11],
-		 r[12], r[13], r[14], r[15]);
+	make_audit_id(made);
 	http_answer_header(out, "Audit-Id", made);
 }
 
@@ -193,12 +220,13 @@ static void add_check(const struct apiserver_health *health, bool authenticated,
 static bool check_health(const struct apiserver_http_front *front,
 			 const struct health_question *question, struct apiserver_answer *ret)
 {
-	static const struct apiserver_health ping = { "ping", always_ok, NULL, false };
+	static const struct apiserver_health ping = { .name = "ping", .ok = always_ok };
 	CLEANUP(strbuf_done) struct strbuf lines = STRBUF_INIT;
 	bool all_ok = true, found = false;
 	for (size_t i = 0; i <= front->n_health; i++) {
 		const struct apiserver_health *h = i == 0 ? &ping : &front->health[i - 1];
-		if ((*question->only != '\0' && strcmp(question->only, h->name) != 0) ||
+		bool named = strcmp(question->only, h->name) == 0;
+		if ((*question->only != '\0' && !named) || (h->by_name_only && !named) ||
 		    (h->ready_only && strcmp(question->what, "readyz") != 0))
 			continue;
 		add_check(h, question->authenticated, &all_ok, &lines);
@@ -274,16 +302,15 @@ static bool is_public_path(const struct http_request *req)
 /* False: refused, and `ret` is the answer. */
 static bool check_access(const struct apiserver_call *call, struct apiserver_answer *ret)
 {
-	struct apiserver_attributes *w = xcalloc(1, sizeof(*w));
-	bool is_resource = apiserver_authorize_read_call(call, w);
-	bool may = is_resource && apiserver_authorize(call->who, &w->action);
+	struct apiserver_attributes wanted; /* 4 KB: too much to clear for each request */
+	bool is_resource = apiserver_authorize_read_call(call, &wanted);
+	bool may = is_resource && apiserver_authorize(call->who, &wanted.action);
 	/* Methods without a verb are refused by the API itself. */
-	may |= is_resource && *w->action.verb == '\0';
+	may |= is_resource && *wanted.action.verb == '\0';
 	if (!is_resource)
 		apiserver_answer_no_such_page(ret);
 	else if (!may)
-		apiserver_authorize_refuse(call->who, &w->action, ret);
-	free(w);
+		apiserver_authorize_refuse(call->who, &wanted.action, ret);
 	return may;
 }
 

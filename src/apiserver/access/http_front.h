@@ -32,7 +32,8 @@ struct apiserver_health {
 	const char *name;
 	bool (*ok)(void *ctx, struct strbuf *why); /* may append a reason to `why` */
 	void *ctx;
-	bool ready_only; /* only part of /readyz: a restart would not help */
+	bool ready_only;   /* only part of /readyz: a restart would not help */
+	bool by_name_only; /* only answered by name (/readyz/NAME): clients shall still come */
 };
 
 struct apiserver_http_front {

@@ -105,8 +105,11 @@ static bool is_well(void *ctx, struct strbuf *why)
 	return well;
 }
 
-static const struct apiserver_health health[] = { { "store", is_well, NULL, false },
-						  { "data", is_well, NULL, true } };
+static const struct apiserver_health health[] = {
+	{ .name = "store", .ok = is_well },
+	{ .name = "data", .ok = is_well, .ready_only = true },
+	{ .name = "disk", .ok = is_well, .by_name_only = true }
+};
 
 /* --- the rig --- */
 
@@ -339,6 +342,7 @@ static void paths_without_an_api(void **state)
 	      "[+]ping ok\n[-]store failed: reason withheld\n"
 	      "[-]data failed: reason withheld\nreadyz check failed\n");
 	check("GET /readyz/data", "user", "", "500", "[-]data failed: its reason\n");
+	check("GET /readyz/disk", "user", "", "500", "[-]disk failed: its reason\n");
 	check("GET /livez", "", "", "500",
 	      "[+]ping ok\n[-]store failed: reason withheld\nlivez check failed\n");
 	check("GET /readyz/ping", "", "", "200", "ok");

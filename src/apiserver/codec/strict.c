@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "api/meta.h"
+#include "api/openapi_node.h"
 #include "api/tree.h"
-#include "apiserver/codec/json_error.h"
 #include "apiserver/codec/strict_type.h"
 #include "base/err.h"
 #include "base/err_text.h"
@@ -19,9 +19,9 @@
 
 /* ---- schemas ---- */
 
-static const json_t *property_of(const json_t *schema, const char *key)
+static const json_t *property_of(const json_t *schema, struct slice key)
 {
-	const json_t *p = json_object_get(json_object_get(schema, "properties"), key);
+	const json_t *p = json_object_getn(json_object_get(schema, "properties"), key.p, key.n);
 	return p != NULL ? p : json_object_get(schema, "additionalProperties");
 }
 
@@ -29,6 +29,36 @@ static const json_t *property_of(const json_t *schema, const char *key)
 static bool preserves_unknown(const json_t *schema)
 {
 	return json_is_true(json_object_get(schema, "x-kubernetes-preserve-unknown-fields"));
+}
+
+/* ---- the tree ---- */
+
+/* Does the tree have a field that the text's scan would report? Most have none, and need no scan. The
+ * same rules as in scan_value. */
+static bool has_unknown_field(const json_t *schema, const json_t *value)
+{
+	const struct api_openapi_node *node = api_openapi_node(schema);
+	const char *key;
+	json_t *inner;
+	size_t i, key_n;
+	if (node->preserve && node->properties == NULL && node->additional_properties == NULL &&
+	    node->items == NULL)
+		return false;
+	json_object_keylen_foreach(api_tree(value), key, key_n, inner)
+	{
+		const json_t *member = json_object_getn(node->properties, key, key_n);
+		if (member == NULL)
+			member = node->additional_properties;
+		if (member == NULL ? !node->preserve : has_unknown_field(member, inner))
+			return true;
+	}
+	if (!json_is_array(value) || node->items == NULL)
+		return false;
+	json_array_foreach (value, i, inner) {
+		if (has_unknown_field(node->items, inner))
+			return true;
+	}
+	return false;
 }
 
 /* ---- the text ---- */
@@ -66,14 +96,15 @@ static void skip_word(struct scan *scan)
 	while (scan->p < scan->end && memchr(ends, *scan->p, sizeof(ends)) == NULL);
 }
 
-static char *unquote_token(struct slice token)
+/* The text of a string's token; `ret_copy` gets the caller's memory if it has escapes. */
+static struct slice unquote_token(struct slice token, char **ret_copy)
 {
 	if (memchr(token.p, '\\', token.n) == NULL)
-		return xstrndup(token.p + 1, token.n - 2);
+		return (struct slice){ token.p + 1, token.n - 2 };
 	json_t *v = json_loadb(token.p, token.n, JSON_DECODE_ANY, NULL);
-	char *text = xstrdup(api_text(v));
+	*ret_copy = xstrdup(api_text(v));
 	json_decref(v);
-	return text;
+	return slice_of(*ret_copy);
 }
 
 static void note_field(struct scan *scan, bool unknown)
@@ -98,12 +129,15 @@ static void scan_value(struct scan *scan, const json_t *schema, bool described);
  * not have is not checked. */
 static void scan_member(struct scan *scan, const json_t *schema, bool described, struct map *seen)
 {
-	CLEANUP(freep) char *key = unquote_token(string_token(scan));
+	CLEANUP(freep) char *copy = NULL;
+	struct slice key = unquote_token(string_token(scan), &copy);
 	size_t n = scan->path.n;
 	const json_t *member = described ? property_of(schema, key) : NULL;
 	bool unknown = described && member == NULL && !preserves_unknown(schema);
-	bool again = map_set(seen, slice_of(key), scan) != NULL;
-	strbuf_addf(&scan->path, "%s%s", n != 0 ? "." : "", key);
+	bool again = map_set(seen, key, scan) != NULL;
+	if (n != 0)
+		strbuf_addc(&scan->path, '.');
+	strbuf_add_slice(&scan->path, key);
 	if (again && !(unknown && scan->built_in))
 		note_field(scan, false);
 	if (unknown && !again)
@@ -214,25 +248,23 @@ static void scan_text(const struct apiserver_resource *resource, struct slice bo
 	strbuf_done(&s.path);
 }
 
-/* The first byte does not decide it: a YAML mapping can begin with a brace, too. */
-static bool is_json(struct slice text)
+bool apiserver_strict_has_unknown(const struct apiserver_resource *resource, const json_t *object)
 {
-	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
-	return text.n != 0 && text.p[0] == '{' && !apiserver_json_error(text, &why);
+	return has_unknown_field(resource->openapi, object);
 }
 
-int apiserver_strict_decode(const struct apiserver_resource *resource, struct slice body,
+int apiserver_strict_decode(const struct apiserver_resource *resource, struct slice text,
 			    const json_t *object, json_t *warnings, struct err_text err)
 {
 	int code = apiserver_strict_type_check(resource, object, err);
-	struct slice text = slice_trim(body);
 	if (code < 0)
 		return code;
-	if (is_json(text)) {
+	if (text.n != 0) {
 		scan_text(resource, text, warnings);
 		return 0;
 	}
-	/* The YAML parser refuses duplicate keys, so that the tree is enough. */
+	if (!apiserver_strict_has_unknown(resource, object))
+		return 0;
 	CLEANUP(freep) char *json = json_dumps(object, JSON_COMPACT);
 	if (json != NULL)
 		scan_text(resource, slice_of(json), warnings);

@@ -3,6 +3,7 @@
  * types, reported as kube-apiserver does. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <jansson.h>
@@ -14,9 +15,12 @@
 
 enum { APISERVER_STRICT_LINES_MAX = 100 };
 
-/* Compares a body with its schema. Appends `unknown field "spec.x"` and `duplicate field "spec.x"`
- * to `warnings`, at most APISERVER_STRICT_LINES_MAX. ERR_TYPE with the server's message in `err`
+/* Compares a body with its schema. `text` is its JSON, in which apiserver_json_error finds no error;
+ * empty: it has no duplicate keys. Appends `unknown field "spec.x"` and `duplicate field "spec.x"` to
+ * `warnings`, at most APISERVER_STRICT_LINES_MAX. ERR_TYPE with the server's message in `err`
  * for the first value of a wrong type: of the whole object for built-in kinds, else of its
  * metadata. */
-MUST_CHECK int apiserver_strict_decode(const struct apiserver_resource *resource, struct slice body,
+MUST_CHECK int apiserver_strict_decode(const struct apiserver_resource *resource, struct slice text,
 				       const json_t *object, json_t *warnings, struct err_text err);
+/* Does the object have fields that the schema does not? Costs much less than to report them. */
+bool apiserver_strict_has_unknown(const struct apiserver_resource *resource, const json_t *object);

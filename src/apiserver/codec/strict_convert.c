@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/meta.h"
+#include "api/openapi_node.h"
 #include "api/tree.h"
 #include "apiserver/codec/strict_value.h"
 #include "base/err.h"
@@ -64,6 +64,8 @@ static int check_special(const struct message *message, const json_t *value, con
 {
 	const char *s = api_text(value);
 	char err[256];
+	if (type[0] == '\0')
+		return 1;
 	if (strcmp(type, "intstr.IntOrString") == 0)
 		return json_is_string(value) || json_is_integer(value)
 			       ? 0
@@ -85,10 +87,24 @@ static int check_special(const struct message *message, const json_t *value, con
 	return apiserver_strict_value_bad_time(s, micro, message->err) ? ERR_TYPE : 0;
 }
 
-static int check_object(const struct message *message, const json_t *schema, const json_t *value)
+/* In the value's own order: most objects have few of the members that they could have. */
+static bool are_members_fine(const struct message *message, const json_t *members,
+			     const json_t *value)
 {
-	const json_t *members = json_object_get(schema, "properties");
-	const json_t *others = json_object_get(schema, "additionalProperties");
+	const char *key;
+	json_t *each;
+	json_object_foreach (api_tree(value), key, each) {
+		const json_t *schema = json_object_get(members, key);
+		if (schema != NULL && check_value(message, schema, each) != 0)
+			return false;
+	}
+	return true;
+}
+
+static int check_object(const struct message *message, const struct api_openapi_node *node,
+			const json_t *value)
+{
+	const json_t *members = node->properties, *others = node->additional_properties;
 	const char *key;
 	json_t *each;
 	int r = 0;
@@ -99,6 +115,9 @@ static int check_object(const struct message *message, const json_t *schema, con
 				 members != NULL ? "cannot restore struct from: "
 						 : "cannot restore map from ",
 				 go_kind_of(value));
+	if (members != NULL && are_members_fine(message, members, value))
+		return 0;
+	/* In the schema's order, since the first error is reported. */
 	json_object_foreach (api_tree(members), key, each) {
 		if (r == 0)
 			r = check_value(message, each, json_object_get(value, key));
@@ -112,27 +131,25 @@ static int check_object(const struct message *message, const json_t *schema, con
 	return r;
 }
 
-static int check_array(const struct message *message, const json_t *schema, const json_t *value)
+static int check_array(const struct message *message, const json_t *items, const json_t *value)
 {
 	int r = 0;
 	if (!json_is_array(value))
 		return fail_with(message, "cannot restore slice from ", go_kind_of(value));
 	for (size_t i = 0; r == 0 && i < json_array_size(value); i++)
-		r = check_value(message, json_object_get(schema, "items"),
-				json_array_get(value, i));
+		r = check_value(message, items, json_array_get(value, i));
 	return r;
 }
 
 /* Go can convert an integer to a string, and a float to an integer: these are refused as
  * conversions, all others as unrecognized types. */
-static int check_scalar(const struct message *message, const json_t *schema, const json_t *value)
+static int check_scalar(const struct message *message, const struct api_openapi_node *node,
+			const json_t *value)
 {
-	const char *type = api_get_string(schema, "type");
-	const char *format = api_get_string(schema, "format");
-	const char *name = api_get_string(schema, "x-go.type");
+	const char *type = node->type, *format = node->format, *name = node->go_type;
+	if (strcmp(type, "string") == 0 && json_is_string(value))
+		return 0;
 	if (strcmp(type, "string") == 0) {
-		if (json_is_string(value))
-			return 0;
 		return json_is_integer(value)
 			       ? fail_convert(message, value, name[0] != '\0' ? name : "string")
 			       : fail_with(message, "unrecognized type: ", "string");
@@ -151,17 +168,17 @@ static int check_scalar(const struct message *message, const json_t *schema, con
 
 static int check_value(const struct message *message, const json_t *schema, const json_t *value)
 {
-	const char *type = api_get_string(schema, "type");
 	if (value == NULL || json_is_null(value))
 		return 0;
-	int r = check_special(message, value, api_get_string(schema, "x-go.type"));
+	const struct api_openapi_node *node = api_openapi_node(schema);
+	int r = check_special(message, value, node->go_type);
 	if (r <= 0)
 		return r;
-	if (strcmp(type, "object") == 0)
-		return check_object(message, schema, value);
-	if (strcmp(type, "array") == 0)
-		return check_array(message, schema, value);
-	return check_scalar(message, schema, value);
+	if (strcmp(node->type, "object") == 0)
+		return check_object(message, node, value);
+	if (strcmp(node->type, "array") == 0)
+		return check_array(message, node->items, value);
+	return check_scalar(message, node, value);
 }
 
 int apiserver_strict_convert(const struct apiserver_resource *resource, const json_t *object,
@@ -175,13 +192,15 @@ int apiserver_strict_convert(const struct apiserver_resource *resource, const js
 
 static void narrow_value(const json_t *schema, json_t *value)
 {
-	const json_t *members = json_object_get(schema, "properties");
-	const json_t *below =
-		json_object_get(schema, json_is_array(value) ? "items" : "additionalProperties");
+	if (!json_is_object(value) && !json_is_array(value) && !json_is_integer(value))
+		return;
+	const struct api_openapi_node *node = api_openapi_node(schema);
+	const json_t *members = node->properties;
+	const json_t *below = json_is_array(value) ? node->items : node->additional_properties;
 	const char *key;
 	json_t *each;
 	size_t i;
-	if (json_is_integer(value) && strcmp(api_get_string(schema, "format"), "int32") == 0)
+	if (json_is_integer(value) && strcmp(node->format, "int32") == 0)
 		json_integer_set(value, (int32_t)(uint32_t)(uint64_t)json_integer_value(value));
 	json_object_foreach (value, key, each)
 		narrow_value(members != NULL ? json_object_get(members, key) : below, each);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "api/meta.h"
+#include "api/openapi_node.h"
 #include "api/tree.h"
 #include "apiserver/codec/json_error.h"
 #include "apiserver/codec/strict_value.h"
@@ -25,7 +26,7 @@ static int check_value(struct walk *walk, const json_t *schema, const json_t *va
 
 static const char *go_type_of(const json_t *schema)
 {
-	return api_text(json_object_get(json_object_get(schema, "x-go"), "type"));
+	return api_openapi_node(schema)->go_type;
 }
 
 static void add_type(struct strbuf *out, const json_t *schema)
@@ -120,7 +121,9 @@ static int check_struct(struct walk *walk, const json_t *schema, const json_t *m
 		const json_t *member = json_object_get(members, key);
 		if (member == NULL)
 			continue;
-		strbuf_addf(&walk->path, "%s%s", n != 0 ? "." : "", key);
+		if (n != 0)
+			strbuf_addc(&walk->path, '.');
+		strbuf_adds(&walk->path, key);
 		r = check_value(walk, member, value);
 		walk->path.s[walk->path.n = n] = '\0';
 		if (r < 0)
@@ -132,8 +135,8 @@ static int check_struct(struct walk *walk, const json_t *schema, const json_t *m
 
 static int check_object(struct walk *walk, const json_t *schema, const json_t *val)
 {
-	const json_t *members = json_object_get(schema, "properties");
-	const json_t *others = json_object_get(schema, "additionalProperties");
+	const json_t *members = api_openapi_node(schema)->properties;
+	const json_t *others = api_openapi_node(schema)->additional_properties;
 	const char *key;
 	json_t *value;
 	if (!json_is_object(val))
@@ -157,7 +160,7 @@ static int check_array(struct walk *walk, const json_t *schema, const json_t *va
 	if (!json_is_array(value))
 		return fail_type(walk, schema, value);
 	json_array_foreach (api_tree(value), i, item) {
-		int r = check_value(walk, json_object_get(schema, "items"), item);
+		int r = check_value(walk, api_openapi_node(schema)->items, item);
 		if (r < 0)
 			return r;
 	}
@@ -166,17 +169,18 @@ static int check_array(struct walk *walk, const json_t *schema, const json_t *va
 
 static int check_value(struct walk *walk, const json_t *schema, const json_t *value)
 {
-	const char *type = api_get_string(schema, "type");
+	const struct api_openapi_node *node = api_openapi_node(schema);
+	const char *type = node->type;
 	if (json_is_null(value))
 		return 0; /* as if it were missing */
-	if (is_special(go_type_of(schema)))
-		return check_special(walk, value, go_type_of(schema));
+	if (is_special(node->go_type))
+		return check_special(walk, value, node->go_type);
 	if (strcmp(type, "object") == 0)
 		return check_object(walk, schema, value);
 	if (strcmp(type, "array") == 0)
 		return check_array(walk, schema, value);
 	if (strcmp(type, "integer") == 0)
-		return check_integer(walk, value, api_get_string(schema, "format"));
+		return check_integer(walk, value, node->format);
 	if ((strcmp(type, "string") == 0 && !json_is_string(value)) ||
 	    (strcmp(type, "boolean") == 0 && !json_is_boolean(value)))
 		return fail_type(walk, schema, value);

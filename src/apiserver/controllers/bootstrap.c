@@ -279,11 +279,20 @@ int apiserver_bootstrap(struct apiserver_api *api, struct err_text err)
 	return e;
 }
 
+const char *const apiserver_bootstrap_keys[] = {
+	"core/services/default/kubernetes",
+	"core/endpoints/default/kubernetes",
+	"discovery.k8s.io/endpointslices/default/kubernetes",
+	NULL,
+};
+
 bool apiserver_bootstrap_owns(const char *key)
 {
-	return strcmp(key, "core/services/default/kubernetes") == 0 ||
-	       strcmp(key, "core/endpoints/default/kubernetes") == 0 ||
-	       strcmp(key, "discovery.k8s.io/endpointslices/default/kubernetes") == 0;
+	for (size_t i = 0; apiserver_bootstrap_keys[i] != NULL; i++) {
+		if (strcmp(key, apiserver_bootstrap_keys[i]) == 0)
+			return true;
+	}
+	return false;
 }
 
 int apiserver_bootstrap_remake(struct apiserver_api *api)

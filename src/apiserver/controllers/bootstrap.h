@@ -12,6 +12,8 @@
 
 MUST_CHECK int apiserver_bootstrap(struct apiserver_api *api, struct err_text err);
 
+/* Keys of objects that are made again when somebody deletes them; ended by NULL. */
+extern const char *const apiserver_bootstrap_keys[];
 /* Whether the key is that of the API's own Service or its endpoints: they are created again when
  * they are deleted, since clients in Pods, and DNS, need them. */
 bool apiserver_bootstrap_owns(const char *key);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/json_text.h"
 #include "api/meta.h"
 #include "api/tree.h"
 #include "apiserver/controllers/bootstrap.h"
@@ -46,8 +47,8 @@ static const struct apiserver_resource *resource_of_key(const char *key, struct 
 	return NULL;
 }
 
-int collector_read(struct apiserver_collector *collector, const char *key,
-		   struct collector_item *ret)
+/* Finds out of the key what the object is. */
+static int identify_item(const char *key, struct collector_item *ret)
 {
 	struct slice ns;
 	const char *name;
@@ -58,6 +59,15 @@ int collector_read(struct apiserver_collector *collector, const char *key,
 	memcpy(ret->ns, ns.p, ns.n);
 	ret->ns[ns.n] = '\0';
 	memcpy(ret->name, name, strlen(name) + 1);
+	return 0;
+}
+
+int collector_read(struct apiserver_collector *collector, const char *key,
+		   struct collector_item *ret)
+{
+	int e = identify_item(key, ret);
+	if (e < 0)
+		return e;
 	return apiserver_object_read(collector->api->store, ret->resource, ret->ns, ret->name,
 				     &ret->object, &ret->revision);
 }
@@ -103,7 +113,7 @@ bool collector_drop_finalizer(struct apiserver_collector *collector, struct coll
 
 static bool has_text(struct slice text, const char *word)
 {
-	return text.n != 0 && memmem(text.p, text.n, word, strlen(word)) != NULL;
+	return text.p != NULL && memmem(text.p, text.n, word, strlen(word)) != NULL;
 }
 
 /* Queues the owners of an object: they may wait for it. */
@@ -122,11 +132,18 @@ static void push_owners(struct apiserver_collector *collector, const json_t *obj
 	}
 }
 
-/* The tree of an object with owners, else NULL. Most objects have none, which is checked without
+/* What the object is, and its metadata. */
+static json_t *read_identity(struct slice text)
+{
+	json_t *object = api_json_load_identity(text);
+	return object != NULL ? object : api_json_load(text, 0, NULL);
+}
+
+/* The same of an object with owners, else NULL. Most objects have none, which is checked without
  * parsing them. */
 static json_t *read_owned(struct slice text)
 {
-	return has_text(text, "\"ownerReferences\":") ? json_loadb(text.p, text.n, 0, NULL) : NULL;
+	return has_text(text, "\"ownerReferences\":") ? read_identity(text) : NULL;
 }
 
 /* Queues owners whose references were removed or changed. */
@@ -140,17 +157,13 @@ static void note_released_owners(struct apiserver_collector *collector, struct s
 	json_decref(was);
 }
 
-static void note_object(struct apiserver_collector *collector, const char *key, struct slice text,
-			struct slice before)
+/* Notes the owners of an object; returns whether there may be work because of it. */
+static bool note_owners(struct apiserver_collector *collector, const char *key,
+			const json_t *object)
 {
-	json_t *o = has_text(text, "\"deletionTimestamp\":") ? json_loadb(text.p, text.n, 0, NULL)
-							     : read_owned(text);
-	const json_t *refs = api_get(o, "metadata.ownerReferences");
+	const json_t *refs = api_get(object, "metadata.ownerReferences");
 	apiserver_owner_index_set(&collector->owners, key, refs);
-	if (json_array_size(refs) != 0 || api_is_deleting(o))
-		collector_push(collector, key);
-	note_released_owners(collector, before, refs);
-	json_decref(o);
+	return json_array_size(refs) != 0 || api_is_deleting(object);
 }
 
 /* Queues the owners that may wait for a removed object, and its dependents. */
@@ -177,20 +190,57 @@ static void note_removal(struct apiserver_collector *collector, const char *key,
 		collector_push(collector, key);
 }
 
+/* What concerns the collector of an object; NULL, mostly: neither owners nor a deletion. */
+static json_t *read_concern(struct slice text)
+{
+	return has_text(text, "\"deletionTimestamp\":") ? read_identity(text) : read_owned(text);
+}
+
 static void see_object(void *ctx, const struct apiserver_row *row)
 {
-	note_object(ctx, row->key, row->value, (struct slice){ 0 });
+	json_t *object = read_concern(row->value);
+	if (note_owners(ctx, row->key, object))
+		collector_push(ctx, row->key);
+	json_decref(object);
+}
+
+/* The text of the owners; empty for none. */
+static struct slice owners_of_text(struct slice text)
+{
+	struct slice owners = { 0 };
+	if (has_text(text, "\"ownerReferences\":"))
+		(void)api_json_metadata(text, "ownerReferences", &owners);
+	return owners;
+}
+
+/* Of most writes there is nothing to note: no deletion, and no owners or the same as before, which
+ * were noted then. */
+static bool concerns_collector(const struct apiserver_event *event)
+{
+	return event->removed || has_text(event->value, "\"deletionTimestamp\":") ||
+	       !slice_eq(owners_of_text(event->value), owners_of_text(event->before));
+}
+
+/* Is it one whose owners all exist, as most are? A later removal of one of them is another change. */
+static bool is_settled(struct apiserver_collector *collector, const struct collector_item *item)
+{
+	return !api_is_deleting(item->object) && collector_has_all_owners(collector, item);
 }
 
 static void see_change(void *ctx, const struct apiserver_event *event)
 {
-	if (!event->removed) {
-		note_object(ctx, event->key, event->value, event->before);
+	if (event->removed) {
+		json_t *removed = read_identity(event->value);
+		note_removal(ctx, event->key, removed);
+		json_decref(removed);
 		return;
 	}
-	json_t *o = json_loadb(event->value.p, event->value.n, 0, NULL);
-	note_removal(ctx, event->key, o);
-	json_decref(o);
+	struct collector_item item = { .object = read_concern(event->value) };
+	if (note_owners(ctx, event->key, item.object) &&
+	    (identify_item(event->key, &item) < 0 || !is_settled(ctx, &item)))
+		collector_push(ctx, event->key);
+	note_released_owners(ctx, event->before, api_get(item.object, "metadata.ownerReferences"));
+	collector_item_done(&item);
 }
 
 static void forget_all(void *ctx)
@@ -198,9 +248,24 @@ static void forget_all(void *ctx)
 	struct apiserver_collector *collector = ctx;
 	apiserver_owner_index_done(&collector->owners);
 	apiserver_owner_index_init(&collector->owners);
+	/* One may have been deleted before the list, which shows no removals. */
+	for (size_t i = 0; apiserver_bootstrap_keys[i] != NULL; i++)
+		collector_push(collector, apiserver_bootstrap_keys[i]);
 }
 
 /* ---- work ---- */
+
+/* Seen without reading the whole object. */
+static bool is_settled_key(struct apiserver_collector *collector, const char *key)
+{
+	struct collector_item item = { 0 };
+	bool settled = identify_item(key, &item) == 0 &&
+		       apiserver_object_read_identity(collector->api->store, item.resource, item.ns,
+						      item.name, &item.object) == 0 &&
+		       is_settled(collector, &item);
+	collector_item_done(&item);
+	return settled;
+}
 
 /* False: try again. */
 static bool process_key(void *ctx, const char *key, void *value)
@@ -208,6 +273,8 @@ static bool process_key(void *ctx, const char *key, void *value)
 	struct apiserver_collector *collector = ctx;
 	(void)value;
 	struct collector_item item = { 0 };
+	if (is_settled_key(collector, key))
+		return true;
 	int e = collector_read(collector, key, &item);
 	if (e == ERR_NOTFOUND && apiserver_bootstrap_owns(key))
 		return apiserver_bootstrap_remake(collector->api) == 0;
@@ -254,6 +321,7 @@ static uint64_t next_sweep_ns(void *ctx)
 static const struct apiserver_follower_ops collector_ops = {
 	.reset = forget_all,
 	.see = see_object,
+	.concerns = concerns_collector,
 	.change = see_change,
 	.act = process_due,
 	.next_ns = next_sweep_ns,

@@ -20,29 +20,38 @@ static bool waits_for_dependents(const json_t *object)
 	return api_is_deleting(object) && api_has_finalizer(object, "foregroundDeletion");
 }
 
+static enum owner state_of_deleted_owner(struct apiserver_collector *collector, const char *ns,
+					 const struct apiserver_resource *resource,
+					 const char *name)
+{
+	json_t *object;
+	int e = apiserver_object_read_identity(collector->api->store, resource, ns, name, &object);
+	if (e == ERR_NOTFOUND)
+		return OWNER_GONE;
+	bool waits = e == 0 && waits_for_dependents(object);
+	if (e == 0)
+		json_decref(object);
+	return waits ? OWNER_WAITING : OWNER_THERE;
+}
+
 /* An owner counts as present if that cannot be decided: its kind is not stored here, or it is
  * namespaced and the object is not. */
 static enum owner state_of_owner(struct apiserver_collector *collector,
 				 const struct collector_item *item, const json_t *ref)
 {
 	const struct apiserver_resource *r = apiserver_resource_of(ref);
-	json_t *o;
-	uint64_t revision;
+	struct apiserver_object_state state;
+	const char *name = api_get_string(ref, "name");
 	if (r == NULL || r->never_kept || (r->kind->namespaced && item->ns[0] == '\0'))
 		return OWNER_THERE;
-	int e = apiserver_object_read(collector->api->store, r, item->ns,
-				      api_get_string(ref, "name"), &o, &revision);
+	int e = apiserver_object_read_state(collector->api->store, r, item->ns, name, &state);
 	if (e == ERR_NOTFOUND)
 		return OWNER_GONE;
 	if (e < 0)
 		return OWNER_THERE;
-	enum owner is = OWNER_THERE;
-	if (strcmp(api_uid(o), api_get_string(ref, "uid")) != 0)
-		is = OWNER_GONE;
-	else if (waits_for_dependents(o))
-		is = OWNER_WAITING;
-	json_decref(o);
-	return is;
+	if (strcmp(state.uid, api_get_string(ref, "uid")) != 0)
+		return OWNER_GONE;
+	return state.deleting ? state_of_deleted_owner(collector, item->ns, r, name) : OWNER_THERE;
 }
 
 static bool has_blocking(const struct apiserver_collector *collector, const char *uid)
@@ -105,6 +114,17 @@ static bool break_circle(struct apiserver_collector *collector, struct collector
 		json_object_set_new(ref, "blockOwnerDeletion", json_false());
 	return apiserver_write_plain(collector->api, item->resource, item->object, item->revision,
 				     NULL) == 0;
+}
+
+bool collector_has_all_owners(struct apiserver_collector *collector,
+			      const struct collector_item *item)
+{
+	const json_t *refs = api_get(item->object, "metadata.ownerReferences");
+	for (size_t i = 0; i < json_array_size(refs); i++) {
+		if (state_of_owner(collector, item, json_array_get(refs, i)) != OWNER_THERE)
+			return false;
+	}
+	return true;
 }
 
 bool collector_check_owners(struct apiserver_collector *collector, struct collector_item *item)

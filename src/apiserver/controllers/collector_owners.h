@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Garbage collection by ownerReferences. Both functions return false when a write lost against
+/* Garbage collection by ownerReferences. The last two functions return false when a write lost against
  * another one or the store failed: the object must be checked again. */
 #pragma once
 
@@ -7,6 +7,9 @@
 
 #include "apiserver/controllers/collector_priv.h"
 
+/* Is there nothing to do for the object's owners? It needs no more of it than its identity. */
+bool collector_has_all_owners(struct apiserver_collector *collector,
+			      const struct collector_item *item);
 /* Deletes the object when its owners are gone, or drops the references to those that are. */
 bool collector_check_owners(struct apiserver_collector *collector, struct collector_item *item);
 /* Goes on with the deletion of an owner: releases its dependents (orphan) or waits for them

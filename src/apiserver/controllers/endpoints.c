@@ -183,6 +183,18 @@ static void note_object(struct apiserver_endpoints *endpoints, const struct note
 	}
 }
 
+/* The kinds that note_object knows. */
+static bool concerns_endpoints(const struct apiserver_event *event)
+{
+	static const char *const kinds[] = { "core/services/", "core/pods/", "core/endpoints/",
+					     "discovery.k8s.io/endpointslices/" };
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+		if (strncmp(event->key, kinds[i], strlen(kinds[i])) == 0)
+			return true;
+	}
+	return false;
+}
+
 static void see_object(void *ctx, const struct apiserver_row *row)
 {
 	struct noted noted = { .text = row->value };
@@ -412,6 +424,7 @@ static bool sync_due(void *ctx, const struct apiserver_follower *follower)
 static const struct apiserver_follower_ops endpoints_ops = {
 	.reset = forget_all,
 	.see = see_object,
+	.concerns = concerns_endpoints,
 	.change = see_change,
 	.act = sync_due,
 };

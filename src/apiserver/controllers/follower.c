@@ -56,6 +56,8 @@ static void start_over(struct apiserver_follower *follower)
 	if (e == 0)
 		IGNORE(apiserver_watch_new(follower->store, "", at, wake_thread, follower,
 					   &follower->watch));
+	if (follower->watch != NULL)
+		apiserver_watch_only(follower->watch, follower->ops->concerns);
 }
 
 static void take_changes(struct apiserver_follower *follower)

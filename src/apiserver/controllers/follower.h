@@ -19,6 +19,9 @@ struct apiserver_follower_ops {
 	void (*reset)(void *ctx);
 	/* A present object; `row` is valid until the call returns. */
 	void (*see)(void *ctx, const struct apiserver_row *row);
+	/* Whether `change` has anything to do with the change. If not, the thread is not even woken for
+	 * it. NULL: with all. Unlike the others it runs on any thread; see apiserver_watch_only. */
+	bool (*concerns)(const struct apiserver_event *event);
 	/* A change after the present state. */
 	void (*change)(void *ctx, const struct apiserver_event *event);
 	/* Do the work that is due, until it is done or the follower is ending. True: something

@@ -35,6 +35,23 @@ static void background(void **state)
 	does(f, 200, "GET " CMS "/other", NULL);
 }
 
+/* Changes that leave the owners as they are change nothing for the collector, also where a label has
+ * the name of the field. */
+static void background_after_changes(void **state)
+{
+	struct fixture *f = *state;
+	make(f, "a", NULL, "");
+	make(f, "b", "a", ",\"labels\":{\"ownerReferences\":\"x\"}");
+	make(f, "c", "a", ",\"labels\":{\"ownerReferences\":\"x\"}");
+	merge(f, 200, CMS "/b", "{\"data\":{\"k\":\"1\"}}");
+	merge(f, 200, CMS "/c", "{\"data\":{\"k\":\"1\"}}");
+	merge(f, 200, CMS "/c", "{\"metadata\":{\"ownerReferences\":null}}");
+	merge(f, 200, CMS "/c", "{\"data\":{\"k\":\"2\"}}");
+	does(f, 200, "DELETE " CMS "/a", "{\"propagationPolicy\":\"Background\"}");
+	becomes(f, 404, "GET " CMS "/b");
+	does(f, 200, "GET " CMS "/c", NULL);
+}
+
 /* Until the collector has come by. */
 static void until_deleting(struct fixture *f, const char *target)
 {
@@ -306,6 +323,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(background, setup, teardown),
+		cmocka_unit_test_setup_teardown(background_after_changes, setup, teardown),
 		cmocka_unit_test_setup_teardown(foreground, setup, teardown),
 		cmocka_unit_test_setup_teardown(foreground_other_owner, setup, teardown),
 		cmocka_unit_test_setup_teardown(foreground_released, setup, teardown),

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/meta.h"
+#include "api/tree_copy.h"
 #include "apiserver/kind/resource.h"
 #include "apiserver/kind/strategy.h"
 #include "apiserver/kind/table_cells.h"
@@ -23,7 +24,7 @@ json_t *apiserver_crd_object(const struct apiserver_resource *resource, const ch
 {
 	if (resource->built_in)
 		return NULL;
-	json_t *o = json_deep_copy(resource->description);
+	json_t *o = api_tree_copy(resource->description);
 	json_t *spec = json_object_get(o, "spec");
 	apiserver_set_default(spec, "conversion", json_pack("{ss}", "strategy", "None"));
 	json_object_set_new(

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/meta.h"
+#include "api/tree_copy.h"
 #include "apiserver/kind/strategy.h"
 #include "apiserver/kind/table_cells.h"
 #include "apiserver/rules/field_errors.h"
@@ -235,7 +236,7 @@ static void validate_event(const struct apiserver_env *env, const json_t *object
 			   struct api_errors *errs)
 {
 	(void)env;
-	json_t *now = json_deep_copy(object), *was = old != NULL ? json_deep_copy(old) : NULL;
+	json_t *now = api_tree_copy(object), *was = old != NULL ? api_tree_copy(old) : NULL;
 	bool newer = strcmp(api_version(object), "v1") != 0;
 	to_stored(now, "v1");
 	if (was != NULL)
@@ -247,7 +248,7 @@ static void validate_event(const struct apiserver_env *env, const json_t *object
 
 static json_t *cells_of_newer(const json_t *object, uint64_t now_s)
 {
-	json_t *core = json_deep_copy(object);
+	json_t *core = api_tree_copy(object);
 	to_stored(core, "v1");
 	json_t *cells = apiserver_cells_event(core, now_s);
 	json_decref(core);

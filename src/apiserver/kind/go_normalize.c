@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/meta.h"
+#include "api/openapi_node.h"
 #include "api/time.h"
 #include "api/tree.h"
 #include "apiserver/kind/resource.h"
@@ -14,10 +15,10 @@ enum keep { KEEP_FULL, KEEP_SET, KEEP_ALWAYS };
 
 static enum keep keep_of(const json_t *schema)
 {
-	const char *s = api_text(json_object_get(json_object_get(schema, "x-go"), "keep"));
-	if (s[0] == '\0')
+	const char *keep = api_openapi_node(schema)->go_keep;
+	if (keep[0] == '\0')
 		return KEEP_FULL;
-	return strcmp(s, "set") == 0 ? KEEP_SET : KEEP_ALWAYS;
+	return strcmp(keep, "set") == 0 ? KEEP_SET : KEEP_ALWAYS;
 }
 
 static bool is_empty(const json_t *value)
@@ -32,12 +33,13 @@ static bool is_empty(const json_t *value)
 /* Go's zero value of a field: null for lists, maps and times. */
 static json_t *zero_of(const json_t *schema)
 {
-	const char *type = api_text(json_object_get(schema, "type"));
+	const struct api_openapi_node *node = api_openapi_node(schema);
+	const char *type = node->type;
 	if (type[0] == '\0')
 		return json_integer(0); /* IntOrString */
-	if (strcmp(type, "object") == 0 && json_object_get(schema, "properties") != NULL)
+	if (strcmp(type, "object") == 0 && node->properties != NULL)
 		return json_object();
-	if (strcmp(type, "string") == 0 && json_object_get(schema, "format") == NULL)
+	if (strcmp(type, "string") == 0 && node->format[0] == '\0')
 		return json_string("");
 	if (strcmp(type, "boolean") == 0)
 		return json_false();
@@ -48,10 +50,9 @@ static json_t *zero_of(const json_t *schema)
 
 static void normalize_value(const json_t *schema, json_t *value);
 
-static void normalize_members(const json_t *schema, const json_t *members, json_t *val)
+static void normalize_members(const struct api_openapi_node *node, json_t *val)
 {
-	bool preserve =
-		json_is_true(json_object_get(schema, "x-kubernetes-preserve-unknown-fields"));
+	const json_t *members = node->properties;
 	const char *key;
 	json_t *value, *member;
 	void *next;
@@ -64,15 +65,15 @@ static void normalize_members(const json_t *schema, const json_t *members, json_
 		member = json_object_get(members, key);
 		if (member != NULL)
 			normalize_value(member, value);
-		if (member == NULL ? !preserve : keep_of(member) == KEEP_FULL && is_empty(value))
+		if (member == NULL ? !node->preserve
+				   : keep_of(member) == KEEP_FULL && is_empty(value))
 			json_object_del(val, key);
 	}
 }
 
 /* Converts times to UTC. Malformed ones were refused when the body was decoded. */
-static void normalize_text(const json_t *schema, json_t *value)
+static void normalize_text(const char *type, json_t *value)
 {
-	const char *type = api_get_string(schema, "x-go.type");
 	char text[API_TIME_TEXT_MAX];
 	uint64_t ns;
 	bool micro = strcmp(type, "v1.MicroTime") == 0;
@@ -83,16 +84,17 @@ static void normalize_text(const json_t *schema, json_t *value)
 
 static void normalize_value(const json_t *schema, json_t *val)
 {
-	const json_t *members = json_object_get(schema, "properties");
-	const json_t *below =
-		json_object_get(schema, json_is_array(val) ? "items" : "additionalProperties");
+	if (!json_is_string(val) && !json_is_object(val) && !json_is_array(val))
+		return;
+	const struct api_openapi_node *node = api_openapi_node(schema);
+	const json_t *below = json_is_array(val) ? node->items : node->additional_properties;
 	const char *key;
 	json_t *value;
 	size_t i;
 	if (json_is_string(val)) {
-		normalize_text(schema, val);
-	} else if (json_is_object(val) && members != NULL) {
-		normalize_members(schema, members, val);
+		normalize_text(node->go_type, val);
+	} else if (json_is_object(val) && node->properties != NULL) {
+		normalize_members(node, val);
 	} else if (json_is_object(val) && below != NULL) {
 		json_object_foreach (val, key, value)
 			normalize_value(below, value);
@@ -105,18 +107,20 @@ static void normalize_value(const json_t *schema, json_t *val)
 /* Go's decoder turns null in a list or map into the zero value of the item's type. */
 static json_t *zero_of_null(const json_t *schema)
 {
-	if (strcmp(api_get_string(schema, "x-go.type"), "resource.Quantity") == 0)
+	const struct api_openapi_node *node = api_openapi_node(schema);
+	if (strcmp(node->go_type, "resource.Quantity") == 0)
 		return json_string("0");
-	return strcmp(api_get_string(schema, "type"), "string") == 0 ? json_string("")
-								     : zero_of(schema);
+	return strcmp(node->type, "string") == 0 ? json_string("") : zero_of(schema);
 }
 
 /* A null member of a struct is an unset one: normalizing drops it later. */
 static void fill_nulls(const json_t *schema, json_t *val)
 {
-	const json_t *members = json_object_get(schema, "properties");
-	const json_t *below =
-		json_object_get(schema, json_is_array(val) ? "items" : "additionalProperties");
+	if (!json_is_object(val) && !json_is_array(val))
+		return;
+	const struct api_openapi_node *node = api_openapi_node(schema);
+	const json_t *members = node->properties;
+	const json_t *below = json_is_array(val) ? node->items : node->additional_properties;
 	const bool fill = members == NULL && json_is_object(below);
 	const char *key;
 	json_t *value;

@@ -4,6 +4,7 @@
 
 #include "api/meta.h"
 #include "api/tree.h"
+#include "api/tree_copy.h"
 #include "apiserver/kind/strategy.h"
 #include "apiserver/kind/table_cells.h"
 #include "apiserver/rules/field_errors.h"
@@ -19,7 +20,7 @@ static void prepare_status(json_t *object, const json_t *old)
 	       *all = json_object_get(status, "capacity");
 	(void)old;
 	if (all != NULL)
-		apiserver_set_default(status, "allocatable", json_deep_copy(all));
+		apiserver_set_default(status, "allocatable", api_tree_copy(all));
 }
 
 /* podCIDR is the first of podCIDRs. If both are set and differ, podCIDR replaces the list. */
@@ -32,7 +33,7 @@ static void prepare_node(const struct apiserver_env *env, json_t *object, const 
 	if (one != NULL && first == NULL)
 		json_object_set_new(spec, "podCIDRs", json_pack("[O]", one));
 	else if (first != NULL && one == NULL)
-		json_object_set_new(spec, "podCIDR", json_deep_copy(first));
+		json_object_set_new(spec, "podCIDR", api_tree_copy(first));
 	else if (first != NULL && !json_equal(one, first))
 		json_object_set_new(spec, "podCIDRs", json_pack("[O]", one));
 	if (old != NULL)

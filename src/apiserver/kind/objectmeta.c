@@ -175,9 +175,11 @@ void apiserver_drop_duplicate_owners(json_t *object, const char *when, struct st
 {
 	CLEANUP(strbuf_done) struct strbuf again = STRBUF_INIT;
 	json_t *list = json_object_get(json_object_get(object, "metadata"), "ownerReferences");
-	json_t *once = json_array(), *ref;
 	struct map seen;
 	size_t i;
+	if (json_array_size(list) < 2)
+		return;
+	json_t *once = json_array(), *ref;
 	map_init(&seen);
 	json_array_foreach (list, i, ref) {
 		if (had_owner(&seen, ref))

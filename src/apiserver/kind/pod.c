@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "api/meta.h"
+#include "api/pod_dns.h"
 #include "api/tree.h"
+#include "api/tree_copy.h"
 #include "apiserver/kind/strategy.h"
 #include "apiserver/kind/table_cells_pod.h"
 #include "apiserver/rules/field_errors.h"
@@ -32,7 +34,7 @@ static void default_requests(json_t *resources)
 	const char *key;
 	json_object_foreach (limits, key, value)
 		apiserver_set_default(apiserver_make_member(resources, "requests"), key,
-				      json_deep_copy(value));
+				      api_tree_copy(value));
 }
 
 static void prepare_container(json_t *container)
@@ -82,7 +84,8 @@ static void prepare_spec(json_t *spec, bool is_new)
 	if (apiserver_has_text(spec, "serviceAccountName"))
 		json_object_set(spec, "serviceAccount",
 				json_object_get(spec, "serviceAccountName"));
-	apiserver_set_default(spec, "dnsPolicy", json_string("ClusterFirst"));
+	if (!apiserver_has_text(spec, "dnsPolicy"))
+		json_object_set_new(spec, "dnsPolicy", json_string("ClusterFirst"));
 	apiserver_set_default(spec, "restartPolicy", json_string("Always"));
 	apiserver_set_default(spec, "securityContext", json_object());
 	apiserver_set_default(spec, "terminationGracePeriodSeconds", json_integer(30));
@@ -137,7 +140,7 @@ static void keep_admitted(json_t *spec, const json_t *old)
 	for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
 		json_t *was = json_object_get(old, fields[i]);
 		if (was != NULL)
-			apiserver_set_default(spec, fields[i], json_deep_copy(was));
+			apiserver_set_default(spec, fields[i], api_tree_copy(was));
 	}
 }
 
@@ -200,11 +203,23 @@ static void check_container(const json_t *list, size_t index, const char *where,
 		api_get_string(c, "imagePullPolicy"), policies);
 }
 
-static void check_spec(const json_t *spec, struct api_errors *errs)
+/* DNS settings of a stored Pod never change, and one that an older version stored may have some that
+ * are refused today: its labels, finalizers and status can still be written. */
+static bool has_same_dns(const json_t *spec, const json_t *old)
+{
+	static const char *const fields[] = { "dnsPolicy", "dnsConfig" };
+	for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
+		const json_t *now = json_object_get(spec, fields[i]);
+		const json_t *was = json_object_get(old, fields[i]);
+		if (now != was && !json_equal(now, was))
+			return false;
+	}
+	return old != NULL;
+}
+
+static void check_spec(const json_t *spec, const json_t *old, struct api_errors *errs)
 {
 	static const char *const restart[] = { "Always", "OnFailure", "Never", NULL };
-	static const char *const dns[] = { "ClusterFirstWithHostNet", "ClusterFirst", "Default",
-					   "None", NULL };
 	static const char *const lists[] = { "containers", "initContainers" };
 	static const char *const labels[] = { "hostname", "subdomain" };
 	struct apiserver_path p;
@@ -220,7 +235,8 @@ static void check_spec(const json_t *spec, struct api_errors *errs)
 	}
 	apiserver_check_one_of(errs, "spec.restartPolicy", api_get_string(spec, "restartPolicy"),
 			       restart);
-	apiserver_check_one_of(errs, "spec.dnsPolicy", api_get_string(spec, "dnsPolicy"), dns);
+	if (!has_same_dns(spec, old))
+		api_pod_dns_validate(spec, "spec", PODRESOLV_KUBELET, errs);
 	for (size_t k = 0; k < ARRAY_LEN(labels); k++) {
 		apiserver_format_path(&p, "spec.%s", labels[k]);
 		if (apiserver_has_text(spec, labels[k]))
@@ -236,7 +252,7 @@ static json_t *fixed_part(const json_t *object)
 	static const char *const free_fields[] = { "activeDeadlineSeconds", "tolerations",
 						   "terminationGracePeriodSeconds",
 						   "ephemeralContainers" };
-	json_t *spec = json_deep_copy(json_object_get(object, "spec")), *c;
+	json_t *spec = api_tree_copy(json_object_get(object, "spec")), *c;
 	size_t i;
 	for (size_t k = 0; k < ARRAY_LEN(lists); k++) {
 		json_array_foreach (json_object_get(spec, lists[k]), i, c)
@@ -266,7 +282,7 @@ static void validate_pod(const struct apiserver_env *env, const json_t *object, 
 			 struct api_errors *errs)
 {
 	(void)env;
-	check_spec(json_object_get(object, "spec"), errs);
+	check_spec(json_object_get(object, "spec"), json_object_get(old, "spec"), errs);
 	if (old != NULL)
 		check_update(object, old, errs);
 }

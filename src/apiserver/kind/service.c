@@ -6,6 +6,7 @@
 
 #include "api/meta.h"
 #include "api/tree.h"
+#include "api/tree_copy.h"
 #include "apiserver/kind/service_addresses_priv.h"
 #include "apiserver/kind/service_status_priv.h"
 #include "apiserver/kind/service_validate_priv.h"
@@ -94,7 +95,7 @@ static void keep_field(json_t *spec, const json_t *was, const char *key)
 {
 	json_t *v = json_object_get(was, key);
 	if (v != NULL)
-		apiserver_set_default(spec, key, json_deep_copy(v));
+		apiserver_set_default(spec, key, api_tree_copy(v));
 }
 
 static bool uses_node_port(const json_t *spec, long long number)

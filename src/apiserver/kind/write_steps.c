@@ -3,7 +3,11 @@
  * validating it. Built-in kinds are validated by their strategies, custom resources by their schemas. */
 #include "apiserver/kind/write_steps.h"
 
+#include <string.h>
+
 #include "api/meta.h"
+#include "api/tree.h"
+#include "api/tree_copy.h"
 #include "apiserver/kind/go_normalize.h"
 #include "apiserver/kind/objectmeta.h"
 #include "apiserver/kind/resource.h"
@@ -21,9 +25,10 @@ void apiserver_prepare(const struct apiserver_resource *resource, const struct a
 		api_schema_prepare_applied(resource->schema, object);
 	else
 		api_schema_prepare(resource->schema, object);
-	apiserver_go_normalize_metadata(object);
 	if (resource->built_in)
-		apiserver_go_normalize(resource, object);
+		apiserver_go_normalize(resource, object); /* its metadata, too */
+	else
+		apiserver_go_normalize_metadata(object);
 	if (resource->strategy->prepare != NULL)
 		resource->strategy->prepare(env, object, old);
 }
@@ -34,6 +39,8 @@ static void drop_repeated(struct api_errors *errs)
 	struct api_errors once = { 0 };
 	CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
 	struct map seen;
+	if (errs->n < 2)
+		return;
 	map_init(&seen);
 	for (size_t i = 0; i < errs->n; i++) {
 		struct api_fielderr *e = &errs->v[i];
@@ -63,18 +70,32 @@ void apiserver_validate(const struct apiserver_resource *resource, const struct 
 		drop_repeated(errs);
 }
 
+/* A copy of `from` with these members as `own` has them, in place of its own ones. */
+static json_t *copy_with_members(const json_t *from, const json_t *own, const char *const *names)
+{
+	json_t *copy = json_object(), *value;
+	const char *key;
+	json_object_foreach (api_tree(from), key, value) {
+		const char *const *name = names;
+		while (*name != NULL && strcmp(*name, key) != 0)
+			name++;
+		if (*name == NULL)
+			json_object_set_new_nocheck(copy, key, api_tree_copy(value));
+		else if ((value = json_object_get(own, key)) != NULL)
+			json_object_set_nocheck(copy, key, value);
+	}
+	for (; *names != NULL; names++) {
+		if ((value = json_object_get(own, *names)) != NULL)
+			json_object_set_nocheck(copy, *names, value);
+	}
+	return copy;
+}
+
 /* Takes everything but metadata and status from the stored object. */
 static void keep_all_but_status(json_t *object, const json_t *old)
 {
-	static const char *const own[] = { "metadata", "status" };
-	json_t *merged = json_deep_copy(old);
-	for (size_t i = 0; i < ARRAY_LEN(own); i++) {
-		json_t *v = json_object_get(object, own[i]);
-		if (v != NULL)
-			json_object_set(merged, own[i], v);
-		else
-			json_object_del(merged, own[i]);
-	}
+	static const char *const own[] = { "metadata", "status", NULL };
+	json_t *merged = copy_with_members(old, object, own);
 	json_object_clear(object);
 	json_object_update(object, merged);
 	json_decref(merged);
@@ -83,11 +104,13 @@ static void keep_all_but_status(json_t *object, const json_t *old)
 /* A status write to a custom resource changes only managedFields of the metadata. */
 static void keep_metadata(json_t *object, const json_t *old)
 {
-	json_t *meta = json_deep_copy(json_object_get(old, "metadata"));
-	json_t *managed = api_get(object, "metadata.managedFields");
-	if (managed != NULL)
-		json_object_set(meta, "managedFields", managed);
-	json_object_set_new(object, "metadata", meta);
+	static const char *const managed[] = { "managedFields", NULL };
+	const json_t *meta = json_object_get(object, "metadata"),
+		     *stored = json_object_get(old, "metadata");
+	bool sent = json_object_get(meta, managed[0]) != NULL;
+	json_object_set_new(object, "metadata",
+			    sent ? copy_with_members(stored, meta, managed)
+				 : api_tree_copy(stored));
 }
 
 void apiserver_prepare_status(const struct apiserver_resource *resource, json_t *object,

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "api/json_text.h"
 #include "apiserver/request/object.h"
 #include "apiserver/request/respond.h"
 
@@ -43,7 +44,7 @@ static void add_item(struct apiserver_list_answer *list, const json_t *object)
 		json_object_del(copy, "kind");
 		json_object_del(copy, "apiVersion");
 	}
-	apiserver_object_add_json(&list->items, copy);
+	api_json_add(&list->items, copy);
 	json_decref(copy);
 }
 
@@ -91,7 +92,7 @@ static void add_head(const struct apiserver_list_answer *list, const json_t *met
 		strbuf_addf(&version, "meta.k8s.io/%s", list->accept.meta_version);
 	strbuf_addf(out, "{\"kind\":\"%s\",\"apiVersion\":\"%s\",\"metadata\":",
 		    whole ? r->list_kind : "PartialObjectMetadataList", version.s);
-	apiserver_object_add_json(out, meta);
+	api_json_add(out, meta);
 	strbuf_adds(out, ",\"items\":[");
 }
 

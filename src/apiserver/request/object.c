@@ -7,31 +7,21 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/json_text.h"
 #include "api/meta.h"
 #include "api/tree.h"
+#include "api/tree_copy.h"
 #include "apiserver/store/damage.h"
 #include "apiserver/store/key.h"
 #include "apiserver/store/read.h"
 #include "base/err.h"
-
-static int append_chunk(const char *pos, size_t len, void *ctx)
-{
-	strbuf_add(ctx, pos, len);
-	return 0;
-}
-
-void apiserver_object_add_json(struct strbuf *out, const json_t *value)
-{
-	if (json_dump_callback(value, append_chunk, out, JSON_COMPACT | JSON_ENCODE_ANY) != 0)
-		strbuf_adds(out, "null");
-}
 
 static void add_member(struct strbuf *out, const char *key, const json_t *value)
 {
 	strbuf_addc(out, ',');
 	strbuf_add_json(out, slice_of(key));
 	strbuf_addc(out, ':');
-	apiserver_object_add_json(out, value);
+	api_json_add(out, value);
 }
 
 void apiserver_object_add_version(struct strbuf *out, const struct apiserver_resource *resource)
@@ -119,7 +109,7 @@ json_t *apiserver_object_to_stored(const struct apiserver_resource *resource, co
 {
 	if (apiserver_object_is_stored_form(resource))
 		return json_incref(api_tree(object));
-	json_t *copy = json_deep_copy(object);
+	json_t *copy = api_tree_copy(object);
 	if (resource->strategy->to_stored != NULL)
 		resource->strategy->to_stored(copy, resource->version);
 	set_identity(copy, resource->stored);
@@ -128,7 +118,7 @@ json_t *apiserver_object_to_stored(const struct apiserver_resource *resource, co
 
 json_t *apiserver_object_parse(const struct apiserver_resource *resource, struct slice text)
 {
-	json_t *o = json_loadb(text.p, text.n, 0, NULL);
+	json_t *o = api_json_load(text, 0, NULL);
 	if (o == NULL || apiserver_object_is_stored_form(resource))
 		return o;
 	if (resource->strategy->from_stored != NULL)
@@ -154,6 +144,55 @@ void apiserver_object_set_revision(json_t *object, uint64_t revision)
 	char text[24];
 	snprintf(text, sizeof(text), "%" PRIu64, revision);
 	json_object_set_new(apiserver_object_meta(object), "resourceVersion", json_string(text));
+}
+
+int apiserver_object_read_identity(struct apiserver_store *store,
+				   const struct apiserver_resource *resource, const char *ns,
+				   const char *name, json_t **ret)
+{
+	CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT, text = STRBUF_INIT;
+	uint64_t revision;
+	apiserver_key(&key, resource->stored->kind, ns, name);
+	int e = apiserver_store_get(store, key.s, &text, &revision);
+	if (e < 0)
+		return e;
+	*ret = api_json_load_identity(strbuf_slice(&text));
+	if (*ret == NULL)
+		*ret = api_json_load(strbuf_slice(&text), 0, NULL);
+	return *ret != NULL ? 0 : apiserver_store_damaged(store, key.s);
+}
+
+/* False: the text is not as this program writes it. */
+static bool read_uid(struct slice object, char uid[APISERVER_UID_TEXT_MAX])
+{
+	struct slice value;
+	if (!api_json_metadata(object, "uid", &value) || value.n < 2 || value.p[0] != '"' ||
+	    value.n - 2 >= APISERVER_UID_TEXT_MAX)
+		return false;
+	memcpy(uid, value.p + 1, value.n - 2);
+	uid[value.n - 2] = '\0';
+	return true;
+}
+
+int apiserver_object_read_state(struct apiserver_store *store,
+				const struct apiserver_resource *resource, const char *ns,
+				const char *name, struct apiserver_object_state *ret)
+{
+	CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT, text = STRBUF_INIT;
+	static const char deletion[] = "\"deletionTimestamp\":";
+	uint64_t revision;
+	struct slice since;
+	apiserver_key(&key, resource->stored->kind, ns, name);
+	int e = apiserver_store_get(store, key.s, &text, &revision);
+	if (e < 0)
+		return e;
+	struct slice object = strbuf_slice(&text);
+	if (!read_uid(object, ret->uid))
+		return apiserver_store_damaged(store, key.s);
+	/* Most texts do not have the word anywhere, which is seen faster than where it stands. */
+	ret->deleting = memmem(object.p, object.n, deletion, sizeof(deletion) - 1) != NULL &&
+			api_json_metadata(object, "deletionTimestamp", &since);
+	return 0;
 }
 
 int apiserver_object_read(struct apiserver_store *store, const struct apiserver_resource *resource,

@@ -43,11 +43,25 @@ bool apiserver_object_is_stored_form(const struct apiserver_resource *resource);
 
 /* Appends the apiVersion of a resource: "v1", "k8s.ovn.org/v1". */
 void apiserver_object_add_version(struct strbuf *out, const struct apiserver_resource *resource);
-/* Appends any value as compact JSON. */
-void apiserver_object_add_json(struct strbuf *out, const json_t *value);
 void apiserver_object_set_revision(json_t *object, uint64_t revision);
 json_t *apiserver_object_meta(json_t *object); /* borrowed; created when missing */
 
+/* Reads apiVersion, kind and metadata of an object, as they are stored and without managedFields, which is
+ * cheaper; a rare one is read whole. Errors as below. */
+MUST_CHECK int apiserver_object_read_identity(struct apiserver_store *store,
+					      const struct apiserver_resource *resource,
+					      const char *ns, const char *name, json_t **ret);
+/* What other objects ask about one: whether it exists, which one it is, whether it is being deleted. */
+enum { APISERVER_UID_TEXT_MAX = 64 };
+struct apiserver_object_state {
+	bool deleting;
+	char uid[APISERVER_UID_TEXT_MAX];
+};
+/* Reads the state of an object without making a tree of it. Errors as below. */
+MUST_CHECK int apiserver_object_read_state(struct apiserver_store *store,
+					   const struct apiserver_resource *resource,
+					   const char *ns, const char *name,
+					   struct apiserver_object_state *ret);
 /* Reads an object, as a new tree in the resource's version. ERR_NOTFOUND, or the store's error. */
 MUST_CHECK int apiserver_object_read(struct apiserver_store *store,
 				     const struct apiserver_resource *resource, const char *ns,

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/json_text.h"
 #include "api/meta.h"
 #include "api/tree.h"
 #include "api/yaml/yaml.h"
@@ -18,7 +19,7 @@
 #include "base/err_text.h"
 #include "base/mem.h"
 
-enum { SUMMARY_BYTES = 30 };
+enum { SUMMARY_BYTES = 30, PLAIN_YAML_BYTES = 64 << 10 };
 
 static const char scheme[] = "in scheme \"pkg/runtime/scheme.go:111\"";
 static const char type_meta[] =
@@ -34,6 +35,11 @@ static struct slice media_type(const char *text)
 static bool has_content_type(const struct apiserver_call *call, const char *type)
 {
 	return slice_eq_nocase(media_type(call->content_type), slice_of(type));
+}
+
+static bool is_json_body(const struct apiserver_call *call)
+{
+	return call->content_type[0] == '\0' || has_content_type(call, "application/json");
 }
 
 /* Appends the beginning of a body as the server does: JSON as it is, anything else in hex. */
@@ -65,9 +71,15 @@ static int refuse_unrecognized(const struct apiserver_call *call,
 
 /* ---- JSON and YAML ---- */
 
+/* PLAIN: it has no duplicate keys. */
+enum { PLAIN = 1 };
+
 static int parse_json(struct slice text, json_t **ret, struct strbuf *why)
 {
 	json_error_t e;
+	*ret = api_json_load_plain(text);
+	if (*ret != NULL) /* most bodies; Go finds no error in them */
+		return PLAIN;
 	if (apiserver_json_error(text, why))
 		return ERR_PARSE;
 	*ret = json_loadb(text.p, text.n, JSON_DECODE_ANY, &e);
@@ -76,9 +88,19 @@ static int parse_json(struct slice text, json_t **ret, struct strbuf *why)
 	return *ret != NULL ? 0 : ERR_PARSE;
 }
 
+/* Short JSON in characters that YAML reads in the same way, as most clients send it. */
+static bool is_common_yaml(struct slice text)
+{
+	return text.n > 0 && text.n <= PLAIN_YAML_BYTES && memchr(text.p, '\t', text.n) == NULL &&
+	       memchr(text.p, '\x7f', text.n) == NULL;
+}
+
 static int parse_yaml(struct slice text, json_t **ret, struct strbuf *why)
 {
 	struct srcerr e;
+	*ret = is_common_yaml(text) ? api_json_load_plain(text) : NULL;
+	if (*ret != NULL)
+		return 0;
 	if (slice_trim(api_yaml_strip_bom(text)).n == 0) {
 		*ret = json_null();
 		return 0;
@@ -220,14 +242,14 @@ int apiserver_request_body_check_fields(const struct apiserver_resource *resourc
 	return ret;
 }
 
-static int check_fields(const struct apiserver_call *call,
-			const struct apiserver_resource *resource, const json_t *object,
-			enum apiserver_strictness strictness, struct strbuf *warnings,
-			struct apiserver_status *status)
+/* `text` as in apiserver_strict_decode. */
+static int check_fields(struct slice text, const struct apiserver_resource *resource,
+			const json_t *object, enum apiserver_strictness strictness,
+			struct strbuf *warnings, struct apiserver_status *status)
 {
 	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
-	int e = apiserver_request_body_check_fields(resource, call->body, object, strictness,
-						    warnings, &why);
+	int e = apiserver_request_body_check_fields(resource, text, object, strictness, warnings,
+						    &why);
 	if (e < 0)
 		return apiserver_status_bad_request(
 			status, "%s in version \"%s\" cannot be handled as a %s: %s",
@@ -237,12 +259,12 @@ static int check_fields(const struct apiserver_call *call,
 
 /* ---- whole bodies ---- */
 
-/* Decodes the body by its content type; ERR_DENIED when the type is not supported. */
+/* Decodes the body by its content type; 0, or PLAIN as above; ERR_DENIED when the type is not supported. */
 static int parse_body(const struct apiserver_call *call, json_t **ret, struct strbuf *why,
 		      struct apiserver_status *status)
 {
 	char err[256];
-	if (call->content_type[0] == '\0' || has_content_type(call, "application/json")) {
+	if (is_json_body(call)) {
 		strbuf_adds(why, "couldn't get version/kind; json parse error: ");
 		return parse_json(call->body, ret, why);
 	}
@@ -277,9 +299,14 @@ int apiserver_request_body_object(const struct apiserver_call *call,
 {
 	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
 	json_t *o = NULL;
+	struct slice text = { 0 };
 	int e = parse_object(call, resource, &o, status);
 	if (e < 0)
 		return e;
+	/* Only JSON can have duplicate keys: the YAML parser refuses them. */
+	if (e != PLAIN && is_json_body(call))
+		text = call->body;
+	e = 0;
 	if (json_is_null(o))
 		o = json_object(); /* Go decodes null into an empty object */
 	if (!json_is_object(o)) {
@@ -293,7 +320,7 @@ int apiserver_request_body_object(const struct apiserver_call *call,
 	if (e == 0)
 		e = check_kind(call, resource, o, status);
 	if (e == 0)
-		e = check_fields(call, resource, o, strictness, warnings, status);
+		e = check_fields(text, resource, o, strictness, warnings, status);
 	if (e == 0) {
 		apiserver_go_fill_nulls(resource, o);
 		apiserver_drop_duplicate_owners(o, "", warnings);
@@ -315,6 +342,7 @@ int apiserver_request_body_options(const struct apiserver_call *call, json_t **r
 		return e;
 	if (e < 0)
 		return apiserver_status_bad_request(status, "%s", why.s);
+	e = 0;
 	const char *kind = api_kind(o);
 	if (json_is_null(o))
 		o = json_object();

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "api/json_text.h"
 #include "api/meta.h"
 #include "api/yaml/yaml.h"
 #include "apiserver/request/object.h"
@@ -20,9 +21,10 @@ static int add_text(const char *pos, size_t len, void *ctx)
 	return 0;
 }
 
-static void add_json(struct strbuf *out, const json_t *value, size_t flags)
+static void add_indented(struct strbuf *out, const json_t *value)
 {
-	IGNORE(json_dump_callback(value, add_text, out, flags)); /* the callback cannot fail */
+	IGNORE(json_dump_callback(value, add_text, out,
+				  JSON_INDENT(2))); /* the callback cannot fail */
 }
 
 /* YAML has sorted keys, as kube-apiserver writes it. */
@@ -45,7 +47,10 @@ static void write_body(struct apiserver_request *req, unsigned status, const jso
 		add_yaml(&a->body, object);
 		return;
 	}
-	add_json(&a->body, object, req->accept.pretty ? JSON_INDENT(2) : JSON_COMPACT);
+	if (req->accept.pretty)
+		add_indented(&a->body, object);
+	else
+		api_json_add(&a->body, object);
 	strbuf_addc(&a->body, '\n');
 }
 
@@ -101,7 +106,7 @@ void apiserver_respond_event(const struct apiserver_accept *accept, struct apise
 		apiserver_table_partial(out, accept->meta_version, object);
 		break;
 	case APISERVER_AS_OBJECT:
-		add_json(out, object, JSON_COMPACT);
+		api_json_add(out, object);
 		break;
 	}
 }
@@ -124,6 +129,23 @@ int apiserver_respond_object(struct apiserver_request *req, unsigned status, jso
 	}
 	json_decref(object);
 	return e;
+}
+
+int apiserver_respond_written(struct apiserver_request *req, unsigned status, json_t *object,
+			      struct strbuf *text)
+{
+	struct apiserver_answer *a = req->answer;
+	if (text->n == 0 || req->accept.as != APISERVER_AS_OBJECT ||
+	    req->accept.form != APISERVER_FORM_JSON || req->accept.pretty)
+		return apiserver_respond_object(req, status, object);
+	a->status = status;
+	a->content_type = "application/json";
+	strbuf_addc(text, '\n');
+	strbuf_done(&a->body);
+	a->body = *text;
+	strbuf_init(text);
+	json_decref(object);
+	return 0;
 }
 
 void apiserver_respond_tree(struct apiserver_request *req, unsigned status, json_t *object)

@@ -14,6 +14,10 @@ MUST_CHECK int apiserver_respond_begin(struct apiserver_request *req,
 
 /* Answers with an object in the resource's version; takes over the reference. */
 int apiserver_respond_object(struct apiserver_request *req, unsigned status, json_t *object);
+/* The same after a write. `text` is the object as it was stored, "" if that is not known: with it the
+ * object is not written as JSON a second time, and the text is used up. */
+int apiserver_respond_written(struct apiserver_request *req, unsigned status, json_t *object,
+			      struct strbuf *text);
 /* Answers with a Status or another document that is never a Table; takes over the reference. */
 void apiserver_respond_tree(struct apiserver_request *req, unsigned status, json_t *object);
 /* Answers with the request's status. */

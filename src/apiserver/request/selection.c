@@ -3,8 +3,10 @@
  * and matching. */
 #include "apiserver/request/selection.h"
 
+#include <assert.h>
 #include <string.h>
 
+#include "api/json_text.h"
 #include "api/meta.h"
 #include "api/tree.h"
 #include "apiserver/request/selector_error.h"
@@ -147,6 +149,18 @@ bool apiserver_selection_match(const struct apiserver_selection *selection, cons
 	return selection->all ||
 	       (api_label_selector_match(&selection->label, api_get(object, "metadata.labels")) &&
 		api_field_selector_match(&selection->field, object));
+}
+
+bool apiserver_selection_match_text(const struct apiserver_selection *selection, struct slice text)
+{
+	struct slice labels;
+	json_t *tree = NULL;
+	assert(selection->field.n == 0);
+	if (api_json_metadata(text, "labels", &labels))
+		tree = api_json_load(labels, 0, NULL);
+	bool matches = api_label_selector_match(&selection->label, tree);
+	json_decref(tree);
+	return matches;
 }
 
 void apiserver_selection_prefix(const struct apiserver_selection *selection,

@@ -11,6 +11,7 @@
 #include "apiserver/kind/resource.h"
 #include "base/arena.h"
 #include "base/compiler.h"
+#include "base/slice.h"
 
 struct apiserver_selection {
 	struct arena arena;
@@ -27,6 +28,9 @@ MUST_CHECK int apiserver_selection_parse(const struct apiserver_resource *resour
 					 struct apiserver_status *status);
 void apiserver_selection_done(struct apiserver_selection *selection);
 bool apiserver_selection_match(const struct apiserver_selection *selection, const json_t *object);
+/* The same from the object's text in the store, for a selection without field selectors: it reads only
+ * the labels. */
+bool apiserver_selection_match_text(const struct apiserver_selection *selection, struct slice text);
 /* Appends the common prefix of the keys of all objects that can match. */
 void apiserver_selection_prefix(const struct apiserver_selection *selection,
 				const struct apiserver_resource *resource, const char *ns,

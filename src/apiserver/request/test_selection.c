@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+#include "api/json_text.h"
+
 static void label_words(void **state)
 {
 	static const struct {
@@ -70,6 +72,8 @@ static void matching(void **state)
 	const struct apiserver_resource *pods = apiserver_resource_find("", "v1", "pods");
 	json_t *o = json_pack("{s{ss,s{ss}},s{ss},s{ss}}", "metadata", "name", "x", "labels", "a",
 			      "b", "spec", "nodeName", "n", "status", "phase", "Pending");
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	api_json_add(&text, o);
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct apiserver_status status = APISERVER_STATUS_INIT;
@@ -78,11 +82,34 @@ static void matching(void **state)
 			apiserver_selection_parse(pods, rows[i].label, rows[i].field, &s, &status),
 			0);
 		assert_int_equal(apiserver_selection_match(&s, o), rows[i].want);
+		if (s.field.n == 0)
+			assert_int_equal(apiserver_selection_match_text(&s, strbuf_slice(&text)),
+					 rows[i].want);
 		assert_int_equal(s.all, i == 0);
 		apiserver_selection_done(&s);
 		apiserver_status_done(&status);
 	}
 	json_decref(o);
+}
+
+/* Texts without labels or metadata have no labels. */
+static void text_without_labels(void **state)
+{
+	static const char *const texts[] = { "", "{}", "{\"labels\":{\"a\":\"b\"}}",
+					     "{\"metadata\":{\"name\":\"x\"},\"labels\":{}}" };
+	struct apiserver_status status = APISERVER_STATUS_INIT;
+	struct apiserver_selection has, lacks;
+	const struct apiserver_resource *pods = apiserver_resource_find("", "v1", "pods");
+	(void)state;
+	assert_int_equal(apiserver_selection_parse(pods, "a", "", &has, &status), 0);
+	assert_int_equal(apiserver_selection_parse(pods, "!a", "", &lacks, &status), 0);
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		assert_false(apiserver_selection_match_text(&has, slice_of(texts[i])));
+		assert_true(apiserver_selection_match_text(&lacks, slice_of(texts[i])));
+	}
+	apiserver_selection_done(&has);
+	apiserver_selection_done(&lacks);
+	apiserver_status_done(&status);
 }
 
 static void field_words(void **state)
@@ -123,6 +150,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(label_words),
 		cmocka_unit_test(matching),
+		cmocka_unit_test(text_without_labels),
 		cmocka_unit_test(field_words),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -131,8 +131,10 @@ void apiserver_tick_set(struct apiserver_tick *tick, uint64_t at_ns)
 {
 	struct apiserver_ticker *ticker = tick->ticker;
 	pthread_mutex_lock(&ticker->lock);
+	/* For a later time the thread wakes once too early, which is rarer than this call. */
+	if (at_ns < tick->at_ns)
+		pthread_cond_signal(&ticker->changed);
 	tick->at_ns = at_ns;
-	pthread_cond_signal(&ticker->changed);
 	pthread_mutex_unlock(&ticker->lock);
 }
 

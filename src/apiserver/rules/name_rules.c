@@ -119,16 +119,17 @@ static bool is_key_name(struct slice text)
 
 static void check_prefix(const struct apiserver_field *at, const char *string, struct slice prefix)
 {
-	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 	if (prefix.n == 0) {
 		add_error(at, string, "prefix part must be non-empty");
 		return;
 	}
 	if (prefix.n > SUBDOMAIN_MAX)
 		add_too_long(at, string, "prefix part ", SUBDOMAIN_MAX, "bytes");
+	if (is_subdomain(prefix))
+		return;
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 	strbuf_addf(&text, "prefix part %s", subdomain_words);
-	if (!is_subdomain(prefix))
-		add_error(at, string, text.s);
+	add_error(at, string, text.s);
 }
 
 void apiserver_check_label_key(const struct apiserver_field *at, const char *text)

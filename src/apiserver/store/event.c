@@ -23,7 +23,7 @@ struct store_event *store_event_new(const struct store_event_parts *parts)
 	size_t bytes = sizeof(struct store_event) + key_n + value_n + parts->before.n;
 	struct store_event *event = xmalloc(bytes);
 	char *at = (char *)(event + 1);
-	*event = (struct store_event){ .bytes = bytes };
+	*event = (struct store_event){ .bytes = bytes, .created = parts->created };
 	atomic_init(&event->refs, 1);
 	event->change = (struct apiserver_event){ .revision = parts->revision,
 						  .replaced = parts->replaced,

@@ -5,10 +5,14 @@
 void apiserver_key(struct strbuf *out, const struct api_kind *kind, const char *ns,
 		   const char *name)
 {
-	strbuf_addf(out, "%s/%s/", kind->group[0] != '\0' ? kind->group : "core", kind->plural);
+	strbuf_adds(out, kind->group[0] != '\0' ? kind->group : "core");
+	strbuf_addc(out, '/');
+	strbuf_adds(out, kind->plural);
+	strbuf_addc(out, '/');
 	if (kind->namespaced && ns == NULL)
 		return;
-	strbuf_addf(out, "%s/", kind->namespaced ? ns : "");
+	strbuf_adds(out, kind->namespaced ? ns : "");
+	strbuf_addc(out, '/');
 	if (name != NULL)
 		strbuf_adds(out, name);
 }

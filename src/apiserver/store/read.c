@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Get and list. Each runs in a read transaction of its own, on a connection from the pool. A list
- * walks the index of keys and versions, and reads the value of the newest version of each key. */
+/* Get and list. A get takes an object that was written lately from the ring; everything else runs in a
+ * read transaction of its own, on a connection from the pool. A list walks the index of keys and
+ * versions, and reads the value of the newest version of each key. */
 #include "apiserver/store/read.h"
 
 #include <string.h>
@@ -8,6 +9,7 @@
 #include "apiserver/store/checksum_priv.h"
 #include "apiserver/store/damage_priv.h"
 #include "apiserver/store/db_priv.h"
+#include "apiserver/store/event_priv.h"
 #include "apiserver/store/reader_pool_priv.h"
 #include "apiserver/store/ring_priv.h"
 #include "apiserver/store/store.h"
@@ -45,11 +47,26 @@ static int read_newest(struct apiserver_store *store, struct store_db *db, const
 	return r;
 }
 
+/* The version in the event, which is the key's newest durable one. */
+static int read_event(struct store_event *event, struct strbuf *out, uint64_t *ret)
+{
+	int r = event->change.removed ? ERR_NOTFOUND : 0;
+	if (r == 0) {
+		*ret = event->change.revision;
+		strbuf_add_slice(out, event->change.value);
+	}
+	store_event_unref(event);
+	return r;
+}
+
 int apiserver_store_get(struct apiserver_store *store, const char *key, struct strbuf *out,
 			uint64_t *ret_revision)
 {
 	struct store_db *db;
 	uint64_t revision = 0;
+	struct store_event *event = store_ring_find(&store->ring, key);
+	if (event != NULL)
+		return read_event(event, out, ret_revision);
 	int r = store_pool_lend(store, &db);
 	if (r < 0)
 		return r;

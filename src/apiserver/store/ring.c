@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The ring of the latest events. Publishing an event marks the watches that wait for its key; their
- * `wake` functions are then called one after the other, without the lock. */
+/* The ring of the latest events, and a hash table of the newest one of each key, by which a read of an
+ * object that was written lately needs no query. Publishing an event marks the watches that wait for
+ * its key; their `wake` functions are then called one after the other, without the lock. */
 #include "apiserver/store/ring_priv.h"
 
 #include <assert.h>
@@ -9,6 +10,7 @@
 
 #include "apiserver/store/event_priv.h"
 #include "apiserver/store/watch_priv.h"
+#include "base/hash.h"
 #include "base/mem.h"
 
 void store_ring_init(struct store_ring *ring, uint64_t revision)
@@ -18,8 +20,57 @@ void store_ring_init(struct store_ring *ring, uint64_t revision)
 	pthread_cond_init(&ring->published, NULL);
 	pthread_cond_init(&ring->wake_done, NULL);
 	ring->slots = xcalloc(STORE_RING_EVENTS, sizeof(struct store_event *));
+	ring->newest = xcalloc(STORE_RING_BUCKETS, sizeof(struct store_event *));
 	atomic_init(&ring->revision, revision);
 }
+
+/* ---- the newest event of each key; under lock ---- */
+
+static struct store_event **find_bucket(struct store_ring *ring, const char *key)
+{
+	return &ring->newest[hash_bytes(hash_process_key(), key, strlen(key)) % STORE_RING_BUCKETS];
+}
+
+/* Where the key's event is linked; the end of its bucket's list, if the table has none. */
+static struct store_event **find_link(struct store_ring *ring, const char *key)
+{
+	struct store_event **at = find_bucket(ring, key);
+	while (*at != NULL && strcmp((*at)->change.key, key) != 0)
+		at = &(*at)->same_bucket;
+	return at;
+}
+
+static void unlink_newest(struct store_event **at)
+{
+	struct store_event *event = *at;
+	assert(event != NULL);
+	*at = event->same_bucket;
+	event->same_bucket = NULL;
+	event->newest = false;
+}
+
+static void set_newest(struct store_ring *ring, struct store_event *event)
+{
+	struct store_event **at = find_link(ring, event->change.key);
+	if (*at != NULL)
+		unlink_newest(at);
+	at = find_bucket(ring, event->change.key);
+	event->same_bucket = *at;
+	event->newest = true;
+	*at = event;
+}
+
+struct store_event *store_ring_find(struct store_ring *ring, const char *key)
+{
+	pthread_mutex_lock(&ring->lock);
+	struct store_event *event = *find_link(ring, key);
+	if (event != NULL)
+		store_event_ref(event);
+	pthread_mutex_unlock(&ring->lock);
+	return event;
+}
+
+/* ---- events by number ---- */
 
 static void evict_oldest(struct store_ring *ring)
 {
@@ -29,6 +80,8 @@ static void evict_oldest(struct store_ring *ring)
 	assert(ring->evicted < event->change.revision);
 	ring->bytes -= event->bytes;
 	ring->evicted = event->change.revision;
+	if (event->newest)
+		unlink_newest(find_link(ring, event->change.key));
 	store_event_unref(event);
 }
 
@@ -41,17 +94,33 @@ void store_ring_done(struct store_ring *ring)
 		evict_oldest(ring);
 	assert(ring->bytes == 0);
 	free(ring->slots);
+	free(ring->newest);
 	pthread_cond_destroy(&ring->wake_done);
 	pthread_cond_destroy(&ring->published);
 	pthread_mutex_destroy(&ring->lock);
 }
 
-/* Queues the wake-up of idle watches whose prefix matches the key. */
-static void mark_due(struct store_ring *ring, const char *key)
+/* A watch that waits behind all other events passes over one that it does not want. Else it would
+ * fall behind the ring while nothing that it wants happens. */
+static void pass_over(const struct store_ring *ring, struct apiserver_watch *watch,
+		      const struct store_event *event)
+{
+	if (!watch->joined || watch->ring_number != ring->end - 1)
+		return;
+	watch->ring_number = ring->end;
+	watch->seen = event->change.revision;
+}
+
+/* Queues the wake-up of idle watches that want the event, the newest in the ring. */
+static void mark_due(struct store_ring *ring, const struct store_event *event)
 {
 	for (struct apiserver_watch *watch = ring->watches; watch != NULL; watch = watch->next) {
-		if (!watch->idle || strncmp(key, watch->prefix, watch->prefix_n) != 0)
+		if (!watch->idle)
 			continue;
+		if (!store_watch_wants(watch, &event->change)) {
+			pass_over(ring, watch, event);
+			continue;
+		}
 		watch->idle = false;
 		if (watch->wake == NULL || watch->due)
 			continue;
@@ -77,7 +146,8 @@ void store_ring_publish(struct store_ring *ring, struct store_event *list)
 		ring->bytes += event->bytes;
 		assert(revision < event->change.revision);
 		revision = event->change.revision;
-		mark_due(ring, event->change.key);
+		set_newest(ring, event);
+		mark_due(ring, event);
 	}
 	while (ring->bytes > STORE_RING_BYTES)
 		evict_oldest(ring);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* struct store_ring: the latest events in memory, and the watches to wake when a new one is added. */
+/* struct store_ring: the latest events in memory, by number and by key, and the watches to wake when
+ * a new one is added. */
 #pragma once
 
 #include <pthread.h>
@@ -14,6 +15,7 @@
 enum {
 	STORE_RING_EVENTS = 16384,
 	STORE_RING_BYTES = 8 << 20,
+	STORE_RING_BUCKETS = 4096,
 };
 
 struct store_ring {
@@ -24,6 +26,7 @@ struct store_ring {
 	uint64_t first, end;	    /* numbers of the oldest event and after the newest */
 	uint64_t evicted;	    /* the ring has all changes after this revision */
 	size_t bytes;
+	struct store_event **newest; /* hash table by key: each key's newest event in the ring */
 	struct apiserver_watch *watches; /* all */
 	struct apiserver_watch *to_wake; /* whose `wake` is due */
 	struct apiserver_watch *waking;	 /* whose `wake` is running */
@@ -36,6 +39,9 @@ void store_ring_init(struct store_ring *ring, uint64_t revision);
 void store_ring_done(struct store_ring *ring);
 /* Adds events in the order of their revisions; owns the list from then on. */
 void store_ring_publish(struct store_ring *ring, struct store_event *list);
+/* The newest event of the key, if the ring still has it: a new reference. NULL: read the table. Any
+ * thread. */
+struct store_event *store_ring_find(struct store_ring *ring, const char *key);
 /* Calls `wake` of the watches that publishing has made due. The writer's thread. */
 void store_ring_wake(struct store_ring *ring);
 /* Waits until a durable revision is published, which is a matter of microseconds. */

@@ -22,5 +22,5 @@ bool store_spare_make(struct apiserver_store *store, uint64_t more_bytes);
 void store_spare_shrink(struct apiserver_store *store);
 /* Gives up all of the space, for removals alone. */
 void store_spare_release(struct apiserver_store *store);
-/* Bytes free on the disk. */
+/* Bytes free on the disk. Any thread. */
 uint64_t store_spare_disk_free(const struct apiserver_store *store);

@@ -91,6 +91,19 @@ void apiserver_store_close(struct apiserver_store *store)
 	free(store);
 }
 
+bool apiserver_store_has_space(const struct apiserver_store *store, struct strbuf *why)
+{
+	/* Nobody may have tried to write since space was made. */
+	if (!atomic_load(&store->refused) || store_spare_disk_free(store) >= 2 * STORE_SPARE_BYTES)
+		return true;
+	if (why != NULL)
+		strbuf_addf(why,
+			    "the disk of '%s' is full, and writes are refused: delete objects, or "
+			    "make space on the disk",
+			    store->dir);
+	return false;
+}
+
 uint64_t apiserver_store_revision(const struct apiserver_store *store)
 {
 	return atomic_load(&store->ring.revision);

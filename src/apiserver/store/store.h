@@ -19,11 +19,13 @@
  * thread and never wait for the writer. Reads and the ring show a change only once it is durable. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/compiler.h"
 #include "base/err_text.h"
+#include "base/strbuf.h"
 
 enum {
 	APISERVER_KEY_MAX_BYTES = 1024,
@@ -50,6 +52,9 @@ MUST_CHECK int apiserver_store_open(const struct apiserver_store_conf *conf,
 /* Finishes queued writes first. All watches must be freed before. `store` may be NULL. */
 void apiserver_store_close(struct apiserver_store *store);
 
+/* False when the last write was refused because the disk is full, and still has no space: `why` (may
+ * be NULL) gets a sentence. Reads and removals work meanwhile. Any thread. */
+bool apiserver_store_has_space(const struct apiserver_store *store, struct strbuf *why);
 /* The newest durable revision. Any thread. */
 uint64_t apiserver_store_revision(const struct apiserver_store *store);
 /* The compaction point: the oldest revision that a watch or a list can start from. Any thread. */

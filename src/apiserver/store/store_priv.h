@@ -41,5 +41,6 @@ struct apiserver_store {
 	struct store_damage damage;
 	_Atomic uint64_t compacted;
 	atomic_bool removals_only; /* the spare is missing: only writes that lead to removals */
+	atomic_bool refused;	   /* the last write that leads to no removal did not fit */
 	bool spare_short;	   /* the writer's: the spare is smaller than it should be */
 };

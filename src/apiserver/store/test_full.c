@@ -86,12 +86,17 @@ static void small_disk(void **state)
 	assert_int_equal(posix_fallocate(fd, 0, 3 << 20), 0);
 	close(fd);
 	fixture_open(f);
+	assert_true(apiserver_store_has_space(f->s, NULL));
 	int n = fill_up(f);
 	assert_int_equal(put_big(f->s, n, &(uint64_t){ 0 }), ERR_SPACE);
+	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
+	assert_false(apiserver_store_has_space(f->s, &why));
+	assert_non_null(strstr(why.s, "is full, and writes are refused"));
 	/* With space again, writes work without a restart. */
 	assert_int_equal(unlink(ballast), 0);
 	uint64_t r = 0, before = apiserver_store_revision(f->s);
 	assert_int_equal(put_big(f->s, n, &r), 0);
+	assert_true(apiserver_store_has_space(f->s, NULL));
 	assert_true(r > before);
 	assert_pairs(f->s, n + 1);
 	fixture_reopen(f);
@@ -127,6 +132,7 @@ static void way_out(void **state)
 	for (int i = 0; i < 50; i++) {
 		snprintf(key, sizeof(key), "a%d", i);
 		assert_int_equal(remove_big(f->s, key), 0);
+		assert_false(apiserver_store_has_space(f->s, NULL));
 		assert_int_equal(put_big(f->s, n, &(uint64_t){ 0 }), ERR_SPACE);
 	}
 	assert_int_equal(apiserver_store_compact(f->s, UINT64_MAX), 0);

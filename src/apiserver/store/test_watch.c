@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "apiserver/store/compact_test.h"
 #include "apiserver/store/ring_priv.h"
 #include "apiserver/store/store.h"
 #include "apiserver/store/test_store.h"
@@ -250,6 +251,47 @@ static void wake_only_for_its_keys(void **state)
 	apiserver_watch_free(t.w);
 }
 
+static bool is_marked(const struct apiserver_event *event)
+{
+	return memmem(event->value.p, event->value.n, "marked", strlen("marked")) != NULL;
+}
+
+static void wake_only_for_wanted_events(void **state)
+{
+	struct fixture *f = *state;
+	struct taker t = { .f = f };
+	uint64_t start = apiserver_store_revision(f->s);
+	pthread_mutex_init(&t.lock, NULL);
+	pthread_cond_init(&t.cond, NULL);
+	put(f->s, "a/1", 0, "plain");
+	uint64_t marked = put(f->s, "a/2", 0, "marked");
+	fixture_reopen(f); /* so that these come from the table */
+	assert_int_equal(apiserver_watch_new(f->s, "a/", start, on_wake, &t, &t.w), 0);
+	apiserver_watch_only(t.w, is_marked);
+	assert_int_equal(next(t.w)->revision, marked);
+	assert_none(t.w, marked);
+	/* What it does not want may leave the ring and the history: the watch is not behind. */
+	uint64_t last = put(f->s, "a/3", 0, "plain");
+	for (int i = 0; i < STORE_RING_EVENTS + 10; i += 10) {
+		char key[10][24];
+		struct apiserver_write set[10];
+		for (int k = 0; k < 10; k++) {
+			snprintf(key[k], sizeof(key[k]), "a/plain-%d", i + k);
+			set[k] = (struct apiserver_write){ .key = key[k], .head = SLICE("0") };
+		}
+		assert_int_equal(apiserver_store_write(f->s, set, 10, &last, NULL), 0);
+	}
+	assert_int_equal(apiserver_store_compact(f->s, last), 0);
+	pthread_mutex_lock(&t.lock);
+	assert_false(t.woken);
+	pthread_mutex_unlock(&t.lock);
+	assert_none(t.w, last);
+	marked = put(f->s, "a/4", 0, "marked");
+	await(&t);
+	assert_int_equal(next(t.w)->revision, marked);
+	apiserver_watch_free(t.w);
+}
+
 /* Freeing a watch waits for its `wake`, which may itself free it. */
 struct slow {
 	struct apiserver_watch *w;
@@ -305,7 +347,9 @@ static void freeing(void **state)
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = { T(from_ring_and_table), T(laggard), T(many),
-					    T(wake_only_for_its_keys), T(freeing) };
+	const struct CMUnitTest tests[] = {
+		T(from_ring_and_table),		T(laggard), T(many), T(wake_only_for_its_keys),
+		T(wake_only_for_wanted_events), T(freeing)
+	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

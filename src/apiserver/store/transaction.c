@@ -22,13 +22,40 @@ enum { PAGE_ROOM_BYTES = 1 << 20 };
 
 /* ---- one write ---- */
 
+/* The newest version of a key; id 0: there is none. */
 struct newest {
 	uint64_t id, created, prev;
 	bool removed;
-	struct slice value; /* the statement's, valid until it is reset */
+	struct slice value; /* valid until release_newest */
+	struct store_event *event;
 };
 
-/* The newest version of the key; id 0: there is none. The caller resets SQL_NEWEST. */
+static void release_newest(struct apiserver_store *store, struct newest *newest)
+{
+	newest->value = (struct slice){ 0 };
+	if (newest->event != NULL)
+		store_event_unref(TAKE_PTR(newest->event));
+	else
+		sqlite3_reset(store->writer.db.stmt[SQL_NEWEST]);
+}
+
+/* From the ring, which does not have the writes of this batch: after one of them the insert fails,
+ * since another version follows the same one already. A removed one may have left the table by now. */
+static bool find_newest(struct apiserver_store *store, const char *key, struct newest *ret)
+{
+	struct store_event *event = store_ring_find(&store->ring, key);
+	if (event == NULL || event->change.removed) {
+		store_event_unref(event);
+		return false;
+	}
+	*ret = (struct newest){ .id = event->change.revision,
+				.created = event->created,
+				.value = event->change.value,
+				.event = event };
+	return true;
+}
+
+/* From the table. */
 static int read_newest(struct apiserver_store *store, const char *key, struct newest *ret)
 {
 	struct store_db *db = &store->writer.db;
@@ -58,28 +85,25 @@ static int read_newest(struct apiserver_store *store, const char *key, struct ne
 			       st, 5);
 }
 
-static int insert_row(struct store_db *db, const struct store_event *event,
-		      const struct newest *newest)
+/* `prev` is the version before, which may be a removal; 0: none. */
+static int insert_row(struct store_db *db, const struct store_event *event, uint64_t prev)
 {
 	sqlite3_stmt *st = store_db_stmt(db, SQL_INSERT);
 	if (st == NULL)
 		return store_db_error(db, sqlite3_errcode(db->db));
-	bool first = event->change.replaced == 0;
 	sqlite3_bind_int64(st, 1, (sqlite3_int64)event->change.revision);
 	sqlite3_bind_text(st, 2, event->change.key, -1, SQLITE_STATIC);
-	sqlite3_bind_int64(st, 3,
-			   (sqlite3_int64)(first ? event->change.revision : newest->created));
-	sqlite3_bind_int64(st, 4, (sqlite3_int64)newest->id);
+	sqlite3_bind_int64(st, 3, (sqlite3_int64)event->created);
+	sqlite3_bind_int64(st, 4, (sqlite3_int64)prev);
 	sqlite3_bind_int(st, 5, event->change.removed);
 	sqlite3_bind_blob64(st, 6, event->change.value.p, event->change.value.n, SQLITE_STATIC);
 	sqlite3_bind_int64(st, 7,
-			   store_sum_of(&(struct store_sum_row){
-				   .id = event->change.revision,
-				   .key = event->change.key,
-				   .created = first ? event->change.revision : newest->created,
-				   .prev = newest->id,
-				   .removed = event->change.removed,
-				   .value = event->change.value }));
+			   store_sum_of(&(struct store_sum_row){ .id = event->change.revision,
+								 .key = event->change.key,
+								 .created = event->created,
+								 .prev = prev,
+								 .removed = event->change.removed,
+								 .value = event->change.value }));
 	int rc = sqlite3_step(st);
 	sqlite3_reset(st);
 	if (rc == SQLITE_CONSTRAINT_UNIQUE)
@@ -95,33 +119,33 @@ static int apply_one(struct apiserver_store *store, struct store_job *job,
 	int r = writer->last_revision < writer->bound
 			? 0
 			: store_bound_reserve(store->dir, writer->last_revision, &writer->bound);
-	if (r == 0)
+	if (r == 0 && !find_newest(store, write->key, &newest))
 		r = read_newest(store, write->key, &newest);
-	if (r < 0) {
-		sqlite3_reset(writer->db.stmt[SQL_NEWEST]);
-		return r;
-	}
 	uint64_t stored = newest.removed ? 0 : newest.id;
 	/* A missing object cannot be removed. */
-	if (stored != write->expect || (write->remove && stored == 0)) {
-		sqlite3_reset(writer->db.stmt[SQL_NEWEST]);
-		return ERR_CONFLICT;
+	if (r == 0 && (stored != write->expect || (write->remove && stored == 0)))
+		r = ERR_CONFLICT;
+	if (r < 0) {
+		release_newest(store, &newest);
+		return r;
 	}
 	assert(writer->last_revision < writer->bound);
+	const uint64_t revision = ++writer->last_revision;
 	struct store_event *event = store_event_new(&(struct store_event_parts){
 		.key = write->key,
-		.revision = ++writer->last_revision,
+		.revision = revision,
 		.replaced = stored,
+		.created = stored != 0 ? newest.created : revision,
 		.removed = write->remove,
 		.head = write->head,
 		.tail = write->tail,
 		.before = stored != 0 ? newest.value : (struct slice){ 0 },
 	});
-	sqlite3_reset(writer->db.stmt[SQL_NEWEST]);
+	release_newest(store, &newest);
 	*job->events_end = event;
 	job->events_end = &event->next;
-	job->revision = event->change.revision;
-	return insert_row(&writer->db, event, &newest);
+	job->revision = revision;
+	return insert_row(&writer->db, event, newest.id);
 }
 
 /* ---- a set ---- */
@@ -303,6 +327,14 @@ static int apply_what_fits(struct apiserver_store *store, struct store_job *batc
 	return r;
 }
 
+/* For apiserver_store_has_space: removals say nothing about other writes. */
+static void note_refusals(struct apiserver_store *store, const struct store_job *batch)
+{
+	for (const struct store_job *job = batch; job != NULL; job = job->next)
+		if (!is_freeing(job) && (job->result == 0 || job->result == ERR_SPACE))
+			atomic_store(&store->refused, job->result == ERR_SPACE);
+}
+
 /* Order: events become durable, then visible; after that the writer answers its callers and wakes
  * watches. */
 void store_transaction_commit(struct apiserver_store *store, struct store_job *batch)
@@ -326,6 +358,7 @@ void store_transaction_commit(struct apiserver_store *store, struct store_job *b
 		}
 	}
 	*end = NULL;
+	note_refusals(store, batch);
 	if (writes > 0) {
 		metrics_add(store->writer.commits, 0, 1);
 		metrics_add(store->writer.writes, 0, writes);

@@ -28,9 +28,14 @@ enum {
 	RING_STEPS = 256,
 };
 
-static bool is_wanted(const struct apiserver_watch *watch, const char *key)
+static bool is_wanted_key(const struct apiserver_watch *watch, const char *key)
 {
 	return strncmp(key, watch->prefix, watch->prefix_n) == 0;
+}
+
+bool store_watch_wants(const struct apiserver_watch *watch, const struct apiserver_event *event)
+{
+	return is_wanted_key(watch, event->key) && (watch->wants == NULL || watch->wants(event));
 }
 
 /* ---- from the table ---- */
@@ -59,7 +64,7 @@ static int read_event(struct apiserver_watch *watch, struct store_db *db, sqlite
 	if (r < 0)
 		return r;
 	watch->seen = p.revision;
-	if (!is_wanted(watch, p.key))
+	if (!is_wanted_key(watch, p.key))
 		return 0;
 	sqlite3_stmt *before = NULL;
 	if ((uint64_t)sqlite3_column_int64(st, 2) != p.revision) {
@@ -85,10 +90,15 @@ static int read_event(struct apiserver_watch *watch, struct store_db *db, sqlite
 			return r;
 		}
 	}
-	**end = store_event_new(&p);
-	*bytes += (**end)->bytes;
-	*end = &(**end)->next;
+	struct store_event *event = store_event_new(&p);
 	sqlite3_reset(before);
+	if (!store_watch_wants(watch, &event->change)) {
+		store_event_unref(event);
+		return 0;
+	}
+	*bytes += event->bytes;
+	**end = event;
+	*end = &event->next;
 	return 0;
 }
 
@@ -166,7 +176,7 @@ static int take_next(struct apiserver_watch *watch, struct store_ring *ring)
 		if (event->change.revision <= watch->seen)
 			continue;
 		watch->seen = event->change.revision;
-		if (is_wanted(watch, event->change.key)) {
+		if (store_watch_wants(watch, &event->change)) {
 			assert(watch->current == NULL);
 			watch->current = store_event_ref(event);
 			return 1;
@@ -176,13 +186,15 @@ static int take_next(struct apiserver_watch *watch, struct store_ring *ring)
 	return 0;
 }
 
-static int take_from_ring(struct apiserver_watch *watch)
+static int take_from_ring(struct apiserver_watch *watch, uint64_t *ret_at)
 {
 	struct store_ring *ring = &watch->store->ring;
 	int r;
 	do {
 		pthread_mutex_lock(&ring->lock);
 		r = take_next(watch, ring);
+		if (r == 0)
+			*ret_at = watch->seen;
 		pthread_mutex_unlock(&ring->lock);
 	} while (r == ERR_BUSY);
 	return r;
@@ -197,11 +209,9 @@ int apiserver_watch_take(struct apiserver_watch *watch, const struct apiserver_e
 		watch->current = watch->chunk;
 		watch->chunk = watch->current->next;
 	} else {
-		r = take_from_ring(watch);
+		r = take_from_ring(watch, ret_at);
 	}
-	if (r == 0)
-		*ret_at = watch->seen;
-	else if (r == 1)
+	if (r == 1)
 		*ret = &watch->current->change;
 	return r;
 }
@@ -242,6 +252,14 @@ int apiserver_watch_new(struct apiserver_store *store, const char *prefix, uint6
 	pthread_mutex_unlock(&store->ring.lock);
 	*ret = watch;
 	return 0;
+}
+
+void apiserver_watch_only(struct apiserver_watch *watch,
+			  bool (*wants)(const struct apiserver_event *event))
+{
+	pthread_mutex_lock(&watch->store->ring.lock);
+	watch->wants = wants;
+	pthread_mutex_unlock(&watch->store->ring.lock);
 }
 
 void apiserver_watch_free(struct apiserver_watch *watch)

@@ -28,6 +28,11 @@ struct apiserver_watch;
 MUST_CHECK int apiserver_watch_new(struct apiserver_store *store, const char *prefix,
 				   uint64_t after, void (*wake)(void *ctx), void *ctx,
 				   struct apiserver_watch **ret);
+/* From now on events for which `wants` returns false are neither delivered nor wake the watch, which
+ * counts them as seen. `wants` runs under the ring's lock, also on the writer's thread: it looks at the
+ * event and does nothing else. */
+void apiserver_watch_only(struct apiserver_watch *watch,
+			  bool (*wants)(const struct apiserver_event *event));
 /* Waits until `wake` is not running; it is not called afterwards. So the caller must not hold a lock
  * that `wake` acquires. `wake` itself may free its watch. NULL is allowed. */
 void apiserver_watch_free(struct apiserver_watch *watch);

@@ -5,6 +5,7 @@
 #include "apiserver/store/writer_priv.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <signal.h>
 #include <string.h>
 
@@ -52,18 +53,15 @@ static struct store_job *take_batch(struct store_writer *wr)
 	return first;
 }
 
-static void finish_jobs(struct store_writer *writer, struct store_job *batch)
+static void finish_jobs(struct store_job *batch)
 {
-	pthread_mutex_lock(&writer->lock);
 	while (batch != NULL) {
-		/* The job is its owner's, who may return as soon as the lock is free. */
+		/* After the post the job is its owner's, who may return at once. */
 		struct store_job *next = batch->next;
-		assert(!batch->finished && batch->events == NULL);
-		batch->finished = true;
-		pthread_cond_signal(&batch->cond);
+		assert(batch->events == NULL);
+		sem_post(&batch->finished);
 		batch = next;
 	}
-	pthread_mutex_unlock(&writer->lock);
 }
 
 static void *writer_main(void *arg)
@@ -82,7 +80,7 @@ static void *writer_main(void *arg)
 			batch->result = batch->run(store, batch->ctx);
 		else
 			store_transaction_commit(store, batch);
-		finish_jobs(writer, batch);
+		finish_jobs(batch);
 		store_ring_wake(&store->ring);
 		pthread_mutex_lock(&writer->lock);
 	}
@@ -140,17 +138,20 @@ int store_writer_run(struct apiserver_store *store, struct store_job *job)
 	job->events = NULL;
 	job->events_end = &job->events;
 	job->next = NULL;
-	job->finished = false;
-	pthread_cond_init(&job->cond, NULL);
+	sem_init(&job->finished, 0, 0);
 	pthread_mutex_lock(&writer->lock);
 	assert(!writer->closing && *writer->queue_end == NULL);
+	const bool first = writer->queue == NULL;
 	*writer->queue_end = job;
 	writer->queue_end = &job->next;
-	pthread_cond_signal(&writer->cond);
-	while (!job->finished)
-		pthread_cond_wait(&job->cond, &writer->lock);
 	pthread_mutex_unlock(&writer->lock);
-	pthread_cond_destroy(&job->cond);
+	/* Later jobs find the thread awake or about to wake; it takes all that wait. The store, and so
+	 * the writer, stays until this job is finished. */
+	if (first)
+		pthread_cond_signal(&writer->cond);
+	while (sem_wait(&job->finished) < 0)
+		assert(errno == EINTR);
+	sem_destroy(&job->finished);
 	return job->result;
 }
 

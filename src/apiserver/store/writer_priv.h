@@ -3,6 +3,7 @@
 #pragma once
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -28,8 +29,7 @@ struct store_job {
 	bool passed_over; /* the disk has no space for it */
 	struct store_event *events, **events_end;
 	struct store_job *next;
-	bool finished;
-	pthread_cond_t cond;
+	sem_t finished; /* its own, so that the caller wakes without the queue's lock */
 };
 
 struct store_writer {
@@ -39,7 +39,7 @@ struct store_writer {
 	uint64_t last_revision; /* the thread's: highest revision assigned, durable or not */
 	uint64_t bound;		/* the thread's: revisions up to this one may be assigned */
 	struct metrics_series *commits, *writes;
-	pthread_mutex_t lock; /* guards the queue, `closing` and `finished` of jobs */
+	pthread_mutex_t lock; /* guards the queue and `closing` */
 	pthread_cond_t cond;
 	struct store_job *queue, **queue_end;
 	bool closing;

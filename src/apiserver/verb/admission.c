@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "api/meta.h"
+#include "api/tree_copy.h"
 #include "apiserver/codec/strict_convert.h"
 #include "apiserver/request/object.h"
 #include "base/err_text.h"
@@ -111,7 +112,7 @@ static void keep_members(json_t *to, const json_t *from, const char *const *name
 	for (; *names != NULL; names++) {
 		json_t *value = json_object_get(from, *names);
 		if (value != NULL)
-			json_object_set_new(to, *names, json_deep_copy(value));
+			json_object_set_new(to, *names, api_tree_copy(value));
 		else
 			json_object_del(to, *names);
 	}

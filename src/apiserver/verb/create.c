@@ -59,6 +59,7 @@ static int answer_review(struct apiserver_request *req, json_t *object)
 static int create_object(struct apiserver_request *req,
 			 const struct apiserver_write_options *options, json_t *body)
 {
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 	struct apiserver_writing writing = {
 		.api = req->api,
 		.resource = req->resource,
@@ -68,6 +69,7 @@ static int create_object(struct apiserver_request *req,
 		.user = req->call->who->user,
 		.dry_run = options->dry_run,
 		.warnings = &req->answer->warnings,
+		.stored_text = &text,
 		.status = req->status,
 	};
 	json_t *made = NULL;
@@ -76,7 +78,7 @@ static int create_object(struct apiserver_request *req,
 		e = apiserver_route_check_object(&req->route, body, false, req->status);
 	if (e == 0)
 		e = apiserver_write_new(&writing, body, &made);
-	return e < 0 ? e : apiserver_respond_object(req, 201, made);
+	return e < 0 ? e : apiserver_respond_written(req, 201, made, &text);
 }
 
 int apiserver_verb_create(struct apiserver_request *req)

@@ -8,6 +8,7 @@
 #include "api/meta.h"
 #include "api/time.h"
 #include "api/tree.h"
+#include "api/tree_copy.h"
 #include "apiserver/request/list_answer.h"
 #include "apiserver/request/object.h"
 #include "apiserver/request/resource_version.h"
@@ -168,7 +169,7 @@ static int try_remove(struct apiserver_api *api, const struct apiserver_resource
 		      const json_t *old, uint64_t revision,
 		      const struct apiserver_delete_options *opt, struct apiserver_deletion *ret)
 {
-	json_t *o = json_deep_copy(old);
+	json_t *o = api_tree_copy(old);
 	int e = 0;
 	set_propagation(o, opt);
 	ret->gone = apiserver_write_is_finalized(resource, o);

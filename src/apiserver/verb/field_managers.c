@@ -132,6 +132,7 @@ static void begin_write(struct managing *managing, const struct apiserver_writin
 		.reset = managing->reset,
 		.versions = managing->versions,
 		.built_in = writing->resource->built_in,
+		.schema_stays = true, /* it is in the table of resources */
 	};
 }
 

@@ -9,7 +9,9 @@
 #include "api/patch/patch.h"
 #include "api/patch/strategic.h"
 #include "api/tree.h"
+#include "api/tree_copy.h"
 #include "apiserver/codec/json_error.h"
+#include "apiserver/codec/strict.h"
 #include "apiserver/codec/strict_convert.h"
 #include "apiserver/kind/go_normalize.h"
 #include "apiserver/kind/objectmeta.h"
@@ -56,7 +58,7 @@ static int make_merged(struct patching *patching, const json_t *old, json_t **re
 	if (o == NULL)
 		return apiserver_status_bad_request(patching->req->status,
 						    "the patch is nested too deeply");
-	*ret = json_deep_copy(o);
+	*ret = api_tree_copy(o);
 	json_decref(o);
 	return 0;
 }
@@ -103,10 +105,10 @@ static int check_operation(struct patching *patching, const json_t *op)
 static int make_json_patched(struct patching *patching, const json_t *old, json_t **ret)
 {
 	char err[512];
-	json_t *o, *op;
+	json_t *op;
 	size_t i;
 	if (json_is_null(patching->patch)) {
-		*ret = json_deep_copy(old);
+		*ret = api_tree_copy(old);
 		return 0;
 	}
 	if (!json_is_array(patching->patch))
@@ -122,13 +124,11 @@ static int make_json_patched(struct patching *patching, const json_t *old, json_
 			"Request entity too large: The allowed maximum operations "
 			"in a JSON patch is %d, got %zu",
 			API_PATCH_OPS_MAX, json_array_size(patching->patch));
-	int e = api_json_patch(old, patching->patch, &o, ERR_TEXT(err));
+	int e = api_json_patch(old, patching->patch, ret, ERR_TEXT(err));
 	if (e < 0)
 		return apiserver_status_refuse_generic(
 			patching->req->status, 422, "Invalid",
 			"the server rejected our request due to an error in our request");
-	*ret = json_deep_copy(o);
-	json_decref(o);
 	return 0;
 }
 
@@ -162,11 +162,14 @@ static int check_types(struct patching *patching, const json_t *object)
 	return refuse_result(patching, shown.s, err);
 }
 
-/* The results of other patches are decoded like a body; the message shows the whole result. */
+/* The results of other patches are decoded like a body; the message shows the whole result. Its text is
+ * made only for messages. */
+enum { RESULT_FORM = JSON_COMPACT | JSON_SORT_KEYS };
+
 static int check_result(struct patching *patching, json_t *object)
 {
 	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT, version = STRBUF_INIT;
-	CLEANUP(freep) char *text = json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS);
+	CLEANUP(freep) char *text = NULL;
 	apiserver_object_add_version(&version, patching->writing.resource);
 	strbuf_reset(&patching->req->answer->warnings);
 	const char *kind = api_kind(object);
@@ -184,11 +187,17 @@ static int check_result(struct patching *patching, json_t *object)
 			    kind, api_version(object));
 		e = ERR_TYPE;
 	} else {
-		e = apiserver_request_body_check_fields(patching->writing.resource, slice_of(text),
-							object, patching->options.strictness,
-							&patching->req->answer->warnings, &why);
+		if (apiserver_strict_has_unknown(patching->writing.resource, object))
+			text = json_dumps(object, RESULT_FORM);
+		e = apiserver_request_body_check_fields(
+			patching->writing.resource, slice_of(text != NULL ? text : ""), object,
+			patching->options.strictness, &patching->req->answer->warnings, &why);
 	}
-	return e == 0 ? 0 : refuse_result(patching, text, why.s);
+	if (e == 0)
+		return 0;
+	if (text == NULL)
+		text = json_dumps(object, RESULT_FORM);
+	return refuse_result(patching, text, why.s);
 }
 
 static int decode_strategic(struct patching *patching, json_t *object)
@@ -375,6 +384,7 @@ static int check_config(struct patching *patching)
 
 static int patch_object(struct patching *patching)
 {
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 	json_t *made = NULL;
 	int e = ERR_CONFLICT;
 	patching->writing = (struct apiserver_writing){
@@ -387,6 +397,7 @@ static int patch_object(struct patching *patching)
 		.dry_run = patching->options.dry_run,
 		.applied = patching->type->applies,
 		.warnings = &patching->req->answer->warnings,
+		.stored_text = &text,
 		.status = patching->req->status,
 	};
 	if (patching->type->applies) {
@@ -400,7 +411,8 @@ static int patch_object(struct patching *patching)
 	if (e == ERR_CONFLICT)
 		return apiserver_status_modified(patching->req->status, patching->writing.resource,
 						 patching->req->route.name);
-	return e < 0 ? e : apiserver_respond_object(patching->req, e == 1 ? 201 : 200, made);
+	return e < 0 ? e
+		     : apiserver_respond_written(patching->req, e == 1 ? 201 : 200, made, &text);
 }
 
 static int refuse_media_type(struct apiserver_request *req)

@@ -79,11 +79,11 @@ static int check_version(const struct apiserver_writing *writing, uint64_t revis
 		       : apiserver_status_modified(writing->status, writing->resource, name);
 }
 
-/* One try. 1: created. ERR_CONFLICT: another write came in between. */
-static int try_update(const struct apiserver_writing *writing, const char *name, const json_t *body,
+/* One try, which uses up the body. 1: created. ERR_CONFLICT: another write came in between. */
+static int try_update(const struct apiserver_writing *writing, const char *name, json_t *body,
 		      uint64_t want, json_t **ret)
 {
-	json_t *old, *o;
+	json_t *old;
 	uint64_t revision;
 	int e = apiserver_object_read(writing->api->store, writing->resource, writing->ns, name,
 				      &old, &revision);
@@ -91,26 +91,51 @@ static int try_update(const struct apiserver_writing *writing, const char *name,
 		return apiserver_status_not_found(writing->status, writing->resource, name);
 	if (e < 0 && e != ERR_NOTFOUND)
 		return apiserver_status_store_failed(writing->status, e);
-	o = json_deep_copy(body);
 	if (e == ERR_NOTFOUND) {
-		json_object_del(apiserver_object_meta(o), "resourceVersion");
-		e = apiserver_write_new(writing, o, ret);
-		json_decref(o);
+		json_object_del(apiserver_object_meta(body), "resourceVersion");
+		e = apiserver_write_new(writing, body, ret);
 		return e < 0 ? e : 1;
 	}
-	e = check_uid(writing, old, o);
+	e = check_uid(writing, old, body);
 	if (e == 0)
 		e = check_version(writing, revision, want, name);
 	if (e == 0)
-		e = apiserver_write_change(writing, old, revision, o, ret);
-	json_decref(o);
+		e = apiserver_write_change(writing, old, revision, body, ret);
 	json_decref(old);
 	return e;
 }
 
-static int update_object(struct apiserver_request *req,
-			 const struct apiserver_write_options *options, const json_t *body)
+static int decode_body(struct apiserver_request *req, const struct apiserver_write_options *options,
+		       struct strbuf *warnings, json_t **ret)
 {
+	return apiserver_request_body_object(req->call, req->resource, options->strictness, ret,
+					     warnings, req->status);
+}
+
+/* Tries again as long as other writes come in between, each time with the body as it was sent: it is
+ * decoded anew then, which is rarer than a first try. */
+static int update_until_stored(struct apiserver_request *req,
+			       const struct apiserver_write_options *options,
+			       const struct apiserver_writing *writing, json_t *body, uint64_t want,
+			       json_t **ret)
+{
+	CLEANUP(strbuf_done) struct strbuf same_warnings = STRBUF_INIT;
+	int e = try_update(writing, req->route.name, body, want, ret);
+	for (int i = 1; e == ERR_CONFLICT && i < UPDATE_TRIES; i++) {
+		json_t *again;
+		e = decode_body(req, options, &same_warnings, &again);
+		if (e < 0)
+			return e;
+		e = try_update(writing, req->route.name, again, want, ret);
+		json_decref(again);
+	}
+	return e;
+}
+
+static int update_object(struct apiserver_request *req,
+			 const struct apiserver_write_options *options, json_t *body)
+{
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 	const struct apiserver_writing writing = {
 		.api = req->api,
 		.resource = req->resource,
@@ -120,12 +145,12 @@ static int update_object(struct apiserver_request *req,
 		.user = req->call->who->user,
 		.dry_run = options->dry_run,
 		.warnings = &req->answer->warnings,
+		.stored_text = &text,
 		.status = req->status,
 	};
 	const char *rv = api_resource_version(body);
 	uint64_t want;
 	json_t *made = NULL;
-	int e = ERR_CONFLICT;
 	if (!apiserver_resource_version_parse(rv, &want)) {
 		CLEANUP(strbuf_done) struct strbuf quoted = STRBUF_INIT;
 		strbuf_add_quoted(&quoted, slice_of(rv));
@@ -133,11 +158,10 @@ static int update_object(struct apiserver_request *req,
 					       "strconv.ParseUint: parsing %s: %s", quoted.s,
 					       apiserver_resource_version_error(rv));
 	}
-	for (int i = 0; e == ERR_CONFLICT && i < UPDATE_TRIES; i++)
-		e = try_update(&writing, req->route.name, body, want, &made);
+	int e = update_until_stored(req, options, &writing, body, want, &made);
 	if (e == ERR_CONFLICT)
 		return apiserver_status_modified(req->status, req->resource, req->route.name);
-	return e < 0 ? e : apiserver_respond_object(req, e == 1 ? 201 : 200, made);
+	return e < 0 ? e : apiserver_respond_written(req, e == 1 ? 201 : 200, made, &text);
 }
 
 int apiserver_verb_update(struct apiserver_request *req)
@@ -148,8 +172,7 @@ int apiserver_verb_update(struct apiserver_request *req)
 	if (e == 0)
 		e = apiserver_write_options(req->call, APISERVER_WRITE_UPDATE, &o, req->status);
 	if (e == 0)
-		e = apiserver_request_body_object(req->call, req->resource, o.strictness, &body,
-						  &req->answer->warnings, req->status);
+		e = decode_body(req, &o, &req->answer->warnings, &body);
 	if (e < 0)
 		return e;
 	e = apiserver_route_check_object(&req->route, body, true, req->status);

@@ -128,6 +128,15 @@ static bool is_selected(const struct watching *watch, struct slice text, json_t 
 	return *ret != NULL && apiserver_selection_match(&watch->selection, *ret);
 }
 
+/* The same, of a text whose other members nobody needs: of labels it reads only these. */
+static bool is_text_selected(const struct watching *watch, struct slice text, json_t **ret)
+{
+	if (text.n == 0 || !is_raw(watch) || watch->selection.field.n != 0)
+		return is_selected(watch, text, ret);
+	*ret = NULL;
+	return watch->selection.all || apiserver_selection_match_text(&watch->selection, text);
+}
+
 static void add_object(struct watching *watch, const char *type, struct slice text,
 		       const json_t *object)
 {
@@ -157,12 +166,14 @@ static void add_change(struct watching *watch, const struct apiserver_event *eve
 		json_decref(object);
 		return;
 	}
-	bool matches = is_selected(watch, event->value, &object);
-	bool matched = event->replaced != 0 &&
-		       (is_selected_by_key(watch) || is_selected(watch, event->before, &before));
+	bool matches = is_text_selected(watch, event->value, &object);
+	bool matched = event->replaced != 0 && (is_selected_by_key(watch) ||
+						is_text_selected(watch, event->before, &before));
 	if (matches)
 		add_object(watch, matched ? "MODIFIED" : "ADDED", event->value, object);
 	else if (matched) {
+		if (before == NULL)
+			before = apiserver_object_parse(watch->resource, event->before);
 		apiserver_object_set_revision(before, event->revision);
 		add_event(watch, "DELETED", before);
 	}

@@ -3,12 +3,14 @@
  * defaulting again, validation, validating hooks, allocation of addresses and ports, storage. */
 #include "apiserver/verb/write.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "api/apply/managed.h"
 #include "api/meta.h"
 #include "api/time.h"
+#include "api/tree_copy.h"
 #include "apiserver/kind/warnings.h"
 #include "apiserver/kind/write_steps.h"
 #include "apiserver/request/object.h"
@@ -106,21 +108,18 @@ static int check_namespace(const struct apiserver_writing *writing, const json_t
 {
 	const struct apiserver_resource *namespaces =
 		apiserver_resource_find("", "v1", "namespaces");
-	json_t *ns;
-	uint64_t revision;
+	struct apiserver_object_state ns;
 	if (!writing->resource->kind->namespaced)
 		return 0;
-	int e = apiserver_object_read(writing->api->store, namespaces, NULL, writing->ns, &ns,
-				      &revision);
+	int e = apiserver_object_read_state(writing->api->store, namespaces, NULL, writing->ns,
+					    &ns);
 	if (e == ERR_NOTFOUND)
 		return apiserver_status_no_namespace(writing->status, writing->ns);
 	if (e < 0)
 		return apiserver_status_store_failed(writing->status, e);
-	if (api_is_deleting(ns))
-		e = apiserver_status_terminating(writing->status, writing->resource,
-						 api_name(object), writing->ns);
-	json_decref(ns);
-	return e;
+	return ns.deleting ? apiserver_status_terminating(writing->status, writing->resource,
+							  api_name(object), writing->ns)
+			   : 0;
 }
 
 /* ---- validation and admission ---- */
@@ -190,8 +189,19 @@ static void undo_admission(const struct apiserver_writing *writing, const struct
 
 /* ---- storing ---- */
 
+/* The object's text with its revision, as it stands in the store now. */
+static void add_stored_text(struct strbuf *out, const struct apiserver_write *write,
+			    uint64_t revision)
+{
+	strbuf_add_slice(out, write->head);
+	strbuf_addf(out, "%" PRIu64, revision);
+	strbuf_add_slice(out, write->tail);
+}
+
+/* *ret_text (may be NULL) gets what was stored. */
 static int put_object(struct apiserver_api *api, const struct apiserver_resource *resource,
-		      const json_t *stored, uint64_t expect, bool remove, uint64_t *ret_revision)
+		      const json_t *stored, uint64_t expect, bool remove, uint64_t *ret_revision,
+		      struct strbuf *ret_text)
 {
 	CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
 	CLEANUP(apiserver_object_text_done) struct apiserver_object_text text;
@@ -206,22 +216,25 @@ static int put_object(struct apiserver_api *api, const struct apiserver_resource
 		.head = apiserver_object_text_head(&text),
 		.tail = apiserver_object_text_tail(&text),
 	};
-	int e = apiserver_store_write(api->store, &write, 1,
-				      ret_revision != NULL ? ret_revision : &revision, NULL);
+	int e = apiserver_store_write(api->store, &write, 1, &revision, NULL);
+	if (e == 0 && ret_revision != NULL)
+		*ret_revision = revision;
+	if (e == 0 && ret_text != NULL)
+		add_stored_text(ret_text, &write, revision);
 	return e;
 }
 
 int apiserver_write_plain(struct apiserver_api *api, const struct apiserver_resource *resource,
 			  const json_t *object, uint64_t revision, uint64_t *ret_revision)
 {
-	return put_object(api, resource, object, revision, false, ret_revision);
+	return put_object(api, resource, object, revision, false, ret_revision, NULL);
 }
 
 int apiserver_write_removal(struct apiserver_api *api, const struct apiserver_resource *resource,
 			    const json_t *was, uint64_t revision, uint64_t *ret_revision)
 {
 	struct apiserver_env env = apiserver_write_env(api, false);
-	int e = put_object(api, resource, was, revision, true, ret_revision);
+	int e = put_object(api, resource, was, revision, true, ret_revision, NULL);
 	if (e == 0 && resource->stored->strategy->removed != NULL)
 		resource->stored->strategy->removed(&env, was);
 	return e;
@@ -231,7 +244,9 @@ static int store_object(const struct apiserver_writing *writing, json_t *object,
 {
 	json_t *stored = apiserver_object_to_stored(writing->resource, object);
 	uint64_t revision;
-	int e = put_object(writing->api, writing->resource, stored, expect, false, &revision);
+	int e = put_object(writing->api, writing->resource, stored, expect, false, &revision,
+			   apiserver_object_is_stored_form(writing->resource) ? writing->stored_text
+									      : NULL);
 	json_decref(stored);
 	if (e == 0)
 		apiserver_object_set_revision(object, revision);
@@ -350,7 +365,7 @@ int apiserver_write_new(const struct apiserver_writing *writing, json_t *object,
 	bool generate = api_name(object)[0] == '\0' && base[0] != '\0';
 	int e = check_namespace(writing, object);
 	for (int i = 0; e == 0 || e == ERR_DUPLICATE; i++) {
-		json_t *copy = json_deep_copy(object);
+		json_t *copy = api_tree_copy(object);
 		if (generate)
 			generate_name(apiserver_object_meta(copy), base);
 		strbuf_reset(&name);
@@ -371,7 +386,7 @@ static void copy_member(json_t *to, const json_t *from, const char *key)
 {
 	json_t *v = json_object_get(from, key);
 	if (v != NULL)
-		json_object_set_new(to, key, json_deep_copy(v));
+		json_object_set_new(to, key, api_tree_copy(v));
 	else
 		json_object_del(to, key);
 }

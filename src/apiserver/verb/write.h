@@ -20,6 +20,8 @@ struct apiserver_writing {
 	const char *user;	 /* who asks; NULL: this program itself, without admission hooks */
 	bool dry_run, applied;	 /* applied: managedFields are set already */
 	struct strbuf *warnings; /* lines for the answer; NULL: not wanted */
+	/* Gets the text of what was stored, if that is in the request's version; NULL: not wanted. */
+	struct strbuf *stored_text;
 	struct apiserver_status *status;
 };
 
