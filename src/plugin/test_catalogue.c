@@ -27,8 +27,6 @@ static const struct {
 	{ "proxy", "'proxy' (asked other servers) is not a plugin any more: use `forward`" },
 	{ "geoip", "'geoip' (place of a client as metadata) is not built yet; until then use "
 		   "`view` with the clients' networks" },
-	{ "egressfirewall", "'egressfirewall' ((Fairlead's own) holds answers until egress rules "
-			    "know their addresses) is not built yet" },
 	{ "tempalte", "unknown directive 'tempalte', did you mean 'template'?" },
 	{ "templat", "unknown directive 'templat', did you mean 'template'?" },
 	{ "Errors", "unknown directive 'Errors', did you mean 'errors'?" },

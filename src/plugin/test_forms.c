@@ -23,6 +23,7 @@
 #include "server/query.h"
 #include "server/server_state.h"
 #include "server/worker.h"
+#include "testing/fake_egress_rules.h"
 #include "testing/fake_server.h"
 
 /* ---- replies ---- */
@@ -169,6 +170,7 @@ static int make_file(char *path, const char *text)
 static int make_files(void **state)
 {
 	(void)state;
+	fake_egress_rules_set("www.example.org");
 	return make_file(weights, "www.example.org\n192.0.2.2 20\n192.0.2.3 10\n") |
 	       make_file(search, "search a.example.org example.org\n");
 }
@@ -176,6 +178,7 @@ static int make_files(void **state)
 static int remove_files(void **state)
 {
 	(void)state;
+	fake_egress_rules_clear();
 	return unlink(weights) | unlink(search);
 }
 
@@ -189,6 +192,7 @@ static const struct {
 	{ .plugin = "bufsize", .stanza = "bufsize 512" },
 	{ .plugin = "dns64", .stanza = "dns64 {\n  allow_ipv4\n }" },
 	{ .plugin = "dns64", .stanza = "dns64 {\n  allow_ipv4\n  translate_all\n }" },
+	{ .plugin = "egressfirewall", .stanza = "egressfirewall" },
 	{ .plugin = "errors", .stanza = "errors" },
 	{ .plugin = "header", .stanza = "header {\n  response set ra\n  response clear aa\n }" },
 	{ .plugin = "hosts", .stanza = "hosts {\n  192.0.2.1 other.example\n  fallthrough\n }" },

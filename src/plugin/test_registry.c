@@ -17,17 +17,19 @@
 #include "server/handler.h"
 
 static const char *const chain_order[] = {
-	"root",	       "metadata",	 "geoip",      "cancel",     "proxyproto",  "quic",
-	"grpc_server", "https",		 "https3",     "timeouts",   "multisocket", "reload",
-	"nsid",	       "bufsize",	 "bind",       "debug",	     "trace",	    "ready",
-	"health",      "pprof",		 "shed",       "prometheus", "errors",	    "log",
-	"dnstap",      "egressfirewall", "local",      "dns64",	     "siit",	    "any",
-	"chaos",       "loadbalance",	 "tsig",       "rewrite",    "autopath",    "searchpath",
-	"acl",	       "cache",		 "header",     "dnssec",     "tls",	    "minimal",
-	"template",    "transfer",	 "dynupdate",  "hosts",	     "route53",	    "azure",
-	"clouddns",    "k8s_external",	 "kubernetes", "file",	     "auto",	    "secondary",
-	"etcd",	       "loop",		 "forward",    "grpc",	     "erratic",	    "whoami",
-	"on",	       "sign",		 "view",       "nomad",
+	"root",		  "metadata",	 "geoip",   "cancel",	"proxyproto",
+	"quic",		  "grpc_server", "https",   "https3",	"timeouts",
+	"multisocket",	  "reload",	 "nsid",    "bufsize",	"bind",
+	"debug",	  "trace",	 "ready",   "health",	"pprof",
+	"shed",		  "prometheus",	 "errors",  "log",	"dnstap",
+	"egressfirewall", "local",	 "dns64",   "siit",	"any",
+	"chaos",	  "loadbalance", "tsig",    "rewrite",	"autopath",
+	"searchpath",	  "acl",	 "records", "cache",	"header",
+	"dnssec",	  "tls",	 "minimal", "template", "transfer",
+	"dynupdate",	  "hosts",	 "route53", "azure",	"clouddns",
+	"k8s_external",	  "kubernetes",	 "file",    "auto",	"secondary",
+	"etcd",		  "loop",	 "forward", "grpc",	"erratic",
+	"whoami",	  "on",		 "sign",    "view",	"nomad",
 };
 
 static void list_is_in_chain_order(void **state)

@@ -12,6 +12,7 @@
 struct corefile_block;
 struct generation;
 struct route;
+struct steps;
 
 /* One zone of one block on one listener: the unit that metrics are labelled by. */
 struct block_zone {
@@ -19,6 +20,8 @@ struct block_zone {
 	const uint8_t *wire;
 	const char *text;
 	struct route *route;
+	/* The instance that answers for this zone by serve_own_zone; NULL: a zone of the Corefile. */
+	const struct plugin_inst *owner;
 	struct request_metrics metrics;
 };
 
@@ -34,6 +37,7 @@ struct block {
 	size_t n_inst;
 	struct plugin_inst **chain; /* those that handle queries */
 	unsigned n_chain;
+	const struct steps *steps; /* of the chain, for its walks */
 	unsigned n_states;
 	struct plugin_inst **announcer;
 	unsigned n_announce;

@@ -15,6 +15,7 @@
 #include "server/request_metrics.h"
 #include "server/route.h"
 #include "server/slab.h"
+#include "server/steps.h"
 #include "server/waiting.h"
 #include "server/worker.h"
 
@@ -34,7 +35,7 @@ void query_resume(struct query *q)
 {
 	loop_timer_stop(q->worker->loop, &q->timer); /* the wait is over: no time-out any more */
 	if (!q->waiting) {
-		q->resumed = true; /* latched until V_WAIT is returned */
+		q->resumed = q->armed = true; /* latched until V_WAIT is returned */
 		return;
 	}
 	q->waiting = false;
@@ -49,6 +50,7 @@ static void timer_resume(struct loop_timer *timer)
 
 void query_resume_at(struct query *q, uint64_t due_ns)
 {
+	q->armed = true;
 	q->timer.cb = timer_resume;
 	loop_timer_set(q->worker->loop, &q->timer, due_ns);
 }
@@ -83,13 +85,25 @@ static void free_query(struct query *q)
 		worker_leave(w, generation);
 }
 
+static NOINLINE void finish_own_zone(struct query *q)
+{
+	struct plugin_inst *owner = q->block->chain[q->zone->owner->chain_at];
+	if (owner->chain_at >= q->top && owner->chain_at < q->entered)
+		owner->plugin->done_own_zone(owner, q);
+}
+
 static void run_done(struct query *q)
 {
-	for (unsigned i = q->entered; i-- > q->top;) {
-		struct plugin_inst *inst = q->block->chain[i];
-		if (inst->plugin->done != NULL)
-			inst->plugin->done(inst, q);
+	if (q->entered == q->top)
+		return;
+	const struct steps *steps = q->block->steps;
+	const struct steps_done *first = steps[q->top].done;
+	for (const struct steps_done *step = steps[q->entered].done; step != first;) {
+		step--;
+		step->call(step->inst, q);
 	}
+	if (UNLIKELY(q->zone->owner != NULL))
+		finish_own_zone(q);
 }
 
 static void unlink_running(struct query *parent, const struct query *query)
@@ -147,6 +161,8 @@ static bool begin_wait(struct query *q)
 {
 	assert(!q->waiting && !q->resumed);
 	q->waiting = true;
+	q->resp.note = NULL;
+	q->resp.noted = 0;
 	if (q->running != NULL) {
 		waiting_charge(q);
 		return true;
@@ -166,9 +182,9 @@ static bool begin_wait(struct query *q)
 /* What a verdict of the instance at the cursor means for the cursor. True: go on walking. */
 static bool apply_verdict(struct query *q, enum verdict verdict)
 {
-	if (verdict != V_WAIT && (q->resumed || q->timer.heap_at != 0)) {
+	if (verdict != V_WAIT && q->armed) {
 		/* Nobody waited for it; it must not wake another plugin that waits later. */
-		q->resumed = false;
+		q->resumed = q->armed = false;
 		loop_timer_stop(q->worker->loop, &q->timer);
 	}
 	switch (verdict) {
@@ -200,32 +216,69 @@ static bool apply_verdict(struct query *q, enum verdict verdict)
 	return false;
 }
 
-/* The last handler wanted to ask a next one. CoreDNS names it, and logs are searched for that. */
-static enum verdict end_of_chain(struct query *q)
+/* CoreDNS names it, and logs are searched for that. */
+enum verdict chain_end(struct plugin_inst *last, struct query *q)
 {
-	const struct block *b = q->block;
 	return query_failf(q, DNS_RCODE_SERVFAIL, "plugin/%s: no next plugin found",
-			   b->chain[b->n_chain - 1]->plugin->name);
+			   last->plugin->name);
 }
 
-/* Calls the instance at the cursor; moves an upward cursor first. V_NEXT when it has no such
- * function. *ret_end: the chain is over. */
-static enum verdict call_next(struct query *q, bool *ret_end)
+/* Does the walk simply go on? Not where a resume was latched that nobody waits for. */
+static ALWAYS_INLINE bool goes_on(const struct query *q, enum verdict verdict)
 {
-	*ret_end = false;
-	if (q->up) {
-		if (q->at == q->top) {
-			*ret_end = true;
-			return V_NEXT;
+	return verdict == V_NEXT && !q->armed;
+}
+
+/* Calls serve from the cursor on down, as long as all leave the question to the next. The cursor itself
+ * is moved in the end. */
+static enum verdict walk_down(struct query *q)
+{
+	const struct steps_call *step = q->block->steps[q->at].down;
+	for (;; step++) {
+		enum verdict verdict = step->call(step->inst, q);
+		if (!goes_on(q, verdict)) {
+			q->at = step->at;
+			q->entered = step->entered;
+			return verdict;
 		}
-		struct plugin_inst *inst = q->block->chain[--q->at];
-		return inst->plugin->respond != NULL ? inst->plugin->respond(inst, q) : V_NEXT;
 	}
-	if (q->at == q->block->n_chain)
-		return end_of_chain(q);
-	struct plugin_inst *inst = q->block->chain[q->at];
-	q->entered = (uint16_t)(q->at + 1);
-	return inst->plugin->serve != NULL ? inst->plugin->serve(inst, q) : V_NEXT;
+}
+
+/* As walk_down, for a zone that one of the instances answers itself. */
+static NOINLINE enum verdict walk_down_to_owner(struct query *q)
+{
+	const struct plugin_inst *owner = q->zone->owner;
+	for (; q->at < q->block->n_chain; q->at++) {
+		struct plugin_inst *inst = q->block->chain[q->at];
+		q->entered = (uint16_t)(q->at + 1);
+		enum verdict verdict = V_NEXT;
+		if (inst == owner)
+			verdict = inst->plugin->serve_own_zone(inst, q);
+		else if (inst->plugin->serve != NULL)
+			verdict = inst->plugin->serve(inst, q);
+		if (!goes_on(q, verdict))
+			return verdict;
+	}
+	return chain_end(q->block->chain[q->block->n_chain - 1], q);
+}
+
+/* Calls respond from the cursor on up, as long as all leave the outcome as it is. *ret_end: the
+ * chain is over. */
+static enum verdict walk_up(struct query *q, bool *ret_end)
+{
+	const struct steps *steps = q->block->steps;
+	const struct steps_call *first = steps[q->top].up;
+	for (const struct steps_call *step = steps[q->at].up; step != first;) {
+		step--;
+		enum verdict verdict = step->call(step->inst, q);
+		if (!goes_on(q, verdict)) {
+			q->at = step->at;
+			return verdict;
+		}
+	}
+	q->at = q->top;
+	*ret_end = true;
+	return V_NEXT;
 }
 
 static enum verdict call_resume(struct query *q)
@@ -240,7 +293,9 @@ static void walk_chain(struct query *q, enum verdict verdict, bool have_verdict)
 	for (;;) {
 		bool end = false;
 		if (!have_verdict)
-			verdict = call_next(q, &end);
+			verdict = q->up				   ? walk_up(q, &end)
+				  : LIKELY(q->zone->owner == NULL) ? walk_down(q)
+								   : walk_down_to_owner(q);
 		if (end) {
 			finish_query(q);
 			return;

@@ -4,11 +4,15 @@
 
 #include <stdint.h>
 
+#include "server/handler.h"
+
 struct query;
 struct worker;
 
 /* Runs the chain of q->block until it is answered or waits. */
 void chain_start(struct query *q);
+/* Where the last handler wanted to ask a next one: SERVFAIL. */
+enum verdict chain_end(struct plugin_inst *last, struct query *q);
 /* Queues a query that starts, or goes on, when the worker's queue is run next. */
 void chain_queue(struct query *q);
 /* Runs what is queued. */

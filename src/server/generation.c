@@ -15,6 +15,7 @@
 #include "corefile/corefile.h"
 #include "corefile/key.h"
 #include "server/block.h"
+#include "server/chain.h"
 #include "server/conn/certs.h"
 #include "server/conn/transport.h"
 #include "server/handler.h"
@@ -22,6 +23,7 @@
 #include "server/route.h"
 #include "server/server_state.h"
 #include "server/setup.h"
+#include "server/steps.h"
 
 struct builder {
 	struct server *srv;
@@ -345,6 +347,39 @@ static int merge_https(struct builder *builder, struct route *route, const struc
 	return 0;
 }
 
+static struct block_zone *add_zone(struct builder *builder, struct block *blk, struct route *route,
+				   const uint8_t *wire, const char *text)
+{
+	struct block_zone *zone = arena_calloc(&builder->generation->arena, sizeof(*zone));
+	zone->block = blk;
+	zone->wire = wire;
+	zone->text = text;
+	zone->route = route;
+	request_metrics_init(&zone->metrics, route->label, text, blk->conf.view);
+	blk->served[blk->n_served++] = zone;
+	dns_zoneset_add(route->zones, wire, (uint32_t)blk->index, zone);
+	return zone;
+}
+
+/* The zone that a plugin of the block answers for, where it lies below `above`. A listener that has
+ * it from another zone of the block needs it only once. */
+static void add_own_zone(struct builder *builder, struct block *blk, struct block_zone *above)
+{
+	const struct block_conf *conf = &blk->conf;
+	if (conf->own_zone == NULL || !dns_name_is_below(conf->own_zone, above->wire))
+		return;
+	if (dns_name_eq(conf->own_zone, above->wire)) {
+		above->owner = conf->own_zone_inst;
+		return;
+	}
+	for (size_t i = 0; i < blk->n_served; i++) {
+		if (blk->served[i]->owner != NULL && blk->served[i]->route == above->route)
+			return;
+	}
+	add_zone(builder, blk, above->route, conf->own_zone, conf->own_zone_text)->owner =
+		conf->own_zone_inst;
+}
+
 static int add_route_zone(struct builder *builder, struct block *blk, const struct served *sv,
 			  const char *ip)
 {
@@ -355,16 +390,10 @@ static int add_route_zone(struct builder *builder, struct block *blk, const stru
 	struct route *route = route_get(builder, label, sv->transport);
 	if (route == NULL)
 		return ERR_CONFIG;
-	struct block_zone *zone = arena_calloc(&builder->generation->arena, sizeof(*zone));
-	zone->block = blk;
-	zone->wire = sv->wire;
-	zone->text = sv->zone;
-	zone->route = route;
-	request_metrics_init(&zone->metrics, label, sv->zone, blk->conf.view);
+	struct block_zone *zone = add_zone(builder, blk, route, sv->wire, sv->zone);
+	add_own_zone(builder, blk, zone);
 	if (blk->label == NULL)
 		blk->label = label;
-	blk->served[blk->n_served++] = zone;
-	dns_zoneset_add(route->zones, sv->wire, (uint32_t)blk->index, zone);
 	merge_conf(route, &blk->conf);
 	r = merge_https(builder, route, blk, sv);
 	if (r < 0)
@@ -381,7 +410,8 @@ static int add_route_zone(struct builder *builder, struct block *blk, const stru
 
 static int add_routes(struct builder *builder, struct block *blk, const struct block_work *work)
 {
-	size_t n_pairs = work->served.n * MAX(blk->conf.n_listen, (size_t)1);
+	/* Twice: each may have an own zone below it. */
+	size_t n_pairs = 2 * work->served.n * MAX(blk->conf.n_listen, (size_t)1);
 	blk->served = arena_alloc(&builder->generation->arena, n_pairs * sizeof(*blk->served));
 	for (size_t i = 0; i < work->served.n; i++) {
 		size_t n = blk->conf.n_listen;
@@ -465,8 +495,11 @@ static int build_all(struct builder *builder, struct block_work *work)
 			return r;
 	}
 	int r = setup_plugins(builder);
-	for (size_t i = 0; i < generation->n_block && r == 0; i++)
-		r = add_routes(builder, &generation->block[i], &work[i]);
+	for (size_t i = 0; i < generation->n_block && r == 0; i++) {
+		struct block *blk = &generation->block[i];
+		blk->steps = steps_new(&generation->arena, blk->chain, blk->n_chain, chain_end);
+		r = add_routes(builder, blk, &work[i]);
+	}
 	return r;
 }
 

@@ -105,6 +105,10 @@ struct plugin {
 	 * that it can load what it will need into the CPU's cache. */
 	void (*announce)(struct plugin_inst *self, struct query *q);
 	enum verdict (*serve)(struct plugin_inst *self, struct query *q);
+	/* Instead of serve and done, for the zone that the instance answers itself (block_conf) and for
+	 * nothing else: other queries pay nothing for it. Both or none. */
+	enum verdict (*serve_own_zone)(struct plugin_inst *self, struct query *q);
+	void (*done_own_zone)(struct plugin_inst *self, struct query *q);
 	enum verdict (*respond)(struct plugin_inst *self, struct query *q);
 	enum verdict (*resume)(struct plugin_inst *self, struct query *q);
 	/* V_WAIT was refused, and the query fails: query_resume is not to be called by what was
@@ -166,6 +170,11 @@ struct block_conf {
 	bool debug;
 	/* reload; interval 0: off */
 	int64_t reload_ns, reload_jitter_ns;
+	/* A zone, lower case, that an instance answers for itself wherever the block serves a zone above
+	 * it; NULL: none. */
+	const uint8_t *own_zone;
+	const char *own_zone_text;
+	const struct plugin_inst *own_zone_inst;
 	const uint16_t *edns_echo; /* option codes echoed to clients */
 	size_t n_edns_echo;
 };

@@ -186,6 +186,8 @@ struct regex_scratch *query_regex(struct query *q)
 void worker_log(struct worker *worker, enum log_level level, const char *area, struct slice text,
 		struct slice json_extra)
 {
+	if (level == LOG_DEBUG && !log_debug_enabled())
+		return;
 	strbuf_reset(&worker->line);
 	log_format_line(&worker->line, level, area, text, json_extra);
 	char *p = log_queue_reserve(worker->srv->log_queue, worker->index, worker->line.n);

@@ -18,6 +18,7 @@
 #include "server/handler.h"
 
 struct dns_rrtext;
+struct dns_tsig;
 struct listener;
 struct regex_scratch;
 struct route;
@@ -56,6 +57,9 @@ struct query {
 
 	/* What became of it. */
 	const struct dns_opt *echo; /* options sent to the client instead of req.opt's; or NULL */
+	/* Signs each message of the reply, whatever became of the query; NULL: not signed. Set in
+	 * serve, once the request was verified; valid until done. */
+	struct dns_tsig *tsig;
 	struct dns_resp resp; /* valid after V_ANSWERED; in done(): as sent (also after V_FAIL) */
 	uint16_t rcode;	      /* with V_FAIL */
 	/* With V_FAIL: text for `errors`, or NULL. Also logged with V_ANSWERED if rcode is 0: a
@@ -97,6 +101,7 @@ struct query {
 	bool up;	  /* direction of the cursor */
 	bool waiting;	  /* V_WAIT was returned */
 	bool resumed;	  /* query_resume was called */
+	bool armed;	  /* it may be resumed, or its timer may run, without a wait */
 	bool detached;
 	bool started;
 	void **state; /* per-instance states, allocated at first use */

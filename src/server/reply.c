@@ -7,6 +7,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/clock.h"
+#include "base/err.h"
+#include "dns/tsig_server.h"
 #include "server/conn/flow.h"
 #include "server/conn/listener.h"
 #include "server/generation.h"
@@ -117,6 +120,25 @@ static size_t encode_reply(struct query *q, size_t limit, uint8_t *out, size_t c
 	return n > 0 ? (size_t)n : 0;
 }
 
+/* The same with a signature behind it. Without room for that there is no reply: an unsigned one would
+ * be taken for a forgery. */
+static NOINLINE size_t encode_signed_reply(struct query *q, size_t limit, uint8_t *out, size_t cap)
+{
+	size_t room = MIN(limit, cap);
+	size_t n = room > DNS_TSIG_RECORD_MAX
+			   ? encode_reply(q, room - DNS_TSIG_RECORD_MAX, out, cap)
+			   : 0;
+	int r = n != 0 ? dns_tsig_sign_answer(q->tsig, out, n, cap, clock_wall_ns() / NS_PER_S)
+		       : ERR_SPACE;
+	return r > 0 ? (size_t)r : 0;
+}
+
+static size_t encode_any_reply(struct query *q, size_t limit, uint8_t *out, size_t cap)
+{
+	return LIKELY(q->tsig == NULL) ? encode_reply(q, limit, out, cap)
+				       : encode_signed_reply(q, limit, out, cap);
+}
+
 /* The next free entry of the batch; a full batch is sent first. */
 static struct tx_entry *tx_next(struct worker *worker, const struct query *q)
 {
@@ -171,7 +193,7 @@ static void send_udp(struct query *q)
 		buf = big->data;
 		cap = SLAB_LARGE_BYTES;
 	}
-	size_t n = encode_reply(q, limit, buf, cap);
+	size_t n = encode_any_reply(q, limit, buf, cap);
 	q->wire_len = (uint16_t)n;
 	tx_commit(w, t, q, buf, n);
 }
@@ -179,7 +201,7 @@ static void send_udp(struct query *q)
 static void send_tcp(struct query *q)
 {
 	uint8_t *out = q->worker->tcp_out;
-	size_t n = encode_reply(q, UINT16_MAX, out + 2, UINT16_MAX);
+	size_t n = encode_any_reply(q, UINT16_MAX, out + 2, UINT16_MAX);
 	dns_put16(out, (uint16_t)n);
 	q->wire_len = (uint16_t)n;
 	conn_send(q, out, n + 2);

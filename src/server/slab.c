@@ -189,12 +189,16 @@ struct query *slot_take(struct worker *worker)
 	q->state = NULL;
 	q->err = NULL;
 	q->echo = NULL;
+	q->tsig = NULL;
 	q->tally = 0;
+	q->resp.count[DNS_ANSWER] = 0; /* who fails need not make a response */
+	q->resp.note = NULL;
+	q->resp.noted = 0;
 	q->stream_next = NULL;
 	q->rcode = 0;
 	q->outcome = V_NEXT;
 	q->is_sub = q->unkept = q->hit_limit = q->admitted = q->chased = q->written = q->up =
-		q->waiting = q->resumed = q->detached = q->started = false;
+		q->waiting = q->resumed = q->armed = q->detached = q->started = false;
 	q->depth = 0;
 	q->wire_len = 0;
 	q->at = q->top = q->entered = 0;

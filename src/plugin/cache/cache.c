@@ -191,7 +191,8 @@ static void mark_visited(struct store_entry *entry)
 static bool begin_refresh(struct store_entry *entry, uint64_t now, int64_t recheck_ns)
 {
 	uint8_t idle = 0;
-	if (recheck_ns > 0 && now < atomic_load_explicit(&entry->retry_ns, memory_order_relaxed))
+	uint64_t retry_ms = atomic_load_explicit(&entry->retry_ms, memory_order_relaxed);
+	if (recheck_ns > 0 && now < entry->stored_ns + retry_ms * NS_PER_MS)
 		return false;
 	return atomic_compare_exchange_strong(&entry->refreshing, &idle, 1);
 }
@@ -358,7 +359,16 @@ static enum verdict serve_hit(struct plugin_inst *self, struct query *q, struct 
 		return serve_stale(self, q, entry, key);
 	if (conf->prefetch > 0 && wants_prefetch(conf, entry, now))
 		refresh_in_background(self, q, entry, 0);
-	return reply_from_entry(q, entry, conf->keepttl ? entry->ttl_s : (uint32_t)ttl);
+	if (UNLIKELY(conf->keepttl))
+		return reply_from_entry(q, entry, entry->ttl_s);
+	enum verdict verdict = reply_from_entry(q, entry, (uint32_t)ttl);
+	/* A note holds for the name of the entry and the time at which it expires. The reply to a
+	 * sub-query or a rewritten one is for another name, too. */
+	if (q->resp.msg != NULL && !q->is_sub && q->question == q->req.qname) {
+		q->resp.note = &entry->note;
+		q->resp.noted = atomic_load_explicit(&entry->note, memory_order_relaxed);
+	}
+	return verdict;
 }
 
 /* The last entries of the batch are loaded while the first is served. */
@@ -557,8 +567,10 @@ static void end_refresh(struct plugin_inst *self, struct query *q, struct pass *
 	}
 	if (old != NULL && old->serial == pass->old_serial) {
 		bool retry_later = pass->was_stale && conf->recheck_ns > 0 && !pass->refreshed;
-		atomic_store(&old->retry_ns,
-			     retry_later ? query_now(q) + (uint64_t)conf->recheck_ns : 0);
+		uint64_t retry_ms =
+			(query_now(q) - old->stored_ns + (uint64_t)conf->recheck_ns) / NS_PER_MS;
+		atomic_store(&old->retry_ms,
+			     retry_later ? (uint32_t)MIN(retry_ms, (uint64_t)UINT32_MAX) : 0);
 		atomic_store(&old->refreshing, 0);
 	}
 	flight_wake(self, cache_worker(self, q), key.hash, pass->refreshed);

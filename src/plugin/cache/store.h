@@ -62,7 +62,8 @@ struct store_entry {
 	_Atomic uint8_t visited;
 	_Atomic uint8_t refreshing;
 	uint8_t rcode;		   /* others than those of the header are not kept */
-	_Atomic uint64_t retry_ns; /* no refresh before this time */
+	_Atomic uint32_t retry_ms; /* no refresh before this time, counted from stored_ns */
+	_Atomic uint32_t note;	   /* dns_resp's */
 	_Atomic uint64_t last_ns;  /* for prefetch: the last hit, and hits without a long gap */
 	_Atomic uint32_t hits;
 	uint32_t serial; /* distinguishes an entry from its successor */

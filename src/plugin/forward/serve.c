@@ -367,6 +367,8 @@ static void take_header(struct forward_query *query, const struct forward_try *t
 /* An OPT at the end is read out and cut off: what is left goes to the client byte by byte. */
 static void set_body(const struct forward_query *query, struct dns_resp *resp)
 {
+	if (dns_get16(resp->msg + 4) != 1)
+		return; /* of an UPDATE */
 	if (resp->has_opt) {
 		if (resp->opt_at == 0)
 			return;

@@ -107,8 +107,8 @@ int kubernetes_search_for_client(struct plugin_inst *self, struct query *q, cons
 
 /* ---- by the id of a list, for searchpath ---- */
 
-static int copy_list(const struct kubernetes_search_list *list, struct query *q,
-		     const uint8_t **out, size_t max)
+static int copy_list(const struct dns_search_list *list, struct query *q, const uint8_t **out,
+		     size_t max)
 {
 	int n = 0;
 	for (size_t i = 0; i < list->n && (size_t)n + 1 < max; i++) {
@@ -131,31 +131,110 @@ int kubernetes_search_by_id(struct plugin_inst *self, struct query *q, struct sl
 	 * a namespace can be named like an id. */
 	const struct kubernetes_search_list *l = kubernetes_search_lists_by_id(lists, id);
 	if (l != NULL)
-		return copy_list(l, q, out, max);
+		return copy_list(&l->list, q, out, max);
 	if (!kubernetes_exposed(c, id))
 		return 0;
 	l = kubernetes_search_lists_by_ns(lists, id);
 	return l != NULL
-		       ? copy_list(l, q, out, max)
+		       ? copy_list(&l->list, q, out, max)
 		       : own_search_list(c, q, zone < 0 ? c->primary : (size_t)zone, id, out, max);
 }
 
-void kubernetes_set_search_list(struct kubernetes_index *index, const struct kube_obj *ns,
-				bool there)
+/* The namespace's own list. */
+static void set_own_list(struct kubernetes_index *index, const char *ns, const char *text)
 {
-	const char *text =
-		there ? api_annotation(kube_tree_of(ns), KUBERNETES_SEARCH_LIST_KEY) : NULL;
 	struct kubernetes_search_list *l = NULL;
 	char err[512];
 	if (text != NULL) {
-		l = kubernetes_search_list_parse(slice_of(ns->name), slice_of(text), ERR_TEXT(err));
+		l = kubernetes_search_list_parse(slice_of(ns), slice_of(text), ERR_TEXT(err));
 		if (l == NULL)
 			log_warn(KUBERNETES_AREA,
 				 "annotation %s of namespace '%s' has no effect: %s",
-				 KUBERNETES_SEARCH_LIST_KEY, ns->name, err);
+				 KUBERNETES_SEARCH_LIST_KEY, ns, err);
 		else
-			log_info(KUBERNETES_AREA, "search list '%s' of namespace '%s'", l->id,
-				 ns->name);
+			log_info(KUBERNETES_AREA, "search list '%s' of namespace '%s'", l->list.id,
+				 ns);
 	}
-	kubernetes_search_lists_set(kubernetes_index_lists(index), slice_of(ns->name), l);
+	kubernetes_search_lists_set(kubernetes_index_lists(index), slice_of(ns), l);
+}
+
+/* Lists that are found by their ids alone stand in the table under `NAMESPACE/ID`, which is the name
+ * of no namespace. */
+struct further_lists {
+	struct kubernetes_index *index;
+	const char *ns;
+	const char *kept; /* the annotation whose lists stay */
+	const char *id;	  /* one to be found in it */
+	bool is_found;
+};
+
+/* Calls `fn` for each valid list of the annotation. */
+static void each_further_list(struct further_lists *further, const char *text,
+			      void (*fn)(struct further_lists *further, const char *id,
+					 struct slice list))
+{
+	struct slice rest = slice_of(text != NULL ? text : "");
+	for (int i = 0; rest.n != 0 && i < KUBERNETES_SEARCH_LISTS_MAX; i++) {
+		struct slice one = slice_cut(&rest, ';');
+		struct dns_search_list list;
+		struct arena arena;
+		char err[512];
+		arena_init(&arena);
+		if (dns_search_list_parse(one, &arena, &list, ERR_TEXT(err)) == 0)
+			fn(further, list.id, one);
+		arena_done(&arena);
+	}
+}
+
+static void set_further_list(const struct further_lists *further, const char *id,
+			     const struct slice *list)
+{
+	CLEANUP(freep) char *key = xasprintf("%s/%s", further->ns, id);
+	char err[512];
+	kubernetes_search_lists_set(
+		kubernetes_index_lists(further->index), slice_of(key),
+		list != NULL ? kubernetes_search_list_parse(slice_of(key), *list, ERR_TEXT(err))
+			     : NULL);
+}
+
+static void add_list(struct further_lists *further, const char *id, struct slice list)
+{
+	set_further_list(further, id, &list);
+}
+
+static void compare_list(struct further_lists *further, const char *id, struct slice list)
+{
+	(void)list;
+	further->is_found = further->is_found || strcmp(id, further->id) == 0;
+}
+
+/* A list that stays is never missing, not even for a moment. */
+static void remove_list(struct further_lists *further, const char *id, struct slice list)
+{
+	(void)list;
+	further->id = id;
+	further->is_found = false;
+	each_further_list(further, further->kept, compare_list);
+	further->id = NULL; /* its text is the caller's */
+	if (!further->is_found)
+		set_further_list(further, id, NULL);
+}
+
+static const char *annotation_of(const struct kube_obj *ns, const char *key)
+{
+	return ns != NULL ? api_annotation(kube_tree_of(ns), key) : NULL;
+}
+
+void kubernetes_set_search_lists(struct kubernetes_index *index, const struct kube_obj *old,
+				 const struct kube_obj *now)
+{
+	const char *ns = now != NULL ? now->name : old->name;
+	const char *before = annotation_of(old, KUBERNETES_SEARCH_LISTS_KEY);
+	const char *after = annotation_of(now, KUBERNETES_SEARCH_LISTS_KEY);
+	set_own_list(index, ns, annotation_of(now, KUBERNETES_SEARCH_LIST_KEY));
+	if (before != NULL && after != NULL && strcmp(before, after) == 0)
+		return;
+	struct further_lists further = { .index = index, .ns = ns, .kept = after };
+	each_further_list(&further, after, add_list);
+	each_further_list(&further, before, remove_list);
 }

@@ -15,6 +15,7 @@ int kubernetes_search_for_client(struct plugin_inst *self, struct query *q, cons
 				 size_t max);
 int kubernetes_search_by_id(struct plugin_inst *self, struct query *q, struct slice id,
 			    const uint8_t **out, size_t max);
-/* Sets the search list of a Namespace (a kube_tree) that exists, or removes it. */
-void kubernetes_set_search_list(struct kubernetes_index *index, const struct kube_obj *ns,
-				bool there);
+/* Sets the search lists of a Namespace (a kube_tree): `old` is NULL for one that is new, `now` for one
+ * that is gone. */
+void kubernetes_set_search_lists(struct kubernetes_index *index, const struct kube_obj *old,
+				 const struct kube_obj *now);

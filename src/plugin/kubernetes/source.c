@@ -27,6 +27,7 @@
 #include "plugin/kubernetes/objects/search_lists.h"
 #include "plugin/kubernetes/search_path.h"
 #include "plugin/kubernetes/snapshot_keeper.h"
+#include "plugin/shared/kubeaccess.h"
 #include "server/resource.h"
 
 enum {
@@ -98,17 +99,16 @@ static void pod_deleted(void *ctx, struct kube_obj *obj)
 static void namespace_added(void *ctx, struct kube_obj *obj)
 {
 	kubernetes_index_namespace(ctx, slice_of(obj->name), true);
-	kubernetes_set_search_list(ctx, obj, true);
+	kubernetes_set_search_lists(ctx, NULL, obj);
 }
 static void namespace_updated(void *ctx, struct kube_obj *old, struct kube_obj *obj)
 {
-	(void)old;
-	kubernetes_set_search_list(ctx, obj, true);
+	kubernetes_set_search_lists(ctx, old, obj);
 }
 static void namespace_deleted(void *ctx, struct kube_obj *obj)
 {
 	kubernetes_index_namespace(ctx, slice_of(obj->name), false);
-	kubernetes_set_search_list(ctx, obj, false);
+	kubernetes_set_search_lists(ctx, obj, NULL);
 }
 
 static void log_informer_error(void *ctx, const char *text)
@@ -170,8 +170,10 @@ static const char *labels_of(const struct kubernetes_conf *conf, int index, stru
 static struct kube_codec *codec_of(const struct kubernetes_source *source,
 				   const struct kubernetes_conf *conf, int index)
 {
-	static const char *const search[] = { "metadata.annotations[" KUBERNETES_SEARCH_LIST_KEY
-					      "]" };
+	static const char *const search[] = {
+		"metadata.annotations[" KUBERNETES_SEARCH_LIST_KEY "]",
+		"metadata.annotations[" KUBERNETES_SEARCH_LISTS_KEY "]",
+	};
 	unsigned keep = (conf->zonal ? KUBE_SLICE_ZONES : 0U) |
 			(conf->endpoint_pod_names ? KUBE_SLICE_TARGETS : 0U);
 	switch (index) {
@@ -208,17 +210,6 @@ static void source_free(void *value)
 	}
 	kube_string_pool_free(s->texts);
 	free(s);
-}
-
-static int open_config(const struct kubernetes_conf *conf, struct kube_config **ret,
-		       struct err_text err)
-{
-	if (conf->kubeconfig != NULL)
-		return kube_config_load(conf->kubeconfig, conf->context, ret, err);
-	if (conf->endpoint != NULL)
-		return kube_config_explicit(conf->endpoint, conf->cert, conf->key, conf->ca, ret,
-					    err);
-	return kube_config_in_cluster(NULL, ret, err);
 }
 
 /* Where a kind's objects go. */
@@ -291,7 +282,11 @@ static int source_make(void *arg, void **ret)
 		*ret = s;
 		return 0;
 	}
-	int r = open_config(m->conf, &config, ERR_TEXT(m->err));
+	const struct kubernetes_conf *conf = m->conf;
+	int r = kubeaccess_open(&(struct kubeaccess){ conf->kubeconfig, conf->context,
+						      conf->endpoint, conf->cert, conf->key,
+						      conf->ca },
+				&config, ERR_TEXT(m->err));
 	if (r < 0)
 		return r;
 	struct kubernetes_source *s = xcalloc(1, sizeof(*s));

@@ -33,6 +33,7 @@ static bool write_reply(struct zoneserve_run *run, const struct dns_zone_set *an
 			       DNS_HEADER_BYTES + (size_t)q->qname.len - origin_len);
 	q->resp.msg = msg;
 	q->resp.msg_len = (uint32_t)n;
+	q->resp.body_at = (uint16_t)start;
 	q->resp.count[DNS_ANSWER] = (uint16_t)n_answer;
 	q->resp.count[DNS_AUTHORITY] = apex_wire->n;
 	q->resp.full_size = (uint32_t)(start + answer_bytes + apex_wire->full_size +

@@ -1,34 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* transfer: sends whole zones to the listed clients (AXFR, RFC 5936; IXFR, RFC 1995, with the
  * whole zone or nothing but its SOA), and NOTIFY to them. The zones come from other plugins. */
-#include <assert.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
-#include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "dns/resp.h"
-#include "plugin/shared/zonecopy.h"
-#include "plugin/transfer/copier.h"
-#include "plugin/transfer/ixfr.h"
-#include "plugin/transfer/notify.h"
+#include "plugin/shared/zonesender.h"
+#include "plugin/shared/ixfrserial.h"
+#include "plugin/shared/zonenotify.h"
 #include "plugin/transfer/secondaries.h"
 #include "server/query.h"
 #include "server/setup.h"
 
 #define AREA "plugin/transfer"
-
-enum {
-	/* At once; a copy of a large zone takes memory until the last byte is sent. */
-	RUNNING_MAX = 32,
-	/* Records of a message, names written out: as far as compression reaches. One that is
-	 * larger goes alone. */
-	MESSAGE_BYTES = 16000,
-	RR_FIXED = 10,
-	SOA_NUMBERS = 20, /* bytes behind its names, the serial first */
-};
-static const uint64_t poll_ns = 2 * NS_PER_MS; /* whether a copy is there */
 
 struct stanza {
 	struct zone_list zones;
@@ -40,18 +24,7 @@ struct transfer_conf {
 	size_t n;
 	struct plugin_inst **from; /* the plugins of the block that have zones */
 	size_t n_from;
-	struct transfer_copier *copier;
-	atomic_uint running;
-};
-
-struct transfer_state {
-	struct transfer_job *job;
-	bool counted;	   /* among `running` */
-	bool pending;	   /* `rr` was not sent yet */
-	bool whole;	   /* all but the last SOA record was */
-	struct dns_rr rr;  /* the copy's; */
-	struct dns_rr soa; /* ours */
-	uint64_t records;
+	struct zonesender *sender;
 };
 
 /* ---- set-up ---- */
@@ -103,18 +76,25 @@ static int transfer_prepare(struct plugin_inst *self, struct prepare *prepare)
 	return 0;
 }
 
+static struct zone_copy *copy_of_owner(struct plugin_inst *inst, const uint8_t *zone)
+{
+	return inst->plugin->ops.copy_zone(inst, zone);
+}
+
+static const struct zonecopier_source block_zones = { .copy = copy_of_owner };
+
 static void transfer_commit(struct plugin_inst *self)
 {
 	struct transfer_conf *c = self->conf;
-	c->copier = transfer_copier_new();
+	c->sender = zonesender_new(&block_zones, AREA, LOG_INFO);
 }
 
 static void transfer_teardown(struct plugin_inst *self)
 {
 	struct transfer_conf *c = self->conf;
-	transfer_copier_free(c->copier);
+	zonesender_free(c->sender);
 	free(c->from);
-	c->copier = NULL;
+	c->sender = NULL;
 	c->from = NULL;
 	c->n_from = 0;
 }
@@ -157,106 +137,15 @@ static void transfer_changed(struct plugin_inst *self, const uint8_t *zone)
 	if (s == NULL)
 		return;
 	dns_name_to_text(zone, true, text);
-	transfer_notify(&(struct transfer_notify){ .zone = zone,
-						   .zone_text = text,
-						   .to = s->secondaries.v,
-						   .n_to = s->secondaries.n,
-						   .source = s->secondaries.source });
-}
-
-/* ---- messages ---- */
-
-static const uint8_t *same_owner(const struct query *q, const struct dns_rr *rr)
-{
-	const struct dns_rr *last = q->resp.last[DNS_ANSWER];
-	return last != NULL && dns_name_eq_case(last->owner, rr->owner) ? last->owner : NULL;
-}
-
-/* The records point at the copy's buffers, which the next one overwrites. */
-static int add_record(struct query *q, const struct dns_rr *rr)
-{
-	struct dns_rr kept = *rr;
-	kept.owner = same_owner(q, rr);
-	if (kept.owner == NULL)
-		kept.owner = arena_memdup(&q->arena, rr->owner, rr->owner_len);
-	kept.rdata = arena_memdup(&q->arena, rr->rdata, rr->rdlen);
-	if (kept.owner == NULL || kept.rdata == NULL)
-		return ERR_SPACE;
-	return dns_resp_add(&q->resp, &q->arena, DNS_ANSWER, &kept);
-}
-
-/* Takes the next record to `rr`; false: there is none. */
-static bool have_record(struct transfer_state *state)
-{
-	if (state->pending)
-		return true;
-	if (state->whole)
-		return false;
-	state->pending = true;
-	if (state->job->copy->next(state->job->copy, &state->rr) <= 0) {
-		state->rr = state->soa;
-		state->whole = true;
-	}
-	return true;
-}
-
-/* In CoreDNS's words, for which logs are searched. */
-static void log_transfer(struct query *q, const struct transfer_state *state, bool current)
-{
-	struct slice name = query_name_text(q), client = query_client_text(q);
-	uint32_t serial = dns_get32(state->soa.rdata + state->soa.rdlen - SOA_NUMBERS);
-	if (current)
-		query_logf(
-			q, LOG_INFO, AREA,
-			"Outgoing noop, incremental transfer for up to date zone \"%.*s\" to %.*s "
-			"for %u SOA serial",
-			(int)name.n, name.p, (int)client.n, client.p, serial);
-	else
-		query_logf(q, LOG_INFO, AREA,
-			   "Outgoing transfer of %llu records of zone \"%.*s\" to %.*s for %u SOA "
-			   "serial",
-			   (unsigned long long)state->records, (int)name.n, name.p, (int)client.n,
-			   client.p, serial);
-}
-
-static int next_message(struct plugin_inst *self, struct query *q)
-{
-	struct transfer_state *s = query_state_get(q, self);
-	size_t bytes = 0;
-	query_reply(q);
-	q->resp.flags |= DNS_FLAG_AA;
-	while (have_record(s)) {
-		size_t n = (size_t)s->rr.owner_len + RR_FIXED + s->rr.rdlen;
-		bool empty = q->resp.count[DNS_ANSWER] == 0;
-		if (!empty && bytes + n > MESSAGE_BYTES)
-			return 1;
-		if (add_record(q, &s->rr) < 0)
-			return empty ? ERR_SPACE : 1;
-		bytes += n;
-		s->pending = false;
-		s->records++;
-	}
-	log_transfer(q, s, false);
-	return 0;
+	zonenotify_send(&(struct zonenotify){ .zone = zone,
+					      .area = AREA,
+					      .zone_text = text,
+					      .to = s->secondaries.v,
+					      .n_to = s->secondaries.n,
+					      .source = s->secondaries.source });
 }
 
 /* ---- queries ---- */
-
-static enum verdict start_transfer(struct plugin_inst *self, struct query *q,
-				   struct plugin_inst *from)
-{
-	struct transfer_conf *c = self->conf;
-	struct transfer_state *s = query_state(q, self);
-	if (s == NULL || c->copier == NULL)
-		return query_fail(q, DNS_RCODE_SERVFAIL, "plugin/transfer: no memory or thread");
-	assert(!s->counted && s->job == NULL);
-	s->counted = true;
-	if (atomic_fetch_add(&c->running, 1) >= RUNNING_MAX)
-		return query_fail(q, DNS_RCODE_SERVFAIL, "plugin/transfer: too many at once");
-	s->job = transfer_copier_add(c->copier, from, q->qname.wire);
-	query_resume_at(q, query_now(q) + poll_ns);
-	return V_WAIT;
-}
 
 static enum verdict transfer_serve(struct plugin_inst *self, struct query *q)
 {
@@ -271,69 +160,10 @@ static enum verdict transfer_serve(struct plugin_inst *self, struct query *q)
 		return V_NEXT;
 	if (!transfer_secondaries_has(&s->secondaries, &q->client))
 		return query_fail(q, DNS_RCODE_REFUSED, NULL);
-	if (q->req.qtype == DNS_TYPE_IXFR &&
-	    transfer_ixfr_serial(q->req.msg, q->req.len, &serial) < 0)
+	if (q->req.qtype == DNS_TYPE_IXFR && ixfrserial_read(q->req.msg, q->req.len, &serial) < 0)
 		return query_fail(q, DNS_RCODE_SERVFAIL, NULL);
 	struct plugin_inst *from = find_owner(c, q->qname.wire);
-	return from != NULL ? start_transfer(self, q, from) : V_NEXT;
-}
-
-/* The first record of the copy, which is the last one as well. */
-static bool take_soa(struct query *q, struct transfer_state *state)
-{
-	struct zone_copy *z = state->job->copy;
-	if (z == NULL || z->next(z, &state->rr) <= 0 || state->rr.type != DNS_TYPE_SOA ||
-	    state->rr.rdlen < SOA_NUMBERS)
-		return false;
-	state->soa = state->rr;
-	state->soa.owner = arena_memdup(&q->arena, state->rr.owner, state->rr.owner_len);
-	state->soa.rdata = arena_memdup(&q->arena, state->rr.rdata, state->rr.rdlen);
-	state->pending = true;
-	return state->soa.owner != NULL && state->soa.rdata != NULL;
-}
-
-/* A client that has this version already; serial 0 asks for all, as in CoreDNS. */
-static bool is_current(const struct query *q, const struct transfer_state *state)
-{
-	uint32_t serial;
-	return q->req.qtype == DNS_TYPE_IXFR &&
-	       transfer_ixfr_serial(q->req.msg, q->req.len, &serial) == 0 && serial != 0 &&
-	       serial == dns_get32(state->soa.rdata + state->soa.rdlen - SOA_NUMBERS);
-}
-
-static enum verdict transfer_resume(struct plugin_inst *self, struct query *q)
-{
-	struct transfer_state *s = query_state_get(q, self);
-	assert(s != NULL && s->job != NULL); /* of serve */
-	if (!atomic_load_explicit(&s->job->ready, memory_order_acquire)) {
-		query_resume_at(q, query_now(q) + poll_ns);
-		return V_WAIT;
-	}
-	if (!take_soa(q, s))
-		return query_fail(q, DNS_RCODE_SERVFAIL, "plugin/transfer: no copy of the zone");
-	if (is_current(q, s)) {
-		query_reply(q);
-		log_transfer(q, s, true);
-		return add_record(q, &s->soa) == 0 ? V_ANSWERED
-						   : query_fail(q, DNS_RCODE_SERVFAIL, NULL);
-	}
-	q->stream_next = next_message;
-	return V_STREAM;
-}
-
-static void transfer_done(struct plugin_inst *self, struct query *q)
-{
-	struct transfer_conf *c = self->conf;
-	struct transfer_state *s = query_state_get(q, self);
-	if (s == NULL)
-		return;
-	if (s->counted) {
-		unsigned before = atomic_fetch_sub(&c->running, 1);
-		assert(before != 0);
-	}
-	if (s->job != NULL)
-		transfer_copier_drop(c->copier, s->job);
-	s->job = NULL;
+	return from != NULL ? zonesender_start(c->sender, self, q, from) : V_NEXT;
 }
 
 const struct plugin transfer_plugin = {
@@ -341,13 +171,13 @@ const struct plugin transfer_plugin = {
 	.opts = transfer_opts,
 	.n_opts = ARRAY_LEN(transfer_opts),
 	.conf_size = sizeof(struct transfer_conf),
-	.state_size = sizeof(struct transfer_state),
+	.state_size = sizeof(struct zonesender_state),
 	.parse = transfer_parse,
 	.prepare = transfer_prepare,
 	.commit = transfer_commit,
 	.teardown = transfer_teardown,
 	.serve = transfer_serve,
-	.resume = transfer_resume,
-	.done = transfer_done,
+	.resume = zonesender_resume,
+	.done = zonesender_done,
 	.ops = { .zone_changed = transfer_changed },
 };

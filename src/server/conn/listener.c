@@ -62,23 +62,10 @@ static bool is_wildcard(const union net_addr *addr)
 					: addr->v4.sin_addr.s_addr == 0;
 }
 
-/* Port 0: all other sockets use the port of the first. */
-static int adopt_port(struct listener *listener, int fd)
-{
-	union net_addr a = { 0 };
-	socklen_t len = sizeof(a);
-	if (net_addr_port(&listener->addr) != 0)
-		return 0;
-	if (getsockname(fd, &a.sa, &len) != 0)
-		return -errno;
-	net_addr_set_port(&listener->addr, net_addr_port(&a));
-	return 0;
-}
-
-static int open_udp(struct listener *listener, struct udp_sock *sock, const union net_addr *addr)
+static int open_udp(struct udp_sock *sock, const union net_addr *addr)
 {
 	sock->io.fd = net_sock_udp(addr);
-	return sock->io.fd < 0 ? sock->io.fd : adopt_port(listener, sock->io.fd);
+	return MIN(sock->io.fd, 0);
 }
 
 /* All addresses: a socket of each family, as far as the machine has them. */
@@ -86,10 +73,10 @@ static int open_udp_wildcard(struct listener *listener, struct listener_sock *so
 {
 	union net_addr v4 = { .v4 = { .sin_family = AF_INET } };
 	net_addr_set_port(&v4, net_addr_port(&listener->addr));
-	int r4 = open_udp(listener, &sock->udp[0], &v4);
+	int r4 = open_udp(&sock->udp[0], &v4);
 	if (r4 < 0 && r4 != -EAFNOSUPPORT)
 		return r4;
-	int r6 = open_udp(listener, &sock->udp[1], &listener->addr);
+	int r6 = open_udp(&sock->udp[1], &listener->addr);
 	if (r6 == -EAFNOSUPPORT || r6 == -EADDRNOTAVAIL)
 		return r4;
 	return r6;
@@ -101,26 +88,31 @@ static int open_sock(struct listener *listener, struct listener_sock *sock)
 	int r = 0;
 	if (listener->transport == TRANSPORT_DNS)
 		r = both ? open_udp_wildcard(listener, sock)
-			 : open_udp(listener, &sock->udp[0], &listener->addr);
+			 : open_udp(&sock->udp[0], &listener->addr);
 	if (r < 0)
 		return r;
 	sock->tcp.fd = net_sock_tcp(&listener->addr, BACKLOG);
-	return sock->tcp.fd < 0 ? sock->tcp.fd : adopt_port(listener, sock->tcp.fd);
+	return MIN(sock->tcp.fd, 0);
 }
 
-/* A port drawn for UDP (port 0) may be in use by TCP: then another is drawn. */
-static int open_all(struct listener *listener, uint16_t port)
+static int open_all(struct listener *listener)
+{
+	int r = 0;
+	for (unsigned i = 0; i < listener->n_workers && r == 0; i++)
+		r = open_sock(listener, &listener->sock[i]);
+	return r;
+}
+
+/* Port 0: one that is free. Somebody may take it in the moment before it is opened. */
+static int open_drawn(struct listener *listener)
 {
 	enum { DRAWS = 64 };
 	int r = -EADDRINUSE;
 	for (int draw = 0; draw < DRAWS && r == -EADDRINUSE; draw++) {
 		close_sockets(listener);
-		net_addr_set_port(&listener->addr, port);
-		r = 0;
-		for (unsigned i = 0; i < listener->n_workers && r == 0; i++)
-			r = open_sock(listener, &listener->sock[i]);
-		if (port != 0)
-			break;
+		r = net_sock_draw(&listener->addr);
+		if (r == 0)
+			r = open_all(listener);
 	}
 	return r;
 }
@@ -149,7 +141,7 @@ static int listener_open(struct server *srv, const struct route *route, struct l
 		sock->wildcard = is_wildcard(&route->addr);
 	}
 	if (srv->opts.ops == NULL)
-		r = open_all(listener, net_addr_port(&route->addr));
+		r = net_addr_port(&route->addr) == 0 ? open_drawn(listener) : open_all(listener);
 	if (r < 0) {
 		listener_free(listener);
 		return r;

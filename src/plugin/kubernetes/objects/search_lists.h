@@ -1,37 +1,28 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Search lists of namespaces, for the plugin `searchpath`: the annotation dns.fairlead.dev/search
- * of a Namespace, found by the namespace's name and by an id that is made of the list alone.
- *
- * The id is `l` and the first 15 hexadecimal digits of the SHA-512 of the names, in lower case,
- * without final dots, joined by single spaces: who knows a list knows its id. Control threads
- * write, workers read under RCU. */
+ * of a Namespace, and the lists of dns.fairlead.dev/search-lists, found by the namespace's name and by an id that is made of the list alone
+ * (dns/search_list.h). Control threads write, workers read under RCU. */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/compiler.h"
+#include "base/arena.h"
 #include "base/err_text.h"
 #include "base/rcu/rcu.h"
 #include "base/rcu/rcutable.h"
 #include "base/slice.h"
-#include "dns/name.h"
+#include "dns/search_list.h"
 
 #define KUBERNETES_SEARCH_LIST_KEY "dns.fairlead.dev/search"
+/* Further lists of a Namespace, separated by semicolons, found by their ids alone: the controller
+ * `poddns` writes them. */
+#define KUBERNETES_SEARCH_LISTS_KEY "dns.fairlead.dev/search-lists"
 
-/* As Kubernetes bounds dnsConfig.searches. */
-enum {
-	KUBERNETES_SEARCH_LIST_NAMES = 32,
-	KUBERNETES_SEARCH_LIST_BYTES = 2048,
-	KUBERNETES_SEARCH_LIST_ID = 16
-};
+enum { KUBERNETES_SEARCH_LISTS_MAX = 8 }; /* of that annotation; what is more is ignored */
 
 struct kubernetes_search_list {
 	struct rcutable_node by_ns, by_id;
 	struct rcu_item rcu;
-	char id[KUBERNETES_SEARCH_LIST_ID + 1];
-	size_t n;
-	const uint8_t *name[KUBERNETES_SEARCH_LIST_NAMES]; /* lower-case wire */
+	struct arena memory; /* of the members below */
+	struct dns_search_list list;
 	const char *ns;
 };
 

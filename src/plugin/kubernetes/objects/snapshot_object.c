@@ -128,11 +128,18 @@ static void add_imported_slice(struct strbuf *out, const struct kube_obj *obj)
 
 static void add_namespace(struct strbuf *out, const struct kube_obj *obj)
 {
-	const char *list = api_annotation(kube_tree_of(obj), KUBERNETES_SEARCH_LIST_KEY);
+	static const char *const keys[] = { KUBERNETES_SEARCH_LIST_KEY,
+					    KUBERNETES_SEARCH_LISTS_KEY };
+	unsigned n = 0;
 	add_head(out, "Namespace", obj);
 	strbuf_adds(out, ",\"annotations\":{");
-	if (list != NULL)
-		add_text(out, "\"" KUBERNETES_SEARCH_LIST_KEY "\":", list);
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+		const char *text = api_annotation(kube_tree_of(obj), keys[i]);
+		if (text == NULL)
+			continue;
+		add_text(out, comma_before(n++), keys[i]);
+		add_text(out, ":", text);
+	}
 	strbuf_adds(out, "}}}");
 }
 

@@ -71,7 +71,10 @@ static const struct {
 	  "{\"kind\":\"EndpointSlice\",\"metadata\":{\"name\":\"s-2\",\"namespace\":\"n\"}}" },
 	{ KUBERNETES_NAMESPACES,
 	  "{\"kind\":\"Namespace\",\"metadata\":{\"name\":\"n\",\"annotations\":{"
-	  "\"dns.fairlead.dev/search\":\"a b\"}}}" },
+	  "\"dns.fairlead.dev/search\":\"a b\",\"dns.fairlead.dev/search-lists\":\"c; d e\"}}}" },
+	{ KUBERNETES_NAMESPACES,
+	  "{\"kind\":\"Namespace\",\"metadata\":{\"name\":\"m\",\"annotations\":{"
+	  "\"dns.fairlead.dev/search-lists\":\"c\"}}}" },
 	{ KUBERNETES_PODS,
 	  "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\",\"namespace\":\"n\",\"labels\":{\"a\":"
 	  "\"b\",\"c\":\"\"}},\"spec\":{\"hostNetwork\":true},\"status\":{\"podIPs\":[{\"ip\":"
