@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The addresses of names in the node's nftables table: the back end of addrset.h that `fairlead node` has.
+ * Knows what is in the kernel, so that a known pair costs no system call; pairs of one turn of the loop go
+ * to the kernel in one batch, whose return means that they are in force. */
+#pragma once
+
+#include "addrset/addrset.h"
+#include "addrset/nftables/link.h"
+#include "base/err_text.h"
+
+struct loop;
+
+enum { NFTABLES_PAIRS_MAX = 1024 * 1024 };
+
+struct nftables_pairs;
+
+/* Makes the table's sets if they are missing, and reads what is in them: after a restart the pairs of
+ * before are known. Borrows loop and link until nftables_pairs_free. */
+MUST_CHECK int nftables_pairs_new(struct loop *loop, struct nftables_link *link,
+				  struct nftables_pairs **ret, struct err_text err);
+/* Requests that wait get ERR_CLOSED. The kernel keeps its elements. NULL is fine. */
+void nftables_pairs_free(struct nftables_pairs *pairs);
+
+struct addrset *nftables_pairs_set(struct nftables_pairs *pairs);
+
+/* Somebody else may have changed the table: makes its sets if they are missing, adds what is known and
+ * missing in them, and removes what is not known. *ret_mended: how many elements were not as they should
+ * be. Negative: nothing is known any more. */
+MUST_CHECK int nftables_pairs_mend(struct nftables_pairs *pairs, size_t *ret_mended,
+				   struct err_text err);
+
+struct nftables_pairs_counts {
+	size_t known;	   /* pairs, expired ones that were not removed yet included */
+	uint64_t commits;  /* batches */
+	uint64_t elements; /* sent in them */
+	uint64_t failures; /* requests that failed */
+};
+
+struct nftables_pairs_counts nftables_pairs_counts(const struct nftables_pairs *pairs);

@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The agent's loop. Watches mark what has changed; the loop's thread alone speaks to the kernel. Until all
+ * that the policy is made from is known, the table stays as it is: rules of before a restart hold. */
+#include "node/agent.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "addrset/nftables/apply.h"
+#include "addrset/nftables/denied_log.h"
+#include "addrset/nftables/foreign_changes.h"
+#include "addrset/nftables/link.h"
+#include "addrset/nftables/pairs.h"
+#include "addrset/nftables/plan.h"
+#include "addrset/nftables/revoke.h"
+#include "api/egress/rules.h"
+#include "api/meta.h"
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/rcu/rcu.h"
+#include "base/strbuf.h"
+#include "kube/decode/tree.h"
+#include "net/loop.h"
+#include "node/data_path.h"
+#include "node/denied.h"
+#include "node/door.h"
+#include "node/machine.h"
+#include "node/policy.h"
+#include "node/report_writer.h"
+#include "node/reported.h"
+#include "node/tls_door.h"
+#include "node/watches.h"
+
+#define AREA	    "node"
+#define GATHER_NS   (5 * NS_PER_MS) /* changes that come together are applied together */
+#define RETRY_NS    NS_PER_S
+#define REPORTED_NS (120 * NS_PER_S) /* an address that is listed no longer goes after this */
+#define RENEW_NS    (40 * NS_PER_S)
+#define RECONCILE_NS \
+	(10 * NS_PER_S) /* the table is compared even if nothing is known to have changed */
+#define MEND_NS	    (50 * NS_PER_MS) /* after a change by somebody else */
+#define MEND_GAP_NS NS_PER_S	     /* between two of them */
+
+typedef VEC(const json_t *) tree_list;
+
+struct gathering {
+	tree_list trees;
+	VEC(struct kube_obj *) held;
+};
+
+/* What the table was made from last: samples of denied packets are explained by it. */
+struct applied {
+	struct gathering gathered[NODE_WATCH_COUNT]; /* holds the texts */
+	struct arena arena;			     /* and all else */
+	struct nftables_policy policy;
+};
+
+struct node_agent {
+	struct node_agent_conf conf;
+	struct loop *loop;
+	struct nftables_link *link;
+	struct nftables_pairs *pairs;
+	struct nftables_foreign_changes *foreign;
+	struct nftables_denied_log *denied_log; /* both NULL: no samples */
+	struct node_denied *denied;
+	struct applied *applied; /* NULL: nothing yet */
+	struct node_door *local_door;
+	struct node_tls_door *tls_door; /* NULL: servers of other nodes do not ask */
+	struct node_watches *watches;
+	struct node_policy *policy;
+	struct node_report_writer *report_writer;
+	const char *bypass; /* what takes packets past the rules; NULL: nothing */
+	struct loop_timer apply_timer;
+	struct loop_timer renew_timer; /* of reported addresses */
+	bool is_applied;	       /* the table was as it should be, once */
+	bool is_due;		       /* objects have changed since */
+	bool is_foreign;	       /* somebody else wrote to the table since */
+	uint64_t mended_ns;	       /* when that was handled last */
+	bool is_failing;	       /* reported */
+
+	_Atomic bool is_posted;
+	struct loop_msg change; /* posted while is_posted */
+	_Atomic bool policy_changed;
+	pthread_mutex_t lock;
+	struct map changed_names; /* DNSName objects; guarded by lock */
+};
+
+/* ---- policy ---- */
+
+static bool gather_object(void *ctx, struct kube_obj *object)
+{
+	struct gathering *gathering = ctx;
+	vec_push(&gathering->held, kube_obj_ref(object));
+	vec_push(&gathering->trees, kube_tree_of(object));
+	return true;
+}
+
+static struct node_objects gather(const struct node_agent *agent, enum node_watch watch,
+				  struct gathering *gathering)
+{
+	kube_store_each(node_watches_store(agent->watches, watch), gather_object, gathering);
+	return (struct node_objects){ gathering->trees.v, gathering->trees.n };
+}
+
+static void gathering_done(struct gathering *gathering)
+{
+	for (size_t i = 0; i < gathering->held.n; i++)
+		kube_obj_unref(gathering->held.v[i]);
+	vec_done(&gathering->held);
+	vec_done(&gathering->trees);
+}
+
+/* Addresses that somebody else removed come again, those that somebody else added go. What servers know from
+ * this agent was not in force for a moment, or is not any more: they have to ask again. */
+static int mend_table(struct node_agent *agent, const struct nftables_changes *changes,
+		      bool is_changed, struct err_text err)
+{
+	size_t mended = 0;
+	agent->mended_ns = clock_mono_ns();
+	int r = nftables_pairs_mend(agent->pairs, &mended, err);
+	if (r == 0 && !is_changed && mended == 0)
+		return 0;
+	log_warn(AREA,
+		 "somebody else has changed the node's table; it was mended: %zu rules, %zu "
+		 "addresses",
+		 changes->rules_added + changes->rules_removed, mended);
+	node_door_end_connections(agent->local_door);
+	node_tls_door_end_connections(agent->tls_door);
+	return r;
+}
+
+static int apply_policy(struct node_agent *agent, const struct nftables_policy *policy,
+			struct err_text err)
+{
+	struct nftables_plan plan;
+	struct nftables_changes changes = { 0 };
+	size_t cleared = 0;
+	nftables_plan_init(&plan, policy);
+	int r = nftables_apply(agent->link, &plan, &changes, err);
+	nftables_plan_done(&plan);
+	bool is_changed = agent->is_applied && !agent->is_due && changes.messages != 0;
+	if (r == 0 && (is_changed || agent->is_foreign))
+		r = mend_table(agent, &changes, is_changed, err);
+	if (r < 0)
+		return r; /* all of it is tried again */
+	agent->is_due = agent->is_foreign = false;
+	if (changes.messages == 0)
+		return 0;
+	r = nftables_revoke(policy, nftables_pairs_set(agent->pairs), &cleared, err);
+	log_info(AREA, "table: %zu rules added, %zu removed, %zu connections meet the rules again",
+		 changes.rules_added, changes.rules_removed, cleared);
+	return r;
+}
+
+static void applied_free(struct applied *applied)
+{
+	if (applied == NULL)
+		return;
+	arena_done(&applied->arena);
+	for (size_t i = 0; i < ARRAY_LEN(applied->gathered); i++)
+		gathering_done(&applied->gathered[i]);
+	free(applied);
+}
+
+static int build_and_apply(struct node_agent *agent, struct err_text err)
+{
+	struct applied *applied = xcalloc(1, sizeof(*applied));
+	struct gathering *gathered = applied->gathered;
+	arena_init(&applied->arena);
+	struct node_policy_input input = {
+		.pods = gather(agent, NODE_WATCH_PODS, &gathered[NODE_WATCH_PODS]),
+		.firewalls = gather(agent, NODE_WATCH_FIREWALLS, &gathered[NODE_WATCH_FIREWALLS]),
+		.nodes = gather(agent, NODE_WATCH_NODES, &gathered[NODE_WATCH_NODES]),
+		.api_slices = gather(agent, NODE_WATCH_API, &gathered[NODE_WATCH_API]),
+		.node_name = agent->conf.node_name,
+		.pod_ranges = agent->conf.pod_ranges,
+		.n_pod_ranges = agent->conf.n_pod_ranges,
+		.always_open = agent->conf.always_open,
+		.n_always_open = agent->conf.n_always_open,
+		.log_group = agent->conf.log_group,
+	};
+	node_policy_build(agent->policy, &input, &applied->arena, &applied->policy);
+	if (agent->conf.is_machine) {
+		struct node_objects namespaces =
+			gather(agent, NODE_WATCH_NAMESPACES, &gathered[NODE_WATCH_NAMESPACES]);
+		node_machine_add(namespaces.v, namespaces.n, &applied->arena, &applied->policy);
+	}
+	/* The one before pointed at rules that the policy has forgotten by now. */
+	applied_free(agent->applied);
+	agent->applied = applied;
+	return apply_policy(agent, &applied->policy, err);
+}
+
+/* ---- samples of denied packets ---- */
+
+static void note_denied(void *ctx, const struct nftables_connection *sample)
+{
+	struct node_agent *agent = ctx;
+	const char *ns = NULL;
+	const struct nftables_rule *rule =
+		agent->applied == NULL
+			? NULL
+			: nftables_find_denial(&agent->applied->policy,
+					       nftables_pairs_set(agent->pairs), sample, &ns);
+	if (rule == NULL)
+		return; /* a pod that is not known yet, or rules that have changed */
+	struct kube_obj *firewall =
+		kube_store_get(node_watches_store(agent->watches, NODE_WATCH_FIREWALLS),
+			       slice_of(ns), SLICE(EGRESS_FIREWALL_NAME));
+	if (firewall != NULL)
+		node_denied_note(agent->denied, kube_tree_of(firewall), rule->text, sample);
+	kube_obj_unref(firewall);
+}
+
+static int start_samples(struct node_agent *agent, struct err_text err)
+{
+	if (agent->conf.log_group == 0)
+		return 0;
+	int r = node_denied_start(agent->conf.client, agent->conf.node_name, &agent->denied, err);
+	return r < 0 ? r
+		     : nftables_denied_log_open(agent->loop, agent->conf.log_group, note_denied,
+						agent, &agent->denied_log, err);
+}
+
+/* ---- in force ---- */
+
+/* After the table is in force. */
+static void report_in_force(struct node_agent *agent)
+{
+	CLEANUP(strbuf_done) struct strbuf lines = STRBUF_INIT;
+	const char *bypass = agent->conf.trusts_data_path ? NULL : node_data_path_bypass();
+	if (bypass != NULL && bypass != agent->bypass)
+		log_error(AREA, "nothing is enforced on this node: %s", bypass);
+	agent->bypass = bypass;
+	strbuf_adds(&lines, "");
+	node_policy_list_in_force(agent->policy, &lines);
+	node_report_writer_set(agent->report_writer, strbuf_slice(&lines), bypass);
+}
+
+static void on_apply_time(struct loop_timer *timer)
+{
+	struct node_agent *agent = CONTAINER_OF(timer, struct node_agent, apply_timer);
+	char why[256];
+	if (!node_watches_are_filled(agent->watches))
+		return; /* the last one to be filled starts it */
+	int r = build_and_apply(agent, ERR_TEXT(why));
+	if (r < 0 && !agent->is_failing)
+		log_error(AREA, "cannot change the node's table: %s; its rules stay", why);
+	if (r == 0 && (agent->is_failing || !agent->is_applied))
+		log_info(AREA, "the node's table is in force");
+	agent->is_failing = r < 0;
+	agent->is_applied |= r == 0;
+	if (r == 0)
+		report_in_force(agent);
+	loop_timer_set(agent->loop, timer, clock_mono_ns() + (r < 0 ? RETRY_NS : RECONCILE_NS));
+}
+
+/* ---- reported addresses ---- */
+
+struct report {
+	struct addrset_request request;
+	node_pairs pairs;
+};
+
+static void on_report_done(struct addrset_request *request, int result)
+{
+	struct report *report = CONTAINER_OF(request, struct report, request);
+	if (result < 0 && result != ERR_CLOSED)
+		log_warn(AREA, "cannot add reported addresses: %s", err_str(result));
+	vec_done(&report->pairs);
+	free(report);
+}
+
+static void add_reported(struct node_agent *agent, struct slice name)
+{
+	struct kube_obj *object =
+		kube_store_get(node_watches_store(agent->watches, NODE_WATCH_NAMES),
+			       slice_of(agent->conf.names_ns), name);
+	if (object == NULL)
+		return; /* what it reported ends soon */
+	struct report *report = xcalloc(1, sizeof(*report));
+	node_reported_pairs(kube_tree_of(object), clock_mono_ns() + REPORTED_NS, &report->pairs);
+	kube_obj_unref(object);
+	report->request = (struct addrset_request){ .pairs = report->pairs.v,
+						    .n_pairs = report->pairs.n,
+						    .done = on_report_done };
+	addrset_add(nftables_pairs_set(agent->pairs), &report->request);
+}
+
+static void add_all_reported(struct node_agent *agent)
+{
+	const struct map_entry *entry;
+	struct map names;
+	size_t pos = 0;
+	pthread_mutex_lock(&agent->lock);
+	names = agent->changed_names;
+	map_init(&agent->changed_names);
+	pthread_mutex_unlock(&agent->lock);
+	while ((entry = map_next(&names, &pos)) != NULL)
+		add_reported(agent, (struct slice){ entry->key, entry->key_n });
+	map_done(&names);
+}
+
+static bool mark_name(void *ctx, struct kube_obj *object)
+{
+	map_set(ctx, slice_of(object->name), ctx);
+	return true;
+}
+
+/* Also while the API is away: its last word counts. */
+static void on_renew_time(struct loop_timer *timer)
+{
+	struct node_agent *agent = CONTAINER_OF(timer, struct node_agent, renew_timer);
+	pthread_mutex_lock(&agent->lock);
+	kube_store_each(node_watches_store(agent->watches, NODE_WATCH_NAMES), mark_name,
+			&agent->changed_names);
+	pthread_mutex_unlock(&agent->lock);
+	add_all_reported(agent);
+	loop_timer_set(agent->loop, timer, clock_mono_ns() + RENEW_NS);
+}
+
+/* ---- changes ---- */
+
+static void on_change(struct loop_msg *msg)
+{
+	struct node_agent *agent = CONTAINER_OF(msg, struct node_agent, change);
+	atomic_store(&agent->is_posted, false);
+	if (atomic_exchange(&agent->policy_changed, false)) {
+		agent->is_due = true;
+		loop_timer_set(agent->loop, &agent->apply_timer, clock_mono_ns() + GATHER_NS);
+	}
+	add_all_reported(agent);
+}
+
+/* Not at once: who changes it may change more, and again and again. */
+static void note_foreign_change(void *ctx)
+{
+	struct node_agent *agent = ctx;
+	uint64_t due_ns = MAX(clock_mono_ns() + MEND_NS, agent->mended_ns + MEND_GAP_NS);
+	if (!agent->is_foreign && !agent->is_due)
+		loop_timer_set(agent->loop, &agent->apply_timer, due_ns);
+	agent->is_foreign = true;
+}
+
+/* On the watches' threads. */
+static void note_change(void *ctx, enum node_watch watch, const struct kube_obj *object)
+{
+	struct node_agent *agent = ctx;
+	if (watch == NODE_WATCH_NAMES && object == NULL)
+		return;
+	if (watch == NODE_WATCH_NAMES) {
+		pthread_mutex_lock(&agent->lock);
+		map_set(&agent->changed_names, slice_of(object->name), agent);
+		pthread_mutex_unlock(&agent->lock);
+	} else {
+		atomic_store(&agent->policy_changed, true);
+	}
+	if (!atomic_exchange(&agent->is_posted, true))
+		loop_post(agent->loop, &agent->change);
+}
+
+/* ---- begin and end ---- */
+
+static int open_doors(struct node_agent *agent, struct err_text err)
+{
+	struct node_door_conf local = { .loop = agent->loop,
+					.set = nftables_pairs_set(agent->pairs),
+					.path = agent->conf.socket_path,
+					.has_group = agent->conf.has_socket_group,
+					.group = agent->conf.socket_group };
+	struct node_tls_door_conf tls = { .loop = agent->loop,
+					  .set = local.set,
+					  .addr = agent->conf.addr,
+					  .files = agent->conf.tls };
+	int r = node_door_open(&local, &agent->local_door, err);
+	if (r < 0 || agent->conf.addr == NULL)
+		return r;
+	return node_tls_door_open(&tls, &agent->tls_door, err);
+}
+
+static int start_agent(struct node_agent *agent, struct err_text err)
+{
+	int r = nftables_link_open(&agent->link, err);
+	if (r == 0)
+		r = nftables_pairs_new(agent->loop, agent->link, &agent->pairs, err);
+	if (r == 0)
+		r = nftables_foreign_changes_open(agent->loop, agent->link, note_foreign_change,
+						  agent, &agent->foreign, err);
+	if (r == 0)
+		r = open_doors(agent, err);
+	struct node_report_conf report = { .client = agent->conf.client,
+					   .ns = agent->conf.report_ns,
+					   .node_name = agent->conf.node_name,
+					   .pod_name = agent->conf.pod_name,
+					   .pod_uid = agent->conf.pod_uid };
+	if (r == 0)
+		r = start_samples(agent, err);
+	if (r == 0)
+		r = node_report_writer_start(&report, &agent->report_writer, err);
+	if (r < 0)
+		return r;
+	struct node_watches_conf conf = { .client = agent->conf.client,
+					  .node_name = agent->conf.node_name,
+					  .names_ns = agent->conf.names_ns,
+					  .is_machine = agent->conf.is_machine,
+					  .changed = note_change,
+					  .ctx = agent };
+	return node_watches_start(&conf, &agent->watches, err);
+}
+
+int node_agent_new(const struct node_agent_conf *conf, struct node_agent **ret, struct err_text err)
+{
+	struct node_agent *agent = xcalloc(1, sizeof(*agent));
+	agent->conf = *conf;
+	pthread_mutex_init(&agent->lock, NULL);
+	map_init(&agent->changed_names);
+	agent->change.cb = on_change;
+	agent->apply_timer.cb = on_apply_time;
+	agent->renew_timer.cb = on_renew_time;
+	agent->policy = node_policy_new();
+	agent->loop = loop_new();
+	int r = ERR_LIMIT;
+	if (agent->loop != NULL)
+		r = start_agent(agent, err);
+	else
+		err_text_set(err, "cannot make an event loop: no descriptor is free");
+	if (r < 0) {
+		node_agent_free(agent);
+		return r;
+	}
+	*ret = agent;
+	return 0;
+}
+
+void node_agent_run(struct node_agent *agent)
+{
+	rcu_thread_register();
+	loop_timer_set(agent->loop, &agent->renew_timer, clock_mono_ns() + RENEW_NS);
+	loop_run(agent->loop);
+	rcu_thread_unregister();
+}
+
+void node_agent_stop(struct node_agent *agent)
+{
+	loop_stop(agent->loop);
+}
+
+void node_agent_free(struct node_agent *agent)
+{
+	if (agent == NULL)
+		return;
+	node_watches_stop(agent->watches);
+	node_report_writer_stop(agent->report_writer);
+	node_door_close(agent->local_door);
+	node_tls_door_close(agent->tls_door);
+	nftables_denied_log_close(agent->denied_log);
+	node_denied_stop(agent->denied);
+	applied_free(agent->applied);
+	nftables_foreign_changes_close(agent->foreign);
+	nftables_pairs_free(agent->pairs);
+	nftables_link_close(agent->link);
+	loop_free(agent->loop);
+	node_policy_free(agent->policy);
+	map_done(&agent->changed_names);
+	pthread_mutex_destroy(&agent->lock);
+	free(agent);
+}

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Accepts DNS servers and passes their requests on to the address set. A request that waits there outlives
+ * its connection: it is answered into nothing then. */
+#include "node/door.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "addrset/shared/agent_stream.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/mem.h"
+
+#define HELLO_NS (5 * NS_PER_S) /* for the handshake and the hello */
+
+struct connection {
+	struct addrset_agent_stream stream;
+	struct node_door *door;
+	struct connection *next, **link;
+	struct loop_timer hello_timer;
+	size_t n_waiting;
+	struct door_request *waiting; /* in no order */
+};
+
+struct door_request {
+	struct addrset_request request;
+	struct node_door *door;
+	struct connection *connection; /* NULL: it has ended */
+	struct door_request *next, **link;
+	uint32_t number;
+	struct addrset_pair pairs[];
+};
+
+struct node_door {
+	struct loop *loop;
+	struct addrset *set;
+	struct net_tls_cred *cred;
+	char *path;
+	uint16_t port;
+	struct loop_fd listener;
+	bool is_full; /* does not accept */
+	struct connection *connections;
+	size_t n_requests; /* in the set */
+	bool is_closed;	   /* freed with the last request */
+	struct node_door_counts counts;
+};
+
+/* ---- requests ---- */
+
+static void free_closed(struct node_door *door)
+{
+	if (!door->is_closed || door->n_requests != 0)
+		return;
+	free(door->path);
+	net_tls_cred_unref(door->cred);
+	free(door);
+}
+
+static void unlink_request(struct door_request *request)
+{
+	assert(request->connection != NULL);
+	*request->link = request->next;
+	if (request->next != NULL)
+		request->next->link = request->link;
+	request->connection->n_waiting--;
+	request->connection = NULL;
+}
+
+static void on_done(struct addrset_request *base, int result)
+{
+	struct door_request *request = CONTAINER_OF(base, struct door_request, request);
+	struct node_door *door = request->door;
+	struct connection *connection = request->connection;
+	door->n_requests--;
+	door->counts.failed += result < 0;
+	if (connection != NULL) {
+		unlink_request(request);
+		addrset_agent_put_result(addrset_agent_stream_out(&connection->stream),
+					 request->number, result);
+	}
+	free(request);
+	free_closed(door);
+}
+
+static void start_request(struct connection *connection, const struct addrset_agent_frame *frame)
+{
+	struct node_door *door = connection->door;
+	size_t n = frame->n_pairs;
+	struct door_request *request = xcalloc(1, sizeof(*request) + n * sizeof(request->pairs[0]));
+	addrset_agent_pairs(frame, clock_mono_ns(), request->pairs);
+	request->request =
+		(struct addrset_request){ .pairs = request->pairs, .n_pairs = n, .done = on_done };
+	request->door = door;
+	request->connection = connection;
+	request->number = frame->number;
+	request->next = connection->waiting;
+	request->link = &connection->waiting;
+	if (request->next != NULL)
+		request->next->link = &request->next;
+	connection->waiting = request;
+	connection->n_waiting++;
+	door->n_requests++;
+	door->counts.requests++;
+	addrset_add(door->set, &request->request);
+}
+
+/* ---- connections ---- */
+
+static void start_accepting(struct node_door *door)
+{
+	if (!door->is_full)
+		return;
+	/* It was accepted before: there is room for it. */
+	door->is_full = loop_fd_add(door->loop, &door->listener, EPOLLIN) < 0;
+}
+
+static void free_connection(struct connection *connection)
+{
+	struct node_door *door = connection->door;
+	while (connection->waiting != NULL)
+		unlink_request(connection->waiting);
+	*connection->link = connection->next;
+	if (connection->next != NULL)
+		connection->next->link = connection->link;
+	loop_timer_stop(door->loop, &connection->hello_timer);
+	addrset_agent_stream_close(&connection->stream);
+	free(connection);
+	door->counts.connections--;
+	start_accepting(door);
+}
+
+static int on_frame(struct addrset_agent_stream *stream, const struct addrset_agent_frame *frame)
+{
+	struct connection *connection = CONTAINER_OF(stream, struct connection, stream);
+	if (frame->kind != ADDRSET_AGENT_ADD)
+		return ERR_PARSE;
+	if (connection->n_waiting < NODE_DOOR_REQUESTS_MAX)
+		start_request(connection, frame);
+	else
+		addrset_agent_put_result(addrset_agent_stream_out(stream), frame->number, ERR_BUSY);
+	return 0;
+}
+
+static void on_ended(struct addrset_agent_stream *stream, int reason)
+{
+	struct connection *connection = CONTAINER_OF(stream, struct connection, stream);
+	connection->door->counts.refused +=
+		reason == ERR_PARSE || reason == ERR_TLS || reason == ERR_LIMIT;
+	free_connection(connection);
+}
+
+static void on_hello(struct addrset_agent_stream *stream)
+{
+	struct connection *connection = CONTAINER_OF(stream, struct connection, stream);
+	loop_timer_stop(stream->loop, &connection->hello_timer);
+}
+
+static void on_hello_time(struct loop_timer *timer)
+{
+	struct connection *connection = CONTAINER_OF(timer, struct connection, hello_timer);
+	connection->door->counts.refused++;
+	free_connection(connection);
+}
+
+static void add_connection(struct node_door *door, int fd)
+{
+	struct net_tls *tls = NULL;
+	int r = door->cred != NULL ? net_tls_accept(door->cred, fd, NULL, &tls) : 0;
+	if (r < 0) {
+		close(fd);
+		return;
+	}
+	struct connection *connection = xcalloc(1, sizeof(*connection));
+	connection->stream = (struct addrset_agent_stream){
+		.loop = door->loop, .greeted = on_hello, .frame = on_frame, .ended = on_ended
+	};
+	if (addrset_agent_stream_open(&connection->stream, fd, tls, false) < 0) {
+		free(connection);
+		return;
+	}
+	connection->door = door;
+	connection->next = door->connections;
+	connection->link = &door->connections;
+	if (connection->next != NULL)
+		connection->next->link = &connection->next;
+	door->connections = connection;
+	connection->hello_timer.cb = on_hello_time;
+	loop_timer_set(door->loop, &connection->hello_timer, clock_mono_ns() + HELLO_NS);
+	door->counts.connections++;
+	door->counts.accepted++;
+}
+
+static void on_accept(struct loop_fd *io, uint32_t events UNUSED)
+{
+	struct node_door *door = CONTAINER_OF(io, struct node_door, listener);
+	int fd = accept4(io->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	if (fd >= 0)
+		add_connection(door, fd);
+	/* Without a free descriptor the next try would fail as fast: first one has to end. */
+	if (door->counts.connections >= NODE_DOOR_CONNECTIONS_MAX ||
+	    (fd < 0 && (errno == EMFILE || errno == ENFILE) && door->connections != NULL)) {
+		loop_fd_del(door->loop, &door->listener);
+		door->is_full = true;
+	}
+}
+
+/* ---- open and close ---- */
+
+/* Nobody can connect before listen. */
+static int open_to_group(const struct node_door_conf *conf)
+{
+	if (chmod(conf->path, 0600) < 0)
+		return -1;
+	if (!conf->has_group)
+		return 0;
+	return chown(conf->path, (uid_t)-1, conf->group) == 0 ? chmod(conf->path, 0660) : -1;
+}
+
+static int bind_unix(const struct node_door_conf *conf, struct err_text err)
+{
+	const char *path = conf->path;
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	size_t n = strlen(path);
+	struct stat st;
+	if (n >= sizeof(address.sun_path)) {
+		err_text_set(err, "the path of the socket is too long: %s", path);
+		return -ENAMETOOLONG;
+	}
+	memcpy(address.sun_path, path, n);
+	if (lstat(path, &st) == 0 && S_ISSOCK(st.st_mode))
+		IGNORE(unlink(path) < 0); /* bind says what is wrong */
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	/* The mode of the new file, before anybody can connect. */
+	if (fchmod(fd, 0600) == 0 && bind(fd, (struct sockaddr *)&address, sizeof(address)) == 0 &&
+	    open_to_group(conf) == 0 && listen(fd, SOMAXCONN) == 0)
+		return fd;
+	int r = -errno;
+	err_text_set(err, "cannot listen on '%s': %s", path, err_str(r));
+	close(fd);
+	return r;
+}
+
+static int bind_addr(const union net_addr *addr, struct err_text err)
+{
+	static const int on = 1;
+	char text[NET_ADDR_TEXT_MAX];
+	int fd = socket(addr->family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) == 0 &&
+	    bind(fd, &addr->sa, net_addr_len(addr)) == 0 && listen(fd, SOMAXCONN) == 0)
+		return fd;
+	int r = -errno;
+	net_addr_str(addr, text);
+	err_text_set(err, "cannot listen on %s: %s", text, err_str(r));
+	if (fd >= 0)
+		close(fd);
+	return r;
+}
+
+static uint16_t port_of(int fd)
+{
+	union net_addr addr = { 0 };
+	socklen_t n = sizeof(addr);
+	return getsockname(fd, &addr.sa, &n) == 0 ? net_addr_port(&addr) : 0;
+}
+
+int node_door_open(const struct node_door_conf *conf, struct node_door **ret, struct err_text err)
+{
+	assert((conf->path != NULL) != (conf->addr != NULL));
+	assert(conf->addr == NULL || conf->cred != NULL);
+	int fd = conf->path != NULL ? bind_unix(conf, err) : bind_addr(conf->addr, err);
+	if (fd < 0)
+		return fd;
+	struct node_door *door = xcalloc(1, sizeof(*door));
+	door->loop = conf->loop;
+	door->set = conf->set;
+	door->listener = (struct loop_fd){ .fd = fd, .cb = on_accept };
+	int r = loop_fd_add(conf->loop, &door->listener, EPOLLIN);
+	if (r < 0) {
+		err_text_set(err, "cannot watch a socket: %s", err_str(r));
+		close(fd);
+		free(door);
+		return r;
+	}
+	door->port = conf->addr != NULL ? port_of(fd) : 0;
+	door->path = conf->path != NULL ? xstrdup(conf->path) : NULL;
+	door->cred = conf->cred != NULL ? net_tls_cred_ref(conf->cred) : NULL;
+	*ret = door;
+	return 0;
+}
+
+void node_door_end_connections(struct node_door *door)
+{
+	while (door->connections != NULL)
+		free_connection(door->connections);
+}
+
+void node_door_close(struct node_door *door)
+{
+	if (door == NULL)
+		return;
+	node_door_end_connections(door);
+	if (!door->is_full)
+		loop_fd_del(door->loop, &door->listener);
+	close(door->listener.fd);
+	if (door->path != NULL)
+		IGNORE(unlink(door->path) < 0);
+	door->is_closed = true;
+	free_closed(door);
+}
+
+void node_door_set_cred(struct node_door *door, struct net_tls_cred *cred)
+{
+	assert(door->cred != NULL);
+	net_tls_cred_unref(door->cred);
+	door->cred = net_tls_cred_ref(cred);
+}
+
+uint16_t node_door_port(const struct node_door *door)
+{
+	return door->port;
+}
+
+struct node_door_counts node_door_counts(const struct node_door *door)
+{
+	return door->counts;
+}
