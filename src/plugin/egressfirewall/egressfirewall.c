@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* egressfirewall: learns the addresses of names that egress rules use. It sees every
+ * answer to a client, cached and synthesised ones too, since it stands before the plugins that make
+ * them; answers pass unchanged. What was learnt is a zone that controllers transfer. With `hold`, answers
+ * wait until the rules that they need are in force (hold/hold.h). */
+#include "plugin/egressfirewall/conf.h"
+
+#include "base/err.h"
+#include "plugin/egressfirewall/count.h"
+#include "plugin/egressfirewall/hold/hold.h"
+#include "plugin/egressfirewall/inspect.h"
+#include "plugin/egressfirewall/keys.h"
+#include "plugin/egressfirewall/setup.h"
+#include "plugin/egressfirewall/zone.h"
+#include "plugin/shared/zonenotify.h"
+#include "server/resource.h"
+
+/* ---- life ---- */
+
+enum { JOURNAL_BYTES = 8 << 20 };
+
+static int open_keys(struct egressfirewall_conf *conf, struct srcerr *err)
+{
+	char reason[512] = "";
+	if (conf->keys_path == NULL)
+		return 0;
+	int r = egressfirewall_keyfile_new(conf->keys_path, &conf->keyfile, ERR_TEXT(reason));
+	return r < 0 ? srcerr_set(err, conf->keys.pos, "%s", reason) : 0;
+}
+
+static int open_store(struct plugin_inst *self, struct srcerr *err)
+{
+	struct egressfirewall_conf *c = self->conf;
+	char reason[512] = "";
+	struct egressfirewall_store_conf store_conf = {
+		.kubeconfig = c->kubeconfig,
+		.context = c->context,
+		.endpoint = c->endpoint,
+		.cert = c->cert,
+		.key = c->key,
+		.ca = c->ca,
+		.ns = c->ns,
+		.limits = { .pairs = (uint32_t)c->max_pairs,
+			    .names_per_object = (uint32_t)c->max_names,
+			    .ips_per_name = (uint32_t)c->max_ips,
+			    .pairs_per_client = (uint32_t)c->max_per_client,
+			    .journal_bytes = JOURNAL_BYTES },
+		.never = c->never,
+		.learn = c->learn,
+	};
+	int r = egressfirewall_store_get(&store_conf, &c->held, ERR_TEXT(reason));
+	if (r < 0)
+		return srcerr_set(err, self->pos, "egressfirewall: %s",
+				  reason[0] != '\0' ? reason : err_str(r));
+	c->store = egressfirewall_store_of(c->held);
+	c->rules = egressfirewall_store_rules(c->store);
+	c->first = egressfirewall_rules_now(c->rules);
+	return 0;
+}
+
+/* A filter that sends every answer to learn_or_hold: so that others need not ask whether answers are
+ * held. No reply has its note. */
+static const uint64_t all_bits[2] = { UINT64_MAX, UINT64_MAX };
+static struct egressfirewall_filter hold_filter = { .bits = all_bits, .note = UINT32_MAX };
+static const struct egressfirewall_rules_now hold_all = {
+	.matcher = (struct egressfirewall_matcher *)(void *)&hold_filter
+};
+
+static int open_hold(struct plugin_inst *self, struct srcerr *err)
+{
+	struct egressfirewall_conf *c = self->conf;
+	char reason[512] = "";
+	struct egressfirewall_hold_conf conf = {
+		.kubeconfig = c->kubeconfig,
+		.context = c->context,
+		.endpoint = c->endpoint,
+		.cert = c->cert,
+		.key = c->key,
+		.ca = c->ca,
+		.links = { .node = c->node,
+			   .socket = c->agent_socket,
+			   .cert = c->agent_cert,
+			   .key = c->agent_key,
+			   .ca = c->agent_ca,
+			   .tls_name = c->agent_tls_name,
+			   .port = (uint16_t)c->agent_port,
+			   .answer_ns = (uint64_t)c->hold_ns },
+		.never = c->never,
+		.learn = c->learn,
+		.max_per_namespace = (uint32_t)c->max_held,
+		.max_per_client = (uint32_t)c->max_held_per_client,
+	};
+	if (c->hold_ns == 0)
+		return 0;
+	int r = egressfirewall_hold_get(&conf, &c->hold_held, ERR_TEXT(reason));
+	if (r < 0)
+		return srcerr_set(err, c->hold_pos, "egressfirewall: %s",
+				  reason[0] != '\0' ? reason : err_str(r));
+	c->hold = egressfirewall_hold_of(c->hold_held);
+	c->first = &hold_all;
+	return 0;
+}
+
+static void egressfirewall_teardown(struct plugin_inst *self)
+{
+	struct egressfirewall_conf *c = self->conf;
+	if (c->rounds != NULL)
+		egressfirewall_store_unlisten(c->store, &c->listener);
+	zonenotify_rounds_free(c->rounds);
+	zonesender_free(c->sender);
+	egressfirewall_keyfile_free(c->keyfile);
+	resource_put(c->hold_held);
+	resource_put(c->held);
+	c->hold_held = NULL;
+	c->hold = NULL;
+	c->rounds = NULL;
+	c->sender = NULL;
+	c->keyfile = NULL;
+	c->held = NULL;
+}
+
+static int egressfirewall_prepare(struct plugin_inst *self, struct prepare *prepare)
+{
+	int r = open_keys(self->conf, prepare->err);
+	if (r == 0 && !prepare->dry)
+		r = open_store(self, prepare->err);
+	if (r == 0 && !prepare->dry)
+		r = open_hold(self, prepare->err);
+	if (r < 0)
+		egressfirewall_teardown(self);
+	return r;
+}
+
+static void egressfirewall_commit(struct plugin_inst *self)
+{
+	struct egressfirewall_conf *c = self->conf;
+	if (c->keyfile == NULL)
+		return;
+	egressfirewall_keyfile_watch(c->keyfile);
+	c->sender = zonesender_new(&egressfirewall_zone_source, EGRESSFIREWALL_AREA, LOG_DEBUG);
+	if (c->n_notify == 0)
+		return;
+	c->rounds = egressfirewall_zone_rounds(c);
+	c->listener = (struct egressfirewall_listener){ .fn = egressfirewall_zone_changed,
+							.ctx = c->rounds };
+	egressfirewall_store_listen(c->store, &c->listener);
+}
+
+static int egressfirewall_worker_init(struct plugin_inst *self, struct worker *worker)
+{
+	struct egressfirewall_conf *c = self->conf;
+	int r = egressfirewall_store_worker_init(c->store, worker);
+	return r == 0 && c->hold != NULL ? egressfirewall_hold_worker_init(c->hold, worker) : r;
+}
+
+static bool egressfirewall_ready(struct plugin_inst *self)
+{
+	const struct egressfirewall_conf *c = self->conf;
+	return c->hold == NULL || egressfirewall_hold_is_ready(c->hold);
+}
+
+/* ---- queries ---- */
+
+/* All that the answer says has been reported: not to be inspected again when a cache serves it. */
+static void note_answer(const struct query *q, const struct egressfirewall_matcher *matcher)
+{
+	if (q->resp.note != NULL)
+		atomic_store_explicit(q->resp.note, egressfirewall_matcher_note(matcher),
+				      memory_order_relaxed);
+}
+
+static NOINLINE enum verdict learn(const struct egressfirewall_conf *conf, struct query *q,
+				   const struct egressfirewall_matcher *matcher)
+{
+	if (q->outcome != V_ANSWERED || q->is_sub)
+		return V_NEXT;
+	unsigned slot = query_slot(q);
+	struct egressfirewall_inspect_counts counts = egressfirewall_inspect(
+		q, matcher, egressfirewall_store_sightings(conf->store, slot));
+	if (LIKELY(counts.full == 0))
+		note_answer(q, matcher);
+	else
+		egressfirewall_count_on(slot, EGRESSFIREWALL_COUNT_QUEUE_FULL, counts.full);
+	return V_NEXT;
+}
+
+/* Of an uncovered name. In a function of its own, so that those before it need not save registers for
+ * its calls. */
+static NOINLINE enum verdict inspect_odd(struct plugin_inst *self, struct query *q,
+					 const struct egressfirewall_matcher *matcher)
+{
+	if (q->outcome != V_ANSWERED || !egressfirewall_starts_with_own_address(q))
+		return learn(self->conf, q, matcher);
+	note_answer(q, matcher);
+	return V_NEXT;
+}
+
+/* No rule covers the name; one may cover a name of the chain, if there is a chain. */
+static ALWAYS_INLINE enum verdict inspect_uncovered(struct plugin_inst *self, struct query *q,
+						    const struct egressfirewall_matcher *matcher)
+{
+	if (UNLIKELY(!egressfirewall_plainly_starts_with_own_address(q)))
+		return inspect_odd(self, q, matcher);
+	note_answer(q, matcher);
+	return V_NEXT;
+}
+
+/* Where there are wildcards over any number of labels, and no other rule covers the name. */
+static NOINLINE enum verdict inspect_deep(struct plugin_inst *self, struct query *q,
+					  const struct egressfirewall_matcher *matcher)
+{
+	if (egressfirewall_may_match_deep(matcher, &q->qname))
+		return learn(self->conf, q, matcher);
+	return inspect_uncovered(self, q, matcher);
+}
+
+/* Has a cache served the reply before, and have these rules seen it? Both are 0 where there are no rules. */
+static ALWAYS_INLINE bool was_inspected(const struct query *q,
+					const struct egressfirewall_matcher *matcher)
+{
+	return q->resp.noted == egressfirewall_matcher_note(matcher);
+}
+
+static NOINLINE enum verdict learn_or_hold(struct plugin_inst *self, struct query *q,
+					   const struct egressfirewall_matcher *matcher)
+{
+	const struct egressfirewall_conf *c = self->conf;
+	if (LIKELY(c->hold == NULL))
+		return learn(c, q, matcher);
+	matcher = egressfirewall_rules_get(c->rules); /* not the filter that nothing passes */
+	if (!was_inspected(q, matcher))
+		learn(c, q, matcher);
+	return egressfirewall_hold_answer(c->hold, self, q);
+}
+
+static enum verdict egressfirewall_respond(struct plugin_inst *self, struct query *q)
+{
+	const struct egressfirewall_conf *c = self->conf;
+	const struct egressfirewall_matcher *matcher = rcu_get(&c->first->matcher);
+	if (was_inspected(q, matcher) || q->resp.count[DNS_ANSWER] == 0)
+		return V_NEXT;
+	if (!egressfirewall_is_plainly_uncovered(q, matcher))
+		return learn_or_hold(self, q, matcher);
+	if (UNLIKELY(!egressfirewall_is_shallow(matcher)))
+		return inspect_deep(self, q, matcher);
+	return inspect_uncovered(self, q, matcher);
+}
+
+static enum verdict egressfirewall_resume(struct plugin_inst *self, struct query *q)
+{
+	const struct egressfirewall_state *state = query_state_get(q, self);
+	return state != NULL && state->park != NULL ? egressfirewall_hold_resume(self, q)
+						    : zonesender_resume(self, q);
+}
+
+const struct plugin egressfirewall_plugin = {
+	.name = "egressfirewall",
+	.opts = egressfirewall_opts,
+	.n_opts = EGRESSFIREWALL_N_OPTS,
+	.conf_size = sizeof(struct egressfirewall_conf),
+	.state_size = sizeof(struct egressfirewall_state),
+	.parse = egressfirewall_parse,
+	.prepare = egressfirewall_prepare,
+	.commit = egressfirewall_commit,
+	.worker_init = egressfirewall_worker_init,
+	.teardown = egressfirewall_teardown,
+	.serve_own_zone = egressfirewall_zone_serve,
+	.done_own_zone = egressfirewall_zone_done,
+	.respond = egressfirewall_respond,
+	.resume = egressfirewall_resume,
+	.ops = { .ready = egressfirewall_ready },
+};

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Who asks: pods by their addresses, each with the rules of its namespace and the connection to its node.
+ *
+ * Glossary
+ *   client  an address of a pod; pods in the host's network have none of their own
+ *   tenant  a namespace: the names of its rules, and how many of its queries are held
+ *
+ * Threads: the watches change it, one at a time (a lock); workers read under RCU. What a query keeps over a
+ * wait it holds a reference to. */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "api/tree.h"
+#include "base/compiler.h"
+#include "base/rcu/rcu.h"
+#include "base/rcu/rcutable.h"
+#include "base/slice.h"
+#include "kube/decode/compact.h"
+#include "net/addr.h"
+#include "plugin/egressfirewall/hold/firewall_names.h"
+
+struct egressfirewall_link;
+struct egressfirewall_links;
+
+struct egressfirewall_tenant {
+	struct egressfirewall_names *_Atomic names; /* NULL: no rule of it has a name */
+	_Atomic uint32_t n_held;
+	/* the clients' own */
+	_Atomic uint32_t refs;
+	uint32_t uses; /* clients, and a firewall */
+	bool has_firewall;
+	struct rcu_item item;
+	char ns[];
+};
+
+/* An address as two words; IPv4 as ::ffff:a.b.c.d. */
+struct egressfirewall_client_ip {
+	uint64_t high, low;
+};
+
+struct egressfirewall_client {
+	struct rcutable_node node;
+	struct egressfirewall_client_ip ip;
+	struct egressfirewall_tenant *tenant;
+	struct egressfirewall_link *link; /* of its node */
+	_Atomic uint32_t n_held;
+	/* the clients' own */
+	_Atomic uint32_t refs;
+	struct kube_obj *pod;
+	struct rcu_item item;
+};
+
+/* The beginning of the clients, for workers. */
+struct egressfirewall_clients_table {
+	struct rcutable by_ip;
+	uint64_t key; /* odd, secret */
+};
+
+struct egressfirewall_clients;
+
+/* `links` is borrowed. */
+struct egressfirewall_clients *egressfirewall_clients_new(struct egressfirewall_links *links);
+/* When no worker reads any more, and no query is held. */
+void egressfirewall_clients_free(struct egressfirewall_clients *clients);
+
+/* ---- watches ---- */
+
+/* A pod was added, has changed, or is gone: either may be NULL. They are struct kube_pod_node. */
+void egressfirewall_clients_pod(struct egressfirewall_clients *clients, struct kube_obj *old,
+				struct kube_obj *pod);
+/* The firewall of a namespace; NULL: it is gone. One that is not valid leaves the names of before in place, as
+ * the agents of nodes leave its rules. */
+void egressfirewall_clients_firewall(struct egressfirewall_clients *clients, struct slice ns,
+				     const json_t *firewall);
+struct egressfirewall_clients_counts {
+	size_t clients, tenants, firewalls;
+};
+struct egressfirewall_clients_counts egressfirewall_clients_counts(
+	struct egressfirewall_clients *clients);
+
+/* ---- workers, inside a read section ---- */
+
+static ALWAYS_INLINE struct egressfirewall_client_ip egressfirewall_client_ip_of(
+	const struct kube_ip *ip)
+{
+	struct egressfirewall_client_ip words;
+	memcpy(&words.high, ip->b, 8);
+	memcpy(&words.low, ip->b + 8, 8);
+	return words;
+}
+
+static ALWAYS_INLINE struct egressfirewall_client_ip egressfirewall_client_ip_of_addr(
+	const union net_addr *addr)
+{
+	static const struct kube_ip mapped = { { [10] = 0xff, [11] = 0xff } };
+	struct egressfirewall_client_ip words = egressfirewall_client_ip_of(&mapped);
+	if (LIKELY(addr->family == AF_INET))
+		memcpy((uint8_t *)&words.low + 4, &addr->v4.sin_addr, 4);
+	else if (addr->family == AF_INET6)
+		memcpy(&words, &addr->v6.sin6_addr, 16);
+	return words;
+}
+
+static ALWAYS_INLINE uint32_t egressfirewall_clients_hash(uint64_t key,
+							  struct egressfirewall_client_ip ip)
+{
+	uint64_t hash = (ip.high ^ key) * key;
+	return (uint32_t)(((hash ^ hash >> 32 ^ ip.low) * key) >> 32);
+}
+
+/* NULL: no pod is known to have the address. */
+static ALWAYS_INLINE struct egressfirewall_client *egressfirewall_clients_find(
+	const struct egressfirewall_clients *clients, const union net_addr *addr)
+{
+	const struct egressfirewall_clients_table *table = (const void *)clients;
+	struct egressfirewall_client_ip ip = egressfirewall_client_ip_of_addr(addr);
+	struct rcutable_cursor cursor;
+	struct rcutable_node *node =
+		rcutable_find(&table->by_ip, egressfirewall_clients_hash(table->key, ip), &cursor);
+	for (; node != NULL; node = rcutable_next(&cursor, node)) {
+		struct egressfirewall_client *client =
+			CONTAINER_OF(node, struct egressfirewall_client, node);
+		if (LIKELY(client->ip.low == ip.low && client->ip.high == ip.high))
+			return client;
+	}
+	return NULL;
+}
+
+/* Over a wait. */
+struct egressfirewall_client *egressfirewall_client_ref(struct egressfirewall_client *client);
+void egressfirewall_client_unref(struct egressfirewall_client *client);
