@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* PROVIDER_APPLY: one UPDATE message, all of it or nothing.
+ *
+ * Where a guard depends on a mark, sets and marks are read first, since a prerequisite cannot say "or".
+ * After NOERROR the sets are read back: a server that already has something else at the name of a CNAME
+ * (or a CNAME at the name of something else) answers NOERROR and does nothing. After a prerequisite
+ * that does not hold, what is there is read, so that the changes at fault are named. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "provider/rfc2136/call_priv.h"
+#include "provider/rfc2136/conflict_priv.h"
+#include "provider/rfc2136/message_priv.h"
+#include "provider/rfc2136/rcode_priv.h"
+#include "provider/shared/job.h"
+
+static void end_failed(struct rfc2136_call *call, enum provider_code code, const char *error)
+{
+	provider_job_fail(call->job, code, "%s", error);
+	rfc2136_call_end(call);
+}
+
+static struct rfc2136_batch batch_of(const struct rfc2136_call *call)
+{
+	return (struct rfc2136_batch){ .zone = call->zone,
+				       .changes = call->job->changes,
+				       .n_changes = call->job->n_changes,
+				       .has_marks = call->account->settings.has_owner_records,
+				       .owned = call->owned };
+}
+
+static void start_reads(struct rfc2136_call *call, void (*done)(struct rfc2136_reader *reader))
+{
+	call->reader.zone = call->zone;
+	call->reader.end_by_ns = call->job->end_by_ns;
+	call->reader.done = done;
+	rfc2136_reader_start(&call->reader);
+}
+
+static struct rfc2136_call *call_of(struct rfc2136_reader *reader)
+{
+	return CONTAINER_OF(reader, struct rfc2136_call, reader);
+}
+
+/* ---- reading back ---- */
+
+static void take_served(struct rfc2136_reader *reader)
+{
+	struct rfc2136_call *call = call_of(reader);
+	if (reader->code != PROVIDER_OK) {
+		provider_job_fail(call->job, PROVIDER_UNSURE,
+				  "the server has accepted the update, but reading it back failed: "
+				  "%s",
+				  reader->error);
+		rfc2136_call_end(call);
+		return;
+	}
+	for (size_t i = 0; i < reader->reads.n; i++) {
+		const struct rfc2136_read *read = &reader->reads.v[i];
+		struct provider_change *change = &call->job->changes[read->change];
+		if (change->code == PROVIDER_UNKNOWN)
+			rfc2136_conflict_after(change, read, call->job->zone);
+	}
+	rfc2136_call_end(call);
+}
+
+static void read_back(struct rfc2136_call *call)
+{
+	rfc2136_reader_reset(&call->reader);
+	for (size_t i = 0; i < call->n_sent; i++) {
+		const struct provider_change *change = &call->job->changes[i];
+		for (size_t j = 0; j < change->n_edits; j++) {
+			const struct provider_rrset *set = &change->edits[j].set;
+			if (set->n_values != 0)
+				rfc2136_reader_add(
+					&call->reader,
+					&(struct rfc2136_read){ .name = set->name,
+								.type = set->type,
+								.shows_others =
+									set->type == DNS_TYPE_CNAME,
+								.change = i,
+								.edit = j });
+		}
+	}
+	if (call->reader.reads.n != 0)
+		start_reads(call, take_served);
+	else
+		rfc2136_call_end(call);
+}
+
+/* ---- a prerequisite does not hold ---- */
+
+static bool has_mark(const struct rfc2136_call *call, const struct rfc2136_read *read)
+{
+	return call->owned != NULL &&
+	       call->owned[read->change * PROVIDER_EDITS_MAX + read->edit] == RFC2136_OWNED_MARKED;
+}
+
+static void take_culprits(struct rfc2136_reader *reader)
+{
+	struct rfc2136_call *call = call_of(reader);
+	if (reader->code != PROVIDER_OK) {
+		end_failed(call, reader->code, reader->error);
+		return;
+	}
+	for (size_t i = 0; i < reader->reads.n; i++) {
+		const struct rfc2136_read *read = &reader->reads.v[i];
+		struct provider_change *change = &call->job->changes[read->change];
+		if (change->code == PROVIDER_UNKNOWN)
+			rfc2136_conflict_before(change, read, has_mark(call, read));
+	}
+	/* If none is found it is as it was by now; the publisher looks closer. */
+	rfc2136_call_end(call);
+}
+
+static void find_culprits(struct rfc2136_call *call)
+{
+	rfc2136_reader_reset(&call->reader);
+	for (size_t i = 0; i < call->n_sent; i++) {
+		const struct provider_change *change = &call->job->changes[i];
+		for (size_t j = 0; j < change->n_edits; j++) {
+			const struct provider_rrset *set = &change->edits[j].set;
+			rfc2136_reader_add(&call->reader,
+					   &(struct rfc2136_read){
+						   .name = set->name,
+						   .type = set->type,
+						   .is_exact = true,
+						   .shows_others = set->type == DNS_TYPE_CNAME &&
+								   set->n_values != 0,
+						   .change = i,
+						   .edit = j });
+		}
+	}
+	start_reads(call, take_culprits);
+}
+
+/* ---- the message ---- */
+
+/* What was not sent, since the message was full, comes again. */
+static void put_off_rest(struct rfc2136_call *call)
+{
+	for (size_t i = call->n_sent; i < call->job->n_changes; i++)
+		provider_change_fail(&call->job->changes[i], PROVIDER_TRANSIENT,
+				     "the message was full");
+}
+
+/* The key is fine where the server answers a query that is signed with it. */
+static void on_key_checked(struct rfc2136_ask *ask)
+{
+	struct rfc2136_call *call = CONTAINER_OF(ask, struct rfc2136_call, ask);
+	if (ask->code == PROVIDER_OK && !ask->is_unsigned)
+		provider_job_fail(call->job, PROVIDER_UNAUTHORIZED,
+				  "%s: knows the key, but does not allow these changes of zone "
+				  "'%s' with it (BADKEY): see acl in its configuration",
+				  ask->server, call->job->zone);
+	rfc2136_call_end(call);
+}
+
+/* Knot answers BADKEY also where the key may not make these changes. Then others may be allowed. */
+static void check_key(struct rfc2136_call *call)
+{
+	struct rfc2136_ask *ask = &call->ask;
+	provider_job_fail(call->job, ask->code, "%s", ask->error);
+	*ask = (struct rfc2136_ask){ .account = call->account,
+				     .msg = call->query,
+				     .msg_cap = sizeof(call->query),
+				     .end_by_ns = call->job->end_by_ns,
+				     .done = on_key_checked };
+	ask->msg_n = dns_message_query(call->query, 0, 0, call->zone, DNS_TYPE_SOA);
+	rfc2136_ask_start(ask);
+}
+
+static void on_updated(struct rfc2136_ask *ask)
+{
+	struct rfc2136_call *call = CONTAINER_OF(ask, struct rfc2136_call, ask);
+	char error[PROVIDER_ERROR_BYTES];
+	if (ask->code == PROVIDER_UNAUTHENTICATED &&
+	    ask->query.report.error == DNS_TSIG_ERROR_BADKEY) {
+		check_key(call);
+		return;
+	}
+	if (ask->code != PROVIDER_OK) {
+		end_failed(call, ask->code, ask->error);
+		return;
+	}
+	enum provider_code code = rfc2136_rcode_update(ask, call->job->zone, ERR_TEXT(error));
+	if (code == PROVIDER_OK) {
+		put_off_rest(call);
+		read_back(call);
+	} else if (code == PROVIDER_CONFLICT) {
+		/* Without a sentence: if the change at fault is not found, the publisher reads it. */
+		provider_job_fail(call->job, code, "%s", "");
+		find_culprits(call);
+	} else {
+		end_failed(call, code, error);
+	}
+}
+
+/* The longest beginning of the batch that fits; nearly always all of it. */
+static int write_message(struct rfc2136_call *call)
+{
+	struct rfc2136_batch batch = batch_of(call);
+	int r = ERR_SPACE;
+	size_t count = batch.n_changes;
+	if (call->msg == NULL)
+		call->msg = xmalloc(RFC2136_MESSAGE_MAX);
+	for (; count != 0 && r == ERR_SPACE; count = count > 8 ? count - count / 8 : count - 1) {
+		call->n_sent = count;
+		r = rfc2136_message_write(&batch, count, call->msg,
+					  RFC2136_MESSAGE_MAX - DNS_TSIG_RECORD_MAX);
+	}
+	return r;
+}
+
+/* False: nothing was sent, and the job has its result. */
+static bool send_update(struct rfc2136_call *call)
+{
+	int n = write_message(call);
+	if (n < 0) {
+		provider_change_fail(&call->job->changes[0], PROVIDER_INVALID,
+				     "the record sets do not fit into one message of 64 KB");
+		provider_job_fail(call->job, PROVIDER_INVALID, "%s", call->job->changes[0].error);
+		return false;
+	}
+	call->ask = (struct rfc2136_ask){ .account = call->account,
+					  .msg = call->msg,
+					  .msg_n = (size_t)n,
+					  .msg_cap = RFC2136_MESSAGE_MAX,
+					  .is_update = true,
+					  .end_by_ns = call->job->end_by_ns,
+					  .done = on_updated };
+	rfc2136_ask_start(&call->ask);
+	return true;
+}
+
+/* ---- guards that depend on a mark ---- */
+
+/* A set's mark is the read behind its own. */
+static size_t judge_owned(struct rfc2136_call *call, const struct rfc2136_read *read)
+{
+	struct provider_change *change = &call->job->changes[read->change];
+	const char *owner = change->edits[read->edit].set.owner;
+	const struct provider_rrset *mark = &read[1].answer.set;
+	bool is_ours = mark->n_values == 1 && strcmp(mark->values[0], owner) == 0;
+	if (read->answer.set.n_values != 0)
+		call->owned[read->change * PROVIDER_EDITS_MAX + read->edit] = RFC2136_OWNED_MARKED;
+	return change->code == PROVIDER_UNKNOWN && rfc2136_conflict_before(change, read, is_ours);
+}
+
+static void take_owned(struct rfc2136_reader *reader)
+{
+	struct rfc2136_call *call = call_of(reader);
+	size_t n_bad = 0;
+	if (reader->code != PROVIDER_OK) {
+		end_failed(call, reader->code, reader->error);
+		return;
+	}
+	for (size_t i = 0; i + 1 < reader->reads.n; i += 2)
+		n_bad += judge_owned(call, &reader->reads.v[i]);
+	if (n_bad != 0) {
+		end_failed(call, PROVIDER_CONFLICT, "record sets of the batch are not ours");
+		return;
+	}
+	if (!send_update(call))
+		rfc2136_call_end(call);
+}
+
+/* Sets whose guard depends on a mark, each followed by its mark. */
+static void add_owned(struct rfc2136_call *call, size_t index)
+{
+	const struct provider_change *change = &call->job->changes[index];
+	for (size_t i = 0; i < change->n_edits; i++) {
+		const struct provider_edit *edit = &change->edits[i];
+		char mark_name[RFC2136_MARK_NAME_MAX];
+		if (edit->guard != PROVIDER_GUARD_OWNED || edit->set.owner == NULL)
+			continue;
+		struct rfc2136_read read = { .name = edit->set.name,
+					     .type = edit->set.type,
+					     .is_exact = true,
+					     .change = index,
+					     .edit = i };
+		rfc2136_reader_add(&call->reader, &read);
+		rfc2136_mark_name(&edit->set, mark_name);
+		read.name = arena_strdup(&call->reader.arena, mark_name);
+		read.type = DNS_TYPE_TXT;
+		read.is_exact = false;
+		rfc2136_reader_add(&call->reader, &read);
+	}
+}
+
+void rfc2136_apply(struct rfc2136_call *call)
+{
+	struct provider_job *job = call->job;
+	struct rfc2136_batch batch = batch_of(call);
+	if (rfc2136_message_check(&batch) != 0) {
+		provider_job_fail(job, PROVIDER_INVALID, "changes of the batch cannot be sent");
+		rfc2136_call_end_later(call);
+		return;
+	}
+	for (size_t i = 0; batch.has_marks && i < job->n_changes; i++)
+		add_owned(call, i);
+	if (call->reader.reads.n != 0) {
+		call->owned = xcalloc(job->n_changes, PROVIDER_EDITS_MAX);
+		start_reads(call, take_owned);
+	} else if (!send_update(call)) {
+		rfc2136_call_end_later(call);
+	}
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Which changes of a batch contradict what the server has, from the record sets that were read. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "provider/provider.h"
+#include "provider/rfc2136/reader_priv.h"
+
+/* Is the guard of an edit broken, or does something else at its name exclude it? If so the change gets
+ * PROVIDER_CONFLICT and a sentence with what is there. `has_mark`: PROVIDER_GUARD_OWNED holds. */
+bool rfc2136_conflict_before(struct provider_change *change, const struct rfc2136_read *read,
+			     bool has_mark);
+/* After the server has accepted it in `zone`: is the set served? If not, PROVIDER_CONFLICT as well. */
+void rfc2136_conflict_after(struct provider_change *change, const struct rfc2136_read *read,
+			    const char *zone);

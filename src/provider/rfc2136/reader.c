@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Reading record sets, several at a time. */
+#include "provider/rfc2136/reader_priv.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "dns/update.h"
+#include "provider/rfc2136/rcode_priv.h"
+
+void rfc2136_reader_init(struct rfc2136_reader *reader, struct rfc2136_account *account)
+{
+	*reader = (struct rfc2136_reader){ .account = account };
+	arena_init(&reader->arena);
+}
+
+void rfc2136_reader_reset(struct rfc2136_reader *reader)
+{
+	assert(reader->n_running == 0);
+	vec_done(&reader->reads);
+	arena_reset(&reader->arena);
+	reader->next = 0;
+}
+
+void rfc2136_reader_add(struct rfc2136_reader *reader, const struct rfc2136_read *read)
+{
+	vec_push(&reader->reads, *read);
+}
+
+static void cancel_all(struct rfc2136_reader *reader)
+{
+	for (size_t i = 0; reader->slots != NULL && i < RFC2136_READS_AT_ONCE; i++)
+		rfc2136_ask_cancel(&reader->slots[i].ask);
+	reader->n_running = 0;
+}
+
+void rfc2136_reader_done(struct rfc2136_reader *reader)
+{
+	cancel_all(reader);
+	vec_done(&reader->reads);
+	arena_done(&reader->arena);
+	free(TAKE_PTR(reader->slots));
+}
+
+static void end_reading(struct rfc2136_reader *reader)
+{
+	cancel_all(reader);
+	reader->done(reader);
+}
+
+static void fail_reader(struct rfc2136_reader *reader, enum provider_code code, const char *error)
+{
+	reader->code = code;
+	err_text_set(ERR_TEXT(reader->error), "%s", error);
+	end_reading(reader);
+}
+
+static void send_query(struct rfc2136_reading *slot)
+{
+	struct rfc2136_reader *reader = slot->reader;
+	const struct rfc2136_read *read = &reader->reads.v[slot->index];
+	int r = dns_name_from_text(slice_of(read->name), slot->name);
+	assert(r > 0);
+	slot->is_confirming = false;
+	slot->ask.is_update = false;
+	slot->ask.msg_n = dns_message_query(slot->msg, 0, 0, slot->name,
+					    read->shows_others ? DNS_TYPE_ANY : read->type);
+	rfc2136_ask_start(&slot->ask);
+}
+
+/* An UPDATE that has a prerequisite only. */
+static void send_question(struct rfc2136_reading *slot)
+{
+	struct rfc2136_reader *reader = slot->reader;
+	struct dns_update update;
+	int r = dns_update_start(&update, slot->msg, sizeof(slot->msg) - DNS_TSIG_RECORD_MAX,
+				 reader->zone, DNS_CLASS_IN);
+	if (r == 0)
+		r = dns_update_require_rrset(&update, slot->name,
+					     reader->reads.v[slot->index].type);
+	assert(r == 0); /* whoever reads exactly has checked the name */
+	slot->is_confirming = true;
+	slot->ask.is_update = true;
+	slot->ask.msg_n = update.n;
+	rfc2136_ask_start(&slot->ask);
+}
+
+static void read_next(struct rfc2136_reading *slot)
+{
+	struct rfc2136_reader *reader = slot->reader;
+	if (reader->next < reader->reads.n) {
+		slot->index = reader->next++;
+		send_query(slot);
+		return;
+	}
+	assert(reader->n_running != 0);
+	if (--reader->n_running == 0)
+		end_reading(reader);
+}
+
+/* The answer to the prerequisite. Without permission to ask so, the query's answer counts. */
+static void take_confirmation(struct rfc2136_reading *slot)
+{
+	struct rfc2136_answer *answer = &slot->reader->reads.v[slot->index].answer;
+	if (slot->ask.code == PROVIDER_OK && slot->ask.rcode == DNS_RCODE_NXRRSET)
+		*answer = (struct rfc2136_answer){ .set = { .type = answer->set.type } };
+	read_next(slot);
+}
+
+static void take_reply(struct rfc2136_reading *slot)
+{
+	struct rfc2136_reader *reader = slot->reader;
+	struct rfc2136_read *read = &reader->reads.v[slot->index];
+	char error[PROVIDER_ERROR_BYTES];
+	enum provider_code code = rfc2136_rcode_query(&slot->ask, read->name, ERR_TEXT(error));
+	if (code != PROVIDER_OK) {
+		fail_reader(reader, code, error);
+		return;
+	}
+	if (rfc2136_answer_read(slot->ask.reply, slot->ask.reply_n, slot->name, read->type,
+				&reader->arena, &read->answer) < 0) {
+		fail_reader(reader, PROVIDER_TRANSIENT, "the server's answer is malformed");
+		return;
+	}
+	if (read->is_exact && read->answer.set.n_values != 0)
+		send_question(slot);
+	else
+		read_next(slot);
+}
+
+static void on_answer(struct rfc2136_ask *ask)
+{
+	struct rfc2136_reading *slot = CONTAINER_OF(ask, struct rfc2136_reading, ask);
+	/* Nothing was changed by it: whatever it met passes. */
+	enum provider_code code = ask->code == PROVIDER_UNSURE ? PROVIDER_TRANSIENT : ask->code;
+	if (code != PROVIDER_OK)
+		fail_reader(slot->reader, code, ask->error);
+	else if (slot->is_confirming)
+		take_confirmation(slot);
+	else
+		take_reply(slot);
+}
+
+void rfc2136_reader_start(struct rfc2136_reader *reader)
+{
+	size_t count = MIN(reader->reads.n, (size_t)RFC2136_READS_AT_ONCE);
+	assert(count != 0 && reader->n_running == 0 && reader->next == 0);
+	if (reader->slots == NULL)
+		reader->slots = xcalloc(RFC2136_READS_AT_ONCE, sizeof(*reader->slots));
+	reader->code = PROVIDER_OK;
+	reader->error[0] = '\0';
+	reader->n_running = count;
+	reader->next = count;
+	for (size_t i = 0; i < count; i++) {
+		struct rfc2136_reading *slot = &reader->slots[i];
+		slot->reader = reader;
+		slot->index = i;
+		slot->ask.account = reader->account;
+		slot->ask.msg = slot->msg;
+		slot->ask.msg_cap = sizeof(slot->msg);
+		slot->ask.end_by_ns = reader->end_by_ns;
+		slot->ask.done = on_answer;
+		send_query(slot);
+	}
+}

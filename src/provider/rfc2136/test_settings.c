@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Secrets of type rfc2136 (DR-24): both spellings of keys, servers, and errors without secrets. */
+#include "provider/rfc2136/settings_priv.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "dns/tsig_key.h"
+
+#define SECRET "c2VjcmV0LXdvcmQ="
+
+struct row {
+	struct provider_credential credentials[6];
+	const char *expected; /* servers, zone, key, marks; or the error */
+};
+
+static void describe(const struct rfc2136_settings *settings, char *out, size_t n)
+{
+	char key[DNS_NAME_TEXT_MAX] = "-", address[NET_ADDR_TEXT_MAX];
+	size_t at = 0;
+	if (settings->key.algorithm != NULL)
+		dns_name_to_text(settings->key.name, true, key);
+	for (size_t i = 0; i < settings->n_servers; i++) {
+		net_addr_str(&settings->servers[i], address);
+		at += (size_t)snprintf(out + at, n - at, "%s ", address);
+	}
+	snprintf(out + at, n - at, "%s %s %s%s", settings->zone != NULL ? settings->zone : "-", key,
+		 settings->key.algorithm != NULL ? settings->key.algorithm->text : "-",
+		 settings->has_owner_records ? " marks" : "");
+}
+
+#define KEY(name, value)                         \
+	{                                        \
+		name,                            \
+		{                                \
+			value, sizeof(value) - 1 \
+		}                                \
+	}
+
+static void table(void **state)
+{
+	static const struct row rows[] = {
+		{ { KEY("Server", "192.0.2.1"), KEY("Zone", "Example.COM."),
+		    KEY("TSIGKeyName", "Key."), KEY("TSIGSecret", SECRET) },
+		  "192.0.2.1:53 example.com key. hmac-sha256" },
+		{ { KEY("server", "192.0.2.1:5353, [2001:db8::1]:54\n2001:db8::2"),
+		    KEY("tsigKeyName", "key"), KEY("tsigSecret", SECRET),
+		    KEY("tsigSecretAlgorithm", "HMAC-SHA512"), KEY("ownerRecords", "true") },
+		  "192.0.2.1:5353 [2001:db8::1]:54 [2001:db8::2]:53 - key. hmac-sha512 marks" },
+		{ { KEY("Server", "192.0.2.1"), KEY("server", "192.0.2.2") },
+		  "192.0.2.1:53 - - -" },
+		{ { KEY("Zone", "example.com") },
+		  "the Secret has no value for the key 'Server' or 'server'" },
+		{ { KEY("Server", "192.0.2.1"), KEY("TSIGKeyName", "key") },
+		  "the Secret has no value for the key 'TSIGSecret' or 'tsigSecret'" },
+		{ { KEY("Server", "192.0.2.1"), KEY("TSIGSecret", SECRET) },
+		  "the Secret has no value for the key 'TSIGKeyName' or 'tsigKeyName'" },
+		{ { KEY("Server", "ns.example.com:53") },
+		  "the Secret's key 'Server' has 'ns.example.com:53', which is not an IP address "
+		  "with or without a port; host names are not looked up" },
+		{ { KEY("Server", " , ") }, "the Secret's key 'Server' has no server" },
+		{ { KEY("Server", "1.1.1.1 1.1.1.1 1.1.1.1 1.1.1.1 1.1.1.1 1.1.1.1 1.1.1.1 1.1.1.1 "
+				  "1.1.1.1") },
+		  "the Secret's key 'Server' has more than 8 servers" },
+		{ { KEY("Server", "192.0.2.1"), KEY("Zone", "a..b") },
+		  "the Secret's key 'Zone' is not a domain name" },
+		{ { KEY("Server", "192.0.2.1"), KEY("OwnerRecords", "yes") },
+		  "the Secret's key 'OwnerRecords' must be 'true' or 'false'" },
+	};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct rfc2136_settings settings;
+		char text[400] = "";
+		size_t n = 0;
+		while (n < ARRAY_LEN(rows[i].credentials) && rows[i].credentials[n].name != NULL)
+			n++;
+		struct provider_account_conf conf = { .credentials = rows[i].credentials,
+						      .n_credentials = n };
+		int r = rfc2136_settings_read(&conf, &settings, ERR_TEXT(text));
+		if (r == 0)
+			describe(&settings, text, sizeof(text));
+		else
+			assert_int_equal(r, ERR_CONFIG);
+		assert_string_equal(text, rows[i].expected);
+		assert_null(strstr(text, SECRET));
+		rfc2136_settings_done(&settings);
+	}
+}
+
+/* Keys that cannot be used say why, and nothing of the secret. */
+static void bad_keys(void **state)
+{
+	static const struct {
+		const char *secret, *algorithm;
+	} rows[] = { { "not/base64!", "" }, { SECRET, "hmac-md5" }, { SECRET, "rot13" } };
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct provider_credential credentials[] = {
+			{ "Server", SLICE("192.0.2.1") },
+			{ "TSIGKeyName", SLICE("key") },
+			{ "TSIGSecret", slice_of(rows[i].secret) },
+			{ "TSIGSecretAlgorithm", slice_of(rows[i].algorithm) },
+		};
+		struct provider_account_conf conf = { .credentials = credentials,
+						      .n_credentials = ARRAY_LEN(credentials) };
+		struct rfc2136_settings settings;
+		char err[300] = "";
+		assert_int_equal(rfc2136_settings_read(&conf, &settings, ERR_TEXT(err)),
+				 ERR_CONFIG);
+		assert_non_null(strstr(err, "the Secret's TSIG key cannot be used: "));
+		assert_null(strstr(err, rows[i].secret));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(table),
+		cmocka_unit_test(bad_keys),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
