@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* IPAddress objects: made for a claim, repaired, compared. No I/O. */
+#pragma once
+
+#include "api/tree.h"
+
+#include "api/kind.h"
+#include "base/compiler.h"
+#include "controller/ipam/records.h"
+#include "controller/ipam/state.h"
+
+struct ipam_address_input {
+	const struct api_kind *kind, *claim_kind; /* in the versions that the server has */
+	const struct ipam_claim *claim;
+	const json_t *pool; /* the pool's object */
+	net_ip_number number;
+	sa_family_t family;
+	unsigned prefix;
+	const json_t *nameservers; /* {search, addresses}; NULL: none */
+};
+
+/* A new tree, complete with owner references, finalizer and label (CT-3, PR-6, PR-7). */
+json_t *ipam_make_address(const struct ipam_address_input *input) MUST_CHECK;
+
+/* Adds what an address of the claim must have and lacks: owner references, finalizer, label. Its
+ * spec is never touched (PR-6). True: something was added. */
+bool ipam_repair_address(json_t *address, const struct api_kind *claim_kind,
+			 const struct ipam_claim *claim, const json_t *pool);
+/* Whether the record shows that nothing is missing: then no read is needed. It does not show the label,
+ * which is added when something else is missing, too. */
+bool ipam_address_is_complete(const struct ipam_address *address, const struct ipam_claim *claim,
+			      const char *pool_uid);
+/* The name servers of new addresses of the pool: its own, else `otherwise`; NULL: none. */
+const json_t *ipam_pool_nameservers(const json_t *pool, const json_t *otherwise);

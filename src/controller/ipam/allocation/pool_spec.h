@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The spec of an InClusterIPPool or GlobalInClusterIPPool: what is wrong with it, and which addresses
+ * may be allocated from it. No I/O. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "api/tree.h"
+
+#include "api/fielderr.h"
+#include "base/compiler.h"
+#include "base/err_text.h"
+#include "net/ip_ranges.h"
+
+/* Adds what is wrong with the spec, with paths below "spec". */
+void ipam_pool_spec_validate(const json_t *spec, struct api_errors *errors);
+
+struct ipam_pool_spec {
+	sa_family_t family;
+	unsigned prefix;
+	struct net_ip_ranges addresses; /* as the pool lists them */
+	/* Those that may be allocated: without excluded ones, the gateway and, unless the pool allows
+	 * it, the network's first address and the last one of an IPv4 network. */
+	struct net_ip_ranges usable;
+	bool has_gateway, allows_reserved;
+	net_ip_number gateway;
+	int64_t grace_s; /* how long a released address rests */
+};
+
+/* Reads a spec; an invalid one is ERR_CONFIG with its first error. */
+MUST_CHECK int ipam_pool_spec_read(const json_t *spec, struct ipam_pool_spec *ret,
+				   struct err_text err);
+/* May none of its addresses be allocated? Then `why` is set: what the lowest one is instead. */
+bool ipam_pool_spec_is_empty(const struct ipam_pool_spec *spec, struct err_text why);
+void ipam_pool_spec_done(struct ipam_pool_spec *spec);

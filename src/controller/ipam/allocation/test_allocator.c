@@ -1,0 +1,542 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Allocation: the lowest free address, turns of waiting claims, and no address for two claims over
+ * random histories. A table of flags stands for the IPAddress objects of the API. */
+#include "controller/ipam/allocation/allocator.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "api/tree.h"
+#include "base/compiler.h"
+#include "base/strbuf.h"
+#include "controller/ipam/allocation/pool_spec.h"
+
+enum { SPACE = 64, CLAIMS = 90 };
+#define POOL	   "InClusterIPPool/ns/pool"
+#define OTHER_POOL "InClusterIPPool/ns/other"
+
+/* The objects as the watch has shown them, the claims that were woken, and the pools that share addresses
+ * with a changed one. */
+static unsigned objects[SPACE];
+static struct strbuf woken, overlapping;
+
+static bool has_object(void *ctx, const char *pool, net_ip_number number)
+{
+	(void)ctx;
+	return strcmp(pool, POOL) == 0 && number < SPACE && objects[number] > 0;
+}
+
+static void each_object(void *ctx, const char *pool, void (*fn)(void *arg, net_ip_number number),
+			void *arg)
+{
+	(void)ctx;
+	(void)pool;
+	for (net_ip_number i = 0; i < SPACE; i++) {
+		if (objects[i] > 0)
+			fn(arg, i);
+	}
+}
+
+/* Claims that have made no pass yet: their names are in the order of their age, from the youngest. */
+static const char *open_claims;
+
+static void each_open(void *ctx, const char *pool,
+		      void (*fn)(void *arg, const char *claim, int64_t created_s), void *arg)
+{
+	(void)ctx;
+	assert_string_equal(pool, POOL);
+	for (const char *at = open_claims; *at != '\0'; at++)
+		fn(arg, (char[]){ *at, '\0' }, 100 - *at);
+}
+
+static void wake(void *ctx, const char *claim)
+{
+	(void)ctx;
+	strbuf_addf(&woken, "%s ", claim);
+}
+
+static void note_overlap(void *ctx, const char *pool)
+{
+	(void)ctx;
+	strbuf_addf(&overlapping, "%s ", pool);
+}
+
+static const struct ipam_used used = { has_object, each_object, each_open, wake, note_overlap };
+
+static void set_pool(struct ipam_allocator *allocator, const char *pool, sa_family_t family,
+		     struct net_ip_range range)
+{
+	struct ipam_pool_spec spec = { .family = family };
+	net_ip_ranges_add(&spec.usable, range);
+	ipam_allocator_set_pool(allocator, NULL, pool, &spec);
+	ipam_pool_spec_done(&spec);
+}
+
+static void set_range(struct ipam_allocator *allocator, net_ip_number first, net_ip_number last)
+{
+	set_pool(allocator, POOL, AF_INET, (struct net_ip_range){ first, last });
+}
+
+static int start(void **state)
+{
+	struct ipam_allocator *allocator = ipam_allocator_new(&used);
+	memset(objects, 0, sizeof(objects));
+	strbuf_reset(&woken);
+	*state = allocator;
+	return 0;
+}
+
+static int stop(void **state)
+{
+	ipam_allocator_free(*state);
+	strbuf_done(&woken);
+	strbuf_done(&overlapping);
+	return 0;
+}
+
+static void expect_take(struct ipam_allocator *allocator, const char *claim, int64_t created_s,
+			net_ip_number wanted)
+{
+	net_ip_number number = 999;
+	assert_int_equal(ipam_allocator_take(allocator, NULL, POOL, claim, created_s, &number),
+			 IPAM_TAKEN);
+	assert_int_equal((int)number, (int)wanted);
+}
+
+static void expect_exhausted(struct ipam_allocator *allocator, const char *claim, int64_t created_s)
+{
+	net_ip_number number;
+	assert_int_equal(ipam_allocator_take(allocator, NULL, POOL, claim, created_s, &number),
+			 IPAM_EXHAUSTED);
+}
+
+static void set_object(struct ipam_allocator *allocator, net_ip_number number, bool exists)
+{
+	objects[number] = exists;
+	ipam_allocator_note(allocator, NULL, POOL, number);
+}
+
+/* PR-4: the lowest free one; a claim that asks again gets the same. */
+static void lowest_free(void **state)
+{
+	struct ipam_allocator *a = *state;
+	net_ip_number number;
+	assert_int_equal(ipam_allocator_take(a, NULL, POOL, "a", 1, &number), IPAM_NO_POOL);
+	objects[11] = 1;
+	set_range(a, 10, 13);
+	expect_take(a, "a", 1, 10);
+	expect_take(a, "b", 1, 12);
+	expect_take(a, "a", 1, 10);
+	set_object(a, 11, false);
+	expect_take(a, "c", 1, 11);
+	/* The object of an address that was reserved, seen and deleted. */
+	set_object(a, 12, true);
+	ipam_allocator_forget(a, NULL, "b");
+	expect_take(a, "d", 1, 13);
+	set_object(a, 12, false);
+	expect_take(a, "e", 1, 12);
+}
+
+/* PR-9: claims that wait are served by age, and nobody overtakes them. */
+static void waiting_in_order(void **state)
+{
+	struct ipam_allocator *a = *state;
+	set_range(a, 10, 10);
+	expect_take(a, "first", 1, 10);
+	expect_exhausted(a, "young", 9);
+	expect_exhausted(a, "old", 3);
+	expect_exhausted(a, "older", 2);
+	set_object(a, 10, true);
+	ipam_allocator_forget(a, NULL, "first");
+	strbuf_reset(&woken);
+	set_object(a, 10, false);
+	assert_string_equal(woken.s, "older ");
+	expect_exhausted(a, "new", 10);
+	expect_exhausted(a, "young", 9);
+	/* The oldest has gone meanwhile: the next one is woken. */
+	strbuf_reset(&woken);
+	ipam_allocator_forget(a, NULL, "older");
+	assert_string_equal(woken.s, "old ");
+	expect_take(a, "old", 3, 10);
+	strbuf_reset(&woken);
+	set_range(a, 10, 12);
+	assert_string_equal(woken.s, "young new ");
+	expect_take(a, "new", 10, 11);
+	expect_take(a, "young", 9, 12);
+}
+
+/* PR-9: claims that the allocator did not know are served by age, whichever asks first. */
+static void entered_in_order(void **state)
+{
+	struct ipam_allocator *a = *state;
+	open_claims = "cadb";
+	ipam_allocator_enter_claims(a, NULL, POOL); /* no such pool */
+	set_range(a, 10, 11);
+	strbuf_reset(&woken);
+	ipam_allocator_enter_claims(a, NULL, POOL);
+	assert_string_equal(woken.s, "d c ");
+	expect_exhausted(a, "a", 100 - 'a');
+	expect_take(a, "c", 100 - 'c', 10);
+	/* A second time: neither those that wait nor the one with a reservation are added. */
+	ipam_allocator_enter_claims(a, NULL, POOL);
+	ipam_allocator_forget(a, NULL, "d");
+	expect_take(a, "b", 100 - 'b', 11);
+	expect_take(a, "c", 100 - 'c', 10);
+	set_range(a, 10, 12);
+	expect_take(a, "a", 100 - 'a', 12);
+	expect_exhausted(a, "d", 100 - 'd');
+}
+
+/* Where all can be served, none has to wait for another one's turn. */
+static void enough_for_all(void **state)
+{
+	struct ipam_allocator *a = *state;
+	open_claims = "ab";
+	set_range(a, 10, 11);
+	strbuf_reset(&woken);
+	ipam_allocator_enter_claims(a, NULL, POOL);
+	assert_int_equal(woken.n, 0);
+	expect_take(a, "a", 100 - 'a', 10);
+	expect_take(a, "b", 100 - 'b', 11);
+}
+
+/* A claim that is made anew under its name has one turn, that of its own age. */
+static void made_anew(void **state)
+{
+	struct ipam_allocator *a = *state;
+	set_range(a, 10, 10);
+	expect_take(a, "first", 1, 10);
+	expect_exhausted(a, "again", 2);
+	expect_exhausted(a, "other", 3);
+	expect_exhausted(a, "again", 4);
+	ipam_allocator_forget(a, NULL, "first");
+	expect_exhausted(a, "again", 4);
+	expect_take(a, "other", 3, 10);
+	ipam_allocator_forget(a, NULL, "other");
+	expect_take(a, "again", 4, 10);
+}
+
+/* A claim that waits is removed by force and made anew under another pool, before a pass sees that it was
+ * gone: in the old pool it holds up nobody. */
+static void made_anew_elsewhere(void **state)
+{
+	struct ipam_allocator *a = *state;
+	net_ip_number number;
+	set_range(a, 10, 10);
+	set_pool(a, OTHER_POOL, AF_INET, (struct net_ip_range){ 40, 40 });
+	expect_take(a, "first", 1, 10);
+	expect_exhausted(a, "moved", 2);
+	expect_exhausted(a, "next", 3);
+	assert_int_equal(ipam_allocator_take(a, NULL, OTHER_POOL, "moved", 4, &number), IPAM_TAKEN);
+	assert_int_equal((int)number, 40);
+	strbuf_reset(&woken);
+	ipam_allocator_forget(a, NULL, "first");
+	assert_string_equal(woken.s, "next ");
+	expect_take(a, "next", 3, 10);
+	/* What it had reserved there comes free as well. */
+	strbuf_reset(&woken);
+	expect_exhausted(a, "last", 5);
+	assert_int_equal(ipam_allocator_take(a, NULL, OTHER_POOL, "next", 6, &number),
+			 IPAM_EXHAUSTED);
+	assert_string_equal(woken.s, "last ");
+	expect_take(a, "last", 5, 10);
+}
+
+/* The same if it takes nothing in its new pool, because that does not exist or is paused, or if the new pool
+ * enters its claims. */
+static void left_behind(void **state)
+{
+	struct ipam_allocator *a = *state;
+	set_range(a, 10, 10);
+	expect_take(a, "first", 1, 10);
+	expect_exhausted(a, "moved", 2);
+	expect_exhausted(a, "next", 3);
+	ipam_allocator_leave_others(a, NULL, POOL, "moved"); /* not elsewhere */
+	ipam_allocator_forget(a, NULL, "first");
+	expect_exhausted(a, "next", 3);
+	strbuf_reset(&woken);
+	ipam_allocator_leave_others(a, NULL, OTHER_POOL, "moved");
+	assert_string_equal(woken.s, "next ");
+	expect_take(a, "next", 3, 10);
+}
+
+static void entered_elsewhere(void **state)
+{
+	struct ipam_allocator *a = *state;
+	set_pool(a, OTHER_POOL, AF_INET, (struct net_ip_range){ 40, 40 });
+	net_ip_number number;
+	assert_int_equal(ipam_allocator_take(a, NULL, OTHER_POOL, "z", 1, &number), IPAM_TAKEN);
+	assert_int_equal(ipam_allocator_take(a, NULL, OTHER_POOL, "a", 2, &number), IPAM_EXHAUSTED);
+	assert_int_equal(ipam_allocator_take(a, NULL, OTHER_POOL, "y", 3, &number), IPAM_EXHAUSTED);
+	set_range(a, 10, 10);
+	open_claims = "ab";
+	ipam_allocator_enter_claims(a, NULL, POOL);
+	strbuf_reset(&woken);
+	ipam_allocator_forget(a, NULL, "z");
+	assert_string_equal(woken.s, "y ");
+	expect_take(a, "b", 100 - 'b', 10);
+	expect_exhausted(a, "a", 100 - 'a');
+}
+
+/* Edits of the pool neither free what is in use nor forget what is reserved. */
+static void pool_edits(void **state)
+{
+	struct ipam_allocator *a = *state;
+	set_range(a, 10, 12);
+	expect_take(a, "a", 1, 10);
+	set_object(a, 11, true);
+	set_range(a, 20, 21);
+	expect_take(a, "a", 1, 10);
+	expect_take(a, "b", 1, 20);
+	/* Out of range now: free again only when the pool has it again. */
+	set_object(a, 11, false);
+	ipam_allocator_forget(a, NULL, "a");
+	expect_take(a, "c", 1, 21);
+	expect_exhausted(a, "d", 1);
+	set_range(a, 10, 21);
+	expect_take(a, "d", 1, 10);
+	ipam_allocator_drop_pool(a, NULL, POOL);
+	net_ip_number number;
+	assert_int_equal(ipam_allocator_take(a, NULL, POOL, "d", 1, &number), IPAM_NO_POOL);
+}
+
+static void expect_overlaps(const char *wanted)
+{
+	assert_string_equal(overlapping.n != 0 ? overlapping.s : "", wanted);
+	strbuf_reset(&overlapping);
+}
+
+/* PR-13: the pools that share addresses with one that is added, changed or dropped, before or after. */
+static void overlaps(void **state)
+{
+	struct ipam_allocator *a = *state;
+	set_pool(a, "one", AF_INET, (struct net_ip_range){ 10, 19 });
+	set_pool(a, "two", AF_INET, (struct net_ip_range){ 20, 29 });
+	set_pool(a, "six", AF_INET6, (struct net_ip_range){ 10, 29 });
+	expect_overlaps("");
+	set_pool(a, "new", AF_INET, (struct net_ip_range){ 19, 19 });
+	expect_overlaps("one ");
+	set_pool(a, "new", AF_INET, (struct net_ip_range){ 25, 99 });
+	expect_overlaps("one two ");
+	ipam_allocator_drop_pool(a, NULL, "new");
+	expect_overlaps("two ");
+	ipam_allocator_drop_pool(a, NULL, "new");
+	expect_overlaps("");
+}
+
+static void list_overlap(void *arg, const char *pool, union net_addr first)
+{
+	char text[NET_ADDR_TEXT_MAX];
+	net_addr_ip_str(&first, text);
+	strbuf_addf(arg, "%s from %s ", pool, text);
+}
+
+static void listed_overlaps(void **state)
+{
+	struct ipam_allocator *a = *state;
+	CLEANUP(strbuf_done) struct strbuf list = STRBUF_INIT;
+	set_pool(a, "one", AF_INET, (struct net_ip_range){ 10, 19 });
+	set_pool(a, "two", AF_INET, (struct net_ip_range){ 15, 29 });
+	set_pool(a, "far", AF_INET, (struct net_ip_range){ 40, 49 });
+	set_pool(a, "six", AF_INET6, (struct net_ip_range){ 10, 29 });
+	set_pool(a, "all", AF_INET, (struct net_ip_range){ 0, 99 });
+	ipam_allocator_each_overlap(a, "one", list_overlap, &list);
+	assert_string_equal(list.s, "two from 0.0.0.15 all from 0.0.0.10 ");
+	strbuf_reset(&list);
+	ipam_allocator_each_overlap(a, "six", list_overlap, &list);
+	ipam_allocator_each_overlap(a, "none", list_overlap, &list);
+	assert_int_equal(list.n, 0);
+}
+
+enum { MANY_POOLS = 300, ENTRIES = 100 };
+
+static json_t *spec_of(unsigned number)
+{
+	json_t *addresses = json_array();
+	for (unsigned i = 0; i < ENTRIES; i++)
+		json_array_append_new(addresses, json_sprintf("10.%u.%u.%u", number / 256,
+							      number % 256, 2 * i + 1));
+	return json_pack("{s:o, s:i}", "addresses", addresses, "prefix", 8);
+}
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static void count_overlap(void *arg, const char *pool, union net_addr first)
+{
+	(void)pool;
+	(void)first;
+	++*(unsigned *)arg;
+}
+
+/* Many pools are set, and each is compared with all others, in less time than it takes to read each spec ten
+ * times: specs are not read for it, and most pools are found to lie apart at once. */
+static void work_of_many_overlaps(void **state)
+{
+	struct ipam_allocator *a = *state;
+	unsigned found = 0;
+	char name[32], error[256];
+	uint64_t read_ns = 0, begin = cpu_ns();
+	for (unsigned i = 0; i < MANY_POOLS; i++) {
+		json_t *json = spec_of(i);
+		struct ipam_pool_spec spec;
+		uint64_t before = cpu_ns();
+		assert_int_equal(ipam_pool_spec_read(json, &spec, ERR_TEXT(error)), 0);
+		read_ns += cpu_ns() - before;
+		snprintf(name, sizeof(name), "pool %u", i);
+		ipam_allocator_set_pool(a, NULL, name, &spec);
+		ipam_pool_spec_done(&spec);
+		json_decref(json);
+	}
+	for (unsigned i = 0; i < MANY_POOLS; i++) {
+		snprintf(name, sizeof(name), "pool %u", i);
+		ipam_allocator_each_overlap(a, name, count_overlap, &found);
+	}
+	assert_int_equal(found, 0);
+	assert_true(cpu_ns() - begin < 10 * read_ns);
+}
+
+/* ---- random histories ---- */
+
+struct model {
+	int holds[CLAIMS];    /* the address that the claim took; -1: none */
+	bool created[CLAIMS]; /* its object exists in the API */
+	bool shown[CLAIMS];   /* and the watch has shown it */
+};
+
+static uint32_t seed;
+
+static uint32_t next_random(uint32_t below)
+{
+	seed ^= seed << 13;
+	seed ^= seed >> 17;
+	seed ^= seed << 5;
+	return seed % below;
+}
+
+static void name_of(size_t claim, char out[16])
+{
+	snprintf(out, 16, "ns/c%zu", claim);
+}
+
+static void try_take(struct ipam_allocator *a, struct model *m, size_t claim)
+{
+	char name[16];
+	net_ip_number number;
+	name_of(claim, name);
+	if (m->created[claim] ||
+	    ipam_allocator_take(a, NULL, POOL, name, (int64_t)claim, &number) != IPAM_TAKEN)
+		return;
+	assert_true(m->holds[claim] < 0 || m->holds[claim] == (int)number);
+	m->holds[claim] = (int)number;
+	for (size_t i = 0; i < CLAIMS; i++) {
+		if (i != claim && m->holds[i] == (int)number)
+			fail_msg("address %d for claims %zu and %zu", (int)number, i, claim);
+	}
+}
+
+/* A step of a claim's life, as a controller would do it, or a crash in between. */
+static void step(struct ipam_allocator **a, struct model *m)
+{
+	char name[16];
+	size_t claim = next_random(CLAIMS);
+	name_of(claim, name);
+	switch (next_random(7)) {
+	case 0:
+	case 1:
+		try_take(*a, m, claim);
+		break;
+	case 2: /* the create succeeded */
+		m->created[claim] |= m->holds[claim] >= 0;
+		break;
+	case 3: /* the watch shows it; the claim is bound */
+		if (m->created[claim] && !m->shown[claim]) {
+			m->shown[claim] = true;
+			objects[m->holds[claim]]++;
+			ipam_allocator_note(*a, NULL, POOL, (net_ip_number)m->holds[claim]);
+			ipam_allocator_forget(*a, NULL, name);
+		}
+		break;
+	case 4: /* the claim is deleted, and the watch shows that its object is gone */
+		if (m->shown[claim]) {
+			objects[m->holds[claim]]--;
+			ipam_allocator_note(*a, NULL, POOL, (net_ip_number)m->holds[claim]);
+		} else if (m->created[claim]) {
+			break; /* it is first seen */
+		}
+		ipam_allocator_forget(*a, NULL, name);
+		m->holds[claim] = -1;
+		m->created[claim] = m->shown[claim] = false;
+		break;
+	case 5: { /* the pool is edited */
+		net_ip_number first = next_random(SPACE),
+			      last = first + next_random(SPACE - (uint32_t)first);
+		set_range(*a, first, last);
+		break;
+	}
+	default: /* seldom: the process is killed and starts with what the API has */
+		if (next_random(20) != 0)
+			break;
+		ipam_allocator_free(*a);
+		*a = ipam_allocator_new(&used);
+		memset(objects, 0, sizeof(objects));
+		for (size_t i = 0; i < CLAIMS; i++) {
+			m->shown[i] = m->created[i];
+			if (!m->created[i])
+				m->holds[i] = -1;
+			else
+				objects[m->holds[i]]++;
+		}
+		set_range(*a, 0, SPACE - 1);
+	}
+}
+
+/* PR-5: no address for two claims, over claims, deletions, restarts and edits. */
+static void never_twice(void **state)
+{
+	struct ipam_allocator *a = *state;
+	struct model m;
+	for (uint32_t round = 1; round <= 200; round++) {
+		memset(&m, 0, sizeof(m));
+		for (size_t i = 0; i < CLAIMS; i++)
+			m.holds[i] = -1;
+		memset(objects, 0, sizeof(objects));
+		ipam_allocator_free(a);
+		a = ipam_allocator_new(&used);
+		seed = round * 2654435761U;
+		set_range(a, 0, SPACE - 1);
+		for (int i = 0; i < 2000; i++)
+			step(&a, &m);
+		strbuf_reset(&woken);
+	}
+	*state = a;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(lowest_free, start, stop),
+		cmocka_unit_test_setup_teardown(waiting_in_order, start, stop),
+		cmocka_unit_test_setup_teardown(entered_in_order, start, stop),
+		cmocka_unit_test_setup_teardown(enough_for_all, start, stop),
+		cmocka_unit_test_setup_teardown(made_anew, start, stop),
+		cmocka_unit_test_setup_teardown(made_anew_elsewhere, start, stop),
+		cmocka_unit_test_setup_teardown(left_behind, start, stop),
+		cmocka_unit_test_setup_teardown(entered_elsewhere, start, stop),
+		cmocka_unit_test_setup_teardown(pool_edits, start, stop),
+		cmocka_unit_test_setup_teardown(overlaps, start, stop),
+		cmocka_unit_test_setup_teardown(listed_overlaps, start, stop),
+		cmocka_unit_test_setup_teardown(work_of_many_overlaps, start, stop),
+		cmocka_unit_test_setup_teardown(never_twice, start, stop),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Pool specs: what is refused and where, and which addresses may be allocated. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/compiler.h"
+#include "base/strbuf.h"
+#include "controller/ipam/allocation/pool_spec.h"
+
+static json_t *spec_of(const char *text)
+{
+	json_error_t error;
+	json_t *spec = json_loads(text, 0, &error);
+	if (spec == NULL)
+		fail_msg("%s: %s", text, error.text);
+	return spec;
+}
+
+/* PR-12: each refused spec with the fields that its errors name. */
+static void test_refused(void **state)
+{
+	static const struct {
+		const char *spec, *fields;
+	} rows[] = {
+		{ "{}", "spec.addresses spec.prefix" },
+		{ "{'addresses':[],'prefix':24}", "spec.addresses" },
+		{ "{'addresses':['10.0.0.1'],'prefix':-1}", "spec.prefix" },
+		{ "{'addresses':['10.0.0.1'],'prefix':33}", "spec.prefix" },
+		{ "{'addresses':['2001:db8::1'],'prefix':129}", "spec.prefix" },
+		{ "{'addresses':['10.0.0.1']}", "spec.prefix" },
+		{ "{'addresses':['10.0.0.1'],'prefix':'24'}", "spec.prefix" },
+		{ "{'addresses':['10.0.0.300'],'prefix':24}", "spec.addresses[0]" },
+		{ "{'addresses':['garbage'],'prefix':24}", "spec.addresses[0]" },
+		{ "{'addresses':[''],'prefix':24}", "spec.addresses[0]" },
+		{ "{'addresses':[7],'prefix':24}", "spec.addresses[0]" },
+		{ "{'addresses':['10.0.0.9-10.0.0.3'],'prefix':24}", "spec.addresses[0]" },
+		{ "{'addresses':['10.0.0.1-10.0.0.9-10.0.0.12'],'prefix':24}",
+		  "spec.addresses[0]" },
+		{ "{'addresses':['10.0.0.0/33'],'prefix':24}", "spec.addresses[0]" },
+		{ "{'addresses':['10.0.0.1','2001:db8::1'],'prefix':24}", "spec.addresses[1]" },
+		{ "{'addresses':['10.0.0.1-2001:db8::1'],'prefix':24}", "spec.addresses[0]" },
+		{ "{'addresses':['10.0.0.1','10.0.1.1'],'prefix':24}", "spec.addresses[1]" },
+		{ "{'addresses':['10.0.0.0/23'],'prefix':24}", "spec.addresses[0]" },
+		{ "{'addresses':['10.0.1.1','10.0.0.1'],'prefix':24}", "spec.addresses[0]" },
+		{ "{'addresses':['10.0.0.1'],'prefix':24,'gateway':'10.0.0'}", "spec.gateway" },
+		{ "{'addresses':['10.0.0.1'],'prefix':24,'gateway':'10.0.0.0/24'}",
+		  "spec.gateway" },
+		{ "{'addresses':['10.0.0.1'],'prefix':24,'gateway':'2001:db8::1'}",
+		  "spec.gateway" },
+		{ "{'addresses':['10.0.0.1'],'prefix':24,'excludedAddresses':['x']}",
+		  "spec.excludedAddresses[0]" },
+		{ "{'addresses':['10.0.0.1'],'prefix':24,'excludedAddresses':['2001:db8::1']}",
+		  "spec.excludedAddresses[0]" },
+		{ "{'addresses':['10.0.0.1'],'prefix':24,'excludedAddresses':['10.0.0.1','::1']}",
+		  "spec.excludedAddresses[1]" },
+		{ "{'addresses':['10.0.0.1'],'prefix':24,'addressReuseGracePeriodSeconds':-1}",
+		  "spec.addressReuseGracePeriodSeconds" },
+		{ "{'addresses':['10.0.0.1'],'prefix':24,'nameservers':{'addresses':['dns.example']"
+		  "}}",
+		  "spec.nameservers.addresses[0]" },
+		{ "{'addresses':['10.0.0.1'],'prefix':24,'nameservers':{'search':['ok.example','"
+		  "bad domain;x']}}",
+		  "spec.nameservers.search[1]" },
+		{ "{'addresses':['x','y'],'prefix':24,'gateway':'z'}",
+		  "spec.addresses[0] spec.addresses[1] spec.gateway" },
+	};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT, fields = STRBUF_INIT;
+		CLEANUP(api_errors_done) struct api_errors errors = { 0 };
+		for (const char *c = rows[i].spec; *c != '\0'; c++)
+			strbuf_addf(&text, "%c", *c == '\'' ? '"' : *c);
+		json_t *spec = spec_of(text.s);
+		char why[256];
+		struct ipam_pool_spec pool;
+		ipam_pool_spec_validate(spec, &errors);
+		for (size_t k = 0; k < errors.n; k++)
+			strbuf_addf(&fields, "%s%s", k != 0 ? " " : "", errors.v[k].field);
+		if (errors.n == 0)
+			fail_msg("%s is accepted", rows[i].spec);
+		assert_string_equal(fields.s, rows[i].fields);
+		assert_true(ipam_pool_spec_read(spec, &pool, ERR_TEXT(why)) < 0);
+		json_decref(spec);
+	}
+}
+
+static bool write_range(void *ctx, struct net_ip_range range)
+{
+	struct strbuf *out = ctx;
+	for (int i = 0; i < 2 && (i == 0 || range.last != range.first); i++) {
+		char text[NET_ADDR_TEXT_MAX];
+		net_ip_number number = i == 0 ? range.first : range.last;
+		/* IPv6 rows lie far above all IPv4 addresses. */
+		union net_addr addr =
+			net_ip_from_number(number >> 32 != 0 ? AF_INET6 : AF_INET, number);
+		net_addr_ip_str(&addr, text);
+		strbuf_addf(out, "%s%s", i != 0 ? "-" : out->n != 0 ? " " : "", text);
+	}
+	return true;
+}
+
+/* PR-2, PR-3: what may be allocated, and how many that are. */
+static void test_usable(void **state)
+{
+	static const struct {
+		const char *spec, *usable;
+		int64_t count;
+	} rows[] = {
+		{ "{'addresses':['10.0.0.0/24'],'prefix':24}", "10.0.0.1-10.0.0.254", 254 },
+		{ "{'addresses':['10.0.0.0/24'],'prefix':24,'allocateReservedIPAddresses':true}",
+		  "10.0.0.0-10.0.0.255", 256 },
+		{ "{'addresses':['10.0.0.0/24'],'prefix':24,'gateway':'10.0.0.1'}",
+		  "10.0.0.2-10.0.0.254", 253 },
+		{ "{'addresses':['10.0.0.0/24'],'prefix':24,'gateway':'10.0.9.1'}",
+		  "10.0.0.1-10.0.0.254", 254 },
+		{ "{'addresses':['10.0.0.0/24'],'prefix':16}", "10.0.0.1-10.0.0.255", 255 },
+		{ "{'addresses':['10.0.0.5'],'prefix':32}", "", 0 },
+		{ "{'addresses':['10.0.0.5'],'prefix':32,'allocateReservedIPAddresses':true}",
+		  "10.0.0.5", 1 },
+		{ "{'addresses':['10.0.0.4-10.0.0.9','10.0.0.7','10.0.0.20'],'prefix':24}",
+		  "10.0.0.4-10.0.0.9 10.0.0.20", 7 },
+		{ "{'addresses':['10.0.0.20','10.0.0.4'],'prefix':24,'excludedAddresses':['10.0.0."
+		  "20']}",
+		  "10.0.0.4", 1 },
+		{ "{'addresses':['10.0.0.0/24'],'prefix':24,'excludedAddresses':['10.0.0.0/"
+		  "25','10.0.0.200-10.0.0.210']}",
+		  "10.0.0.128-10.0.0.199 10.0.0.211-10.0.0.254", 116 },
+		{ "{'addresses':['2001:db8::/120'],'prefix':120}", "2001:db8::1-2001:db8::ff",
+		  255 },
+		{ "{'addresses':['2001:db8::/120'],'prefix':64,'gateway':'2001:db8::ff'}",
+		  "2001:db8::1-2001:db8::fe", 254 },
+		{ "{'addresses':['2001:db8::/56'],'prefix':56}",
+		  "2001:db8::1-2001:db8:0:ff:ffff:ffff:ffff:ffff", INT64_MAX },
+	};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT, usable = STRBUF_INIT;
+		for (const char *c = rows[i].spec; *c != '\0'; c++)
+			strbuf_addf(&text, "%c", *c == '\'' ? '"' : *c);
+		json_t *spec = spec_of(text.s);
+		char why[256] = "";
+		struct ipam_pool_spec pool;
+		int r = ipam_pool_spec_read(spec, &pool, ERR_TEXT(why));
+		if (r < 0)
+			fail_msg("%s: %s", rows[i].spec, why);
+		net_ip_ranges_each(&pool.usable, write_range, &usable);
+		assert_string_equal(usable.n != 0 ? usable.s : "", rows[i].usable);
+		assert_int_equal(net_ip_ranges_count(&pool.usable), rows[i].count);
+		ipam_pool_spec_done(&pool);
+		json_decref(spec);
+	}
+}
+
+/* A pool without a usable address names what its lowest one is. */
+static void test_empty(void **state)
+{
+	static const struct {
+		const char *spec, *why; /* NULL: it is not empty */
+	} rows[] = {
+		{ "{'addresses':['10.0.0.5'],'prefix':32}",
+		  "10.0.0.5, its only address, is reserved as the first one of its network "
+		  "(spec.allocateReservedIPAddresses)" },
+		{ "{'addresses':['10.0.0.5'],'prefix':32,'allocateReservedIPAddresses':true}",
+		  NULL },
+		{ "{'addresses':['10.0.0.255'],'prefix':24}",
+		  "10.0.0.255, its only address, is reserved as the last one of its network "
+		  "(spec.allocateReservedIPAddresses)" },
+		{ "{'addresses':['2001:db8::ff'],'prefix':120}", NULL },
+		{ "{'addresses':['10.0.0.0/31'],'prefix':31}",
+		  "10.0.0.0, its lowest address, is reserved as the first one of its network "
+		  "(spec.allocateReservedIPAddresses)" },
+		{ "{'addresses':['10.0.0.5'],'prefix':24,'gateway':'10.0.0.5'}",
+		  "10.0.0.5, its only address, is the gateway" },
+		{ "{'addresses':['10.0.0.5-10.0.0.6'],'prefix':24,'excludedAddresses':['10.0.0.0/"
+		  "24']}",
+		  "10.0.0.5, its lowest address, is among spec.excludedAddresses" },
+	};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+		for (const char *c = rows[i].spec; *c != '\0'; c++)
+			strbuf_addf(&text, "%c", *c == '\'' ? '"' : *c);
+		json_t *spec = spec_of(text.s);
+		char why[256] = "";
+		struct ipam_pool_spec pool;
+		assert_int_equal(ipam_pool_spec_read(spec, &pool, ERR_TEXT(why)), 0);
+		assert_int_equal(ipam_pool_spec_is_empty(&pool, ERR_TEXT(why)),
+				 rows[i].why != NULL);
+		assert_string_equal(why, rows[i].why != NULL ? rows[i].why : "");
+		ipam_pool_spec_done(&pool);
+		json_decref(spec);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_usable),
+		cmocka_unit_test(test_empty),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Writes the status of claims: addressRef, which consumers wait for, the condition Ready, and the same
+ * condition in the other form: v1beta2 has Kubernetes' conditions and keeps the older ones below
+ * `deprecated`; v1beta1 has the older ones and, since Cluster API 1.9, the new ones below `v1beta2`. */
+#include "controller/ipam/claim_status.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/condition.h"
+#include "api/meta.h"
+#include "api/time.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "controller/ipam/request_error.h"
+#include "controller/ipam/watches.h"
+#include "kube/client/client.h"
+#include "kube/events/events.h"
+
+struct report {
+	const char *address; /* the name of the IPAddress; NULL: none */
+	const char *reason;
+	const char *message;
+	bool from_api; /* the message is the API's */
+};
+
+static json_t *list_at(json_t *object, const char *key)
+{
+	json_t *list = json_object_get(object, key);
+	if (json_is_array(list))
+		return list;
+	list = json_array();
+	json_object_set_new(object, key, list);
+	return list;
+}
+
+static json_t *object_at(json_t *object, const char *key)
+{
+	json_t *member = json_object_get(object, key);
+	if (json_is_object(member))
+		return member;
+	member = json_object();
+	json_object_set_new(object, key, member);
+	return member;
+}
+
+static struct api_condition condition_of(const struct report *report, int64_t generation)
+{
+	return (struct api_condition){ .type = "Ready",
+				       .status = report->address != NULL ? API_TRUE : API_FALSE,
+				       .reason = report->reason,
+				       .message = report->message,
+				       .generation = generation };
+}
+
+/* Those of v1beta1 have a severity when they are False, and no observedGeneration. */
+static bool set_older_form(json_t *list, const struct report *report, uint64_t now_ns)
+{
+	struct api_condition condition = condition_of(report, 0);
+	bool changed = api_condition_set(list, &condition, now_ns);
+	json_t *entry = api_condition_find(list, "Ready");
+	if (report->address == NULL)
+		json_object_set_new(entry, "severity", json_string("Warning"));
+	else
+		json_object_del(entry, "severity");
+	return changed;
+}
+
+static bool set_newer_form(json_t *list, int64_t generation, const struct report *report,
+			   uint64_t now_ns)
+{
+	struct api_condition condition = condition_of(report, generation);
+	return api_condition_set(list, &condition, now_ns);
+}
+
+/* The other form may be dropped by the CRD: it does not count as a change. */
+static bool set_conditions(json_t *status, const char *version, int64_t generation,
+			   const struct report *report)
+{
+	uint64_t now_ns = clock_wall_ns();
+	if (strcmp(version, "v1beta2") == 0) {
+		json_t *older = object_at(object_at(status, "deprecated"), "v1beta1");
+		set_older_form(list_at(older, "conditions"), report, now_ns);
+		return set_newer_form(list_at(status, "conditions"), generation, report, now_ns);
+	}
+	set_newer_form(list_at(object_at(status, "v1beta2"), "conditions"), generation, report,
+		       now_ns);
+	return set_older_form(list_at(status, "conditions"), report, now_ns);
+}
+
+static bool set_status(json_t *status, const char *version, int64_t generation,
+		       const struct report *report)
+{
+	bool changed = set_conditions(status, version, generation, report);
+	if (report->address != NULL &&
+	    strcmp(api_get_string(status, "addressRef.name"), report->address) != 0) {
+		json_object_set_new(status, "addressRef",
+				    json_pack("{s:s}", "name", report->address));
+		changed = true;
+	}
+	if (report->address == NULL && json_object_del(status, "addressRef") == 0)
+		changed = true;
+	return changed;
+}
+
+/* The first status of a claim needs no read before: there is nothing to keep. */
+static int write_first(struct controller_ctx *ctx, const struct ipam_claim *claim,
+		       const struct kube_ref *ref, const struct report *report)
+{
+	struct kube_status st = { 0 };
+	json_t *status = json_object();
+	char uid[IPAM_UID_TEXT_MAX];
+	set_status(status, ref->kind->version, claim->generation, report);
+	json_t *patch =
+		json_pack("{s:{s:s, s:s}, s:o}", "metadata", "uid", ipam_uid_text(&claim->uid, uid),
+			  "resourceVersion", claim->o.rv, "status", status);
+	int r = kube_merge(ctx->conn, ref, "status", patch, NULL, &st);
+	if (r == 0)
+		r = 1;
+	else if (r == ERR_CONFLICT || r == ERR_NOTFOUND)
+		r = 0;
+	r = ipam_note_error(ctx, "status of the claim", r, &st);
+	kube_status_done(&st);
+	json_decref(patch);
+	return r;
+}
+
+struct edit {
+	const char *version;
+	const struct ipam_claim *claim;
+	const struct report *report;
+	bool written;
+};
+
+/* Has the claim a message of the API about the same request? Those may differ each time, and each write
+ * starts a pass, which sends the request again. */
+static bool is_known_refusal(const json_t *status, const struct report *report)
+{
+	const json_t *ready = api_condition_find(api_tree(api_get(status, "conditions")), "Ready");
+	const char *end = strchr(report->message, ':');
+	return report->from_api && end != NULL &&
+	       strcmp(api_get_string(ready, "reason"), report->reason) == 0 &&
+	       strncmp(api_get_string(ready, "message"), report->message,
+		       (size_t)(end - report->message) + 1) == 0;
+}
+
+static int edit_status(void *ctx, json_t *copy)
+{
+	struct edit *edit = ctx;
+	json_t *status = object_at(copy, "status");
+	edit->written = strcmp(api_resource_version(copy), edit->claim->o.rv) == 0 &&
+			!is_known_refusal(status, edit->report) &&
+			set_status(status, edit->version, api_generation(copy), edit->report);
+	return edit->written;
+}
+
+/* 1: written; 0: the API has it, or a newer version of the claim. */
+static int write_report(struct controller_ctx *ctx, const struct ipam_claim *claim,
+			const struct report *report)
+{
+	struct kube_ref ref = { .kind = ipam_claim_kind(ctx),
+				.ns = claim->o.ns,
+				.name = claim->o.name };
+	if (!claim->has_conditions && !claim->is_bound)
+		return write_first(ctx, claim, &ref, report);
+	struct kube_status st = { 0 };
+	struct edit edit = { ref.kind->version, claim, report, false };
+	int r = kube_edit(ctx->conn, &ref, "status", edit_status, &edit, &st);
+	if (r == ERR_NOTFOUND)
+		r = 0;
+	r = ipam_note_error(ctx, "status of the claim", r, &st);
+	kube_status_done(&st);
+	return r < 0 ? r : edit.written;
+}
+
+static void emit_event(struct controller_ctx *ctx, const struct ipam_claim *claim,
+		       const struct report *report)
+{
+	if (ctx->events == NULL)
+		return;
+	CLEANUP(strbuf_done) struct strbuf version = STRBUF_INIT;
+	const struct api_kind *kind = ipam_claim_kind(ctx);
+	char uid[IPAM_UID_TEXT_MAX];
+	api_kind_api_version(&version, kind);
+	json_t *identity =
+		json_pack("{s:s, s:s, s:{s:s, s:s, s:s, s:s}}", "apiVersion", version.s, "kind",
+			  kind->kind, "metadata", "name", claim->o.name, "namespace", claim->o.ns,
+			  "uid", ipam_uid_text(&claim->uid, uid), "resourceVersion", claim->o.rv);
+	events_emit(ctx->events,
+		    &(struct event){ .regarding = identity,
+				     .warning = report->address == NULL,
+				     .reason = report->reason,
+				     .action = "Allocate" },
+		    "%s", report->message);
+	json_decref(identity);
+}
+
+int ipam_report_bound(struct controller_ctx *ctx, const struct ipam_claim *claim,
+		      const struct ipam_address *address)
+{
+	char message[128];
+	struct report report = { address->o.name, IPAM_ALLOCATED, message, false };
+	if (ipam_is_rejected(claim, address) ||
+	    (strcmp(ipam_address_ref_of(claim), address->o.name) == 0 &&
+	     claim->reason == IPAM_REASON_ALLOCATED))
+		return 0;
+	snprintf(message, sizeof(message), "address %.64s", address->address);
+	int r = write_report(ctx, claim, &report);
+	return r < 0 ? r : 0;
+}
+
+static int write_problem(struct controller_ctx *ctx, const struct ipam_claim *claim,
+			 const struct report *report)
+{
+	int r = write_report(ctx, claim, report);
+	if (r > 0)
+		emit_event(ctx, claim, report);
+	return r < 0 ? r : 0;
+}
+
+int ipam_report_lost(struct controller_ctx *ctx, const struct ipam_claim *claim)
+{
+	char message[512];
+	struct report report = { NULL, IPAM_ALLOCATION_FAILED, message, false };
+	snprintf(message, sizeof(message), "the IPAddress '%.253s' no longer exists",
+		 ipam_address_ref_of(claim));
+	return write_problem(ctx, claim, &report);
+}
+
+int ipam_report_unbound(struct controller_ctx *ctx, const struct ipam_claim *claim,
+			const char *reason, const char *fmt, ...)
+{
+	char message[512];
+	struct report report = { NULL, reason, message, false };
+	va_list args;
+	/* A claim that has an address keeps its status: the address is not lost with its pool. Thousands
+	 * may wait for one, and for this reason there is one message; for the others the API is asked,
+	 * since the watch's copy has no messages. */
+	if (claim->is_bound || (claim->reason == IPAM_REASON_POOL_EXHAUSTED &&
+				ipam_reason_of(reason) == claim->reason))
+		return 0;
+	va_start(args, fmt);
+	vsnprintf(message, sizeof(message), fmt, args);
+	va_end(args);
+	return write_problem(ctx, claim, &report);
+}
+
+int ipam_report_refused(struct controller_ctx *ctx, const struct ipam_claim *claim)
+{
+	char message[sizeof(ctx->err)];
+	struct report report = { NULL, IPAM_ALLOCATION_FAILED, message, true };
+	if (claim->is_bound)
+		return 0;
+	snprintf(message, sizeof(message), "%s", ctx->err);
+	int r = write_problem(ctx, claim, &report);
+	if (r == 0)
+		snprintf(ctx->err, sizeof(ctx->err), "%s", message);
+	return r;
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Decides between two IPAddress objects that have the same address. A bound one stays: a machine may
+ * use it. Of two that are not bound the later one gives way, and the earlier one waits for that. */
+#include "controller/ipam/conflict.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "api/meta.h"
+#include "base/err.h"
+#include "controller/ipam/watches.h"
+#include "controller/ipam/request_error.h"
+#include "kube/client/client.h"
+
+struct search {
+	const struct ipam_address *own;
+	struct kube_obj *other; /* a reference */
+};
+
+static bool find_other(void *ctx, struct kube_obj *obj)
+{
+	struct search *search = ctx;
+	char uid[IPAM_UID_TEXT_MAX];
+	if (ipam_uid_is(&search->own->uid, ipam_uid_text(&ipam_address_of(obj)->uid, uid)))
+		return true;
+	search->other = kube_obj_ref(obj);
+	return false;
+}
+
+/* Equal times are common: they have seconds only. */
+static bool comes_before(const struct ipam_address *left, const struct ipam_address *right)
+{
+	char left_uid[IPAM_UID_TEXT_MAX], right_uid[IPAM_UID_TEXT_MAX];
+	if (left->created_s != right->created_s)
+		return left->created_s < right->created_s;
+	return strcmp(ipam_uid_text(&left->uid, left_uid), ipam_uid_text(&right->uid, right_uid)) <
+	       0;
+}
+
+/* The claim of the address; *ret is NULL if it does not exist. */
+static int read_claim(struct controller_ctx *ctx, const struct ipam_address *address, json_t **ret)
+{
+	struct kube_ref ref = { .kind = ipam_claim_kind(ctx),
+				.ns = address->o.ns,
+				.name = ipam_claim_name_of(address) };
+	struct kube_status st = { 0 };
+	*ret = NULL;
+	int r = kube_get(ctx->conn, &ref, ret, &st);
+	if (r == ERR_NOTFOUND)
+		r = 0;
+	r = ipam_note_error(ctx, "read of the claim", r, &st);
+	kube_status_done(&st);
+	return r;
+}
+
+static bool is_bound(const json_t *claim, const struct ipam_address *address)
+{
+	return strcmp(api_get_string(claim, "status.addressRef.name"), address->o.name) == 0;
+}
+
+/* 1: the object will not give way; 0: it does. An object without a claim may be one that a person
+ * made. */
+static int does_stay(struct controller_ctx *ctx, const struct ipam_address *other)
+{
+	json_t *claim;
+	int r = read_claim(ctx, other, &claim);
+	if (r == 0)
+		r = claim == NULL || is_bound(claim, other) ||
+		    api_annotation(claim, IPAM_PAUSED_ANNOTATION) != NULL;
+	json_decref(claim);
+	return r;
+}
+
+/* From here on nobody binds the address. ERR_CONFLICT: the claim has changed since it was read. */
+static int reject_address(struct controller_ctx *ctx, const json_t *claim,
+			  const struct ipam_address *address)
+{
+	struct kube_ref ref = { .kind = ipam_claim_kind(ctx),
+				.ns = address->o.ns,
+				.name = ipam_claim_name_of(address) };
+	struct kube_status st = { 0 };
+	char uid[IPAM_UID_TEXT_MAX];
+	json_t *patch = json_pack("{s:{s:s, s:{s:s}}}", "metadata", "resourceVersion",
+				  api_resource_version(claim), "annotations",
+				  IPAM_REJECTED_ANNOTATION, ipam_uid_text(&address->uid, uid));
+	int r = kube_merge(ctx->conn, &ref, NULL, patch, NULL, &st);
+	if (r == ERR_NOTFOUND)
+		r = 0;
+	r = ipam_note_error(ctx, "rejection of an address", r, &st);
+	kube_status_done(&st);
+	json_decref(patch);
+	return r;
+}
+
+static int decide(struct controller_ctx *ctx, const json_t *claim, const struct ipam_address *own,
+		  const struct ipam_address *other, enum ipam_conflict *ret)
+{
+	int stays = 1;
+	if (is_bound(claim, own)) {
+		*ret = IPAM_NO_CONFLICT;
+		return 0;
+	}
+	if (other != NULL && own->deleted_s == 0)
+		stays = does_stay(ctx, other);
+	if (stays < 0)
+		return stays;
+	if (stays == 0 && comes_before(own, other)) {
+		*ret = IPAM_MUST_WAIT;
+		return 0;
+	}
+	*ret = IPAM_MUST_GO;
+	return claim != NULL ? reject_address(ctx, claim, own) : 0;
+}
+
+int ipam_find_conflict(struct controller_ctx *ctx, const struct ipam_claim *claim,
+		       const struct ipam_address *address, const char *pool_key,
+		       enum ipam_conflict *ret)
+{
+	struct search search = { .own = address };
+	net_ip_number number;
+	json_t *now;
+	*ret = IPAM_NO_CONFLICT;
+	if (claim->is_bound || !ipam_number_of(address, &number))
+		return 0;
+	if (ipam_is_rejected(claim, address)) {
+		*ret = IPAM_MUST_GO; /* decided before; its removal failed */
+		return 0;
+	}
+	ipam_each_address_with(ctx, pool_key, number, find_other, &search);
+	if (search.other == NULL && address->deleted_s == 0)
+		return 0;
+	int r = read_claim(ctx, address, &now);
+	if (r == 0)
+		r = decide(ctx, now, address,
+			   search.other != NULL ? ipam_address_of(search.other) : NULL, ret);
+	json_decref(now);
+	kube_obj_unref(search.other);
+	return r;
+}

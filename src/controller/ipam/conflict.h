@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Two IPAddress objects with one address: only two processes that both allocate can make these. At
+ * most one of them is ever bound.
+ *
+ * A claim is bound only by a process whose watch shows its address and no other object with the same
+ * number. Of two objects the watch shows the earlier one first, so whoever sees the later one sees
+ * both. One of them then gives way. As another process may be about to bind just that one, having
+ * seen it alone, it is rejected first: an annotation of its claim has its uid from then on, and
+ * claims are bound only in the version that was read (claim_status.h). */
+#pragma once
+
+#include "base/compiler.h"
+#include "controller/controller.h"
+#include "controller/ipam/records.h"
+
+enum ipam_conflict {
+	IPAM_NO_CONFLICT, /* the claim may be bound, or is bound already */
+	IPAM_MUST_WAIT,	  /* the other one gives way; not before that */
+	IPAM_MUST_GO,	  /* ours gives way: it is rejected, and may be removed */
+};
+
+/* Looks for other objects with the address's number. Where there are any, or where the address is being
+ * deleted, the claims are read from the API, since copies may be old. As reconcile. */
+MUST_CHECK int ipam_find_conflict(struct controller_ctx *ctx, const struct ipam_claim *claim,
+				  const struct ipam_address *address, const char *pool_key,
+				  enum ipam_conflict *ret);

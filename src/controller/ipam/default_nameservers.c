@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The default name servers of addresses, and what guests cannot hold of any. */
+#include "controller/ipam/default_nameservers.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/machine/merge.h"
+#include "api/machine/nameservers.h"
+#include "api/meta.h"
+#include "api/machine/problem.h"
+#include "base/arena.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "controller/ipam/state.h"
+#include "controller/ipam/watches.h"
+#include "kube/decode/tree.h"
+#include "kube/events/events.h"
+
+#define LOG_AREA "controller/ipam"
+
+enum { PROBLEMS_MAX = 5 }; /* in the message; further ones are counted */
+
+struct ipam_default_memory {
+	pthread_mutex_t lock; /* guards all below */
+	char *version;	      /* of the ConfigMap that was read last; NULL: none */
+	json_t *good;	      /* the last value without problems; NULL: none */
+};
+
+struct ipam_default_memory *ipam_default_memory_new(void)
+{
+	struct ipam_default_memory *memory = xcalloc(1, sizeof(*memory));
+	pthread_mutex_init(&memory->lock, NULL);
+	return memory;
+}
+
+void ipam_default_memory_free(struct ipam_default_memory *memory)
+{
+	if (memory == NULL)
+		return;
+	pthread_mutex_destroy(&memory->lock);
+	free(memory->version);
+	json_decref(memory->good);
+	free(memory);
+}
+
+static json_t *texts_of(const struct machine_list *list)
+{
+	json_t *texts = json_array();
+	for (size_t i = 0; i < list->n; i++)
+		json_array_append_new(texts, json_string(list->v[i]));
+	return texts;
+}
+
+/* The entries that guests can use, in canonical form, and what is wrong with others. */
+static struct ipam_default_nameservers read_config(const json_t *config)
+{
+	struct arena arena;
+	struct strbuf text = STRBUF_INIT;
+	struct ipam_default_nameservers defaults = { 0 };
+	arena_init(&arena);
+	struct machine_problems problems = { .arena = &arena };
+	struct machine_nameservers read = { 0 };
+	IGNORE(machine_parse_default_nameservers(
+		api_text_slice(api_get(config, "data.nameservers")), config, "data.nameservers",
+		&problems, &read));
+	for (size_t i = 0; i < problems.n && i < PROBLEMS_MAX; i++)
+		strbuf_addf(&text, "%s%s: %s", i > 0 ? "; " : "", problems.v[i].field,
+			    problems.v[i].text);
+	if (problems.n > PROBLEMS_MAX)
+		strbuf_addf(&text, "; and %zu more problems", problems.n - PROBLEMS_MAX);
+	if (problems.n > 0)
+		defaults.problems = xstrdup(text.s);
+	if (read.search.n + read.addresses.n > 0)
+		defaults.value = json_pack("{s:o, s:o}", "search", texts_of(&read.search),
+					   "addresses", texts_of(&read.addresses));
+	strbuf_done(&text);
+	arena_done(&arena);
+	return defaults;
+}
+
+static void report_problems(const struct controller_ctx *ctx, const json_t *config,
+			    const char *problems)
+{
+	log_warn(LOG_AREA, "ConfigMap '%s': %s", IPAM_CONFIG_NAME, problems);
+	if (ctx->events == NULL)
+		return;
+	events_emit(ctx->events,
+		    &(struct event){ .regarding = config,
+				     .warning = true,
+				     .reason = "InvalidNameservers",
+				     .action = "Read" },
+		    "%s", problems);
+}
+
+/* Replaces the value by the last one without problems, or remembers it. True: this version of the
+ * ConfigMap is new. */
+static bool remember(struct ipam_default_memory *memory, const char *version,
+		     struct ipam_default_nameservers *defaults)
+{
+	pthread_mutex_lock(&memory->lock);
+	bool is_new = memory->version == NULL || strcmp(memory->version, version) != 0;
+	if (is_new) {
+		free(memory->version);
+		memory->version = xstrdup(version);
+	}
+	if (is_new && defaults->problems == NULL) {
+		json_decref(memory->good);
+		memory->good = json_deep_copy(defaults->value);
+	} else if (defaults->problems != NULL && memory->good != NULL) {
+		json_decref(defaults->value);
+		defaults->value = json_deep_copy(memory->good);
+	}
+	pthread_mutex_unlock(&memory->lock);
+	return is_new;
+}
+
+struct ipam_default_nameservers ipam_default_nameservers_of(const struct controller_ctx *ctx)
+{
+	struct ipam_default_memory *memory = ipam_state_of(ctx)->defaults;
+	struct ipam_default_nameservers defaults = { 0 };
+	struct kube_obj *config = kube_store_get(ctx->stores[IPAM_CONFIG], slice_of(ctx->ns),
+						 SLICE(IPAM_CONFIG_NAME));
+	if (config != NULL)
+		defaults = read_config(kube_tree_of(config));
+	/* Without a ConfigMap there is no default, which is as valid as any other. */
+	if (remember(memory, config != NULL ? config->rv : "", &defaults) &&
+	    defaults.problems != NULL)
+		report_problems(ctx, kube_tree_of(config), defaults.problems);
+	kube_obj_unref(config);
+	return defaults;
+}
+
+void ipam_default_nameservers_done(struct ipam_default_nameservers *defaults)
+{
+	json_decref(defaults->value);
+	free(defaults->problems);
+	*defaults = (struct ipam_default_nameservers){ 0 };
+}
+
+/* ---- limits of guests ---- */
+
+void ipam_list_cut_nameservers(const json_t *nameservers, struct strbuf *out)
+{
+	struct arena arena;
+	arena_init(&arena);
+	struct machine_problems problems = { .arena = &arena };
+	struct machine_device device = { 0 };
+	struct machine machine = { .devices = &device, .n_devices = 1 };
+	struct machine_merged merged = { 0 };
+	machine_read_nameservers(nameservers, NULL, "", &problems, &device.from_addresses);
+	machine_merge(&machine, &(struct machine_merge_opts){ 0 }, &arena, &merged);
+	for (size_t i = 0; i < merged.n_cut; i++)
+		strbuf_addf(out, "%s%s '%s'", i > 0 ? ", " : "",
+			    merged.cut[i].is_domain ? "search domain" : "server",
+			    merged.cut[i].text);
+	arena_done(&arena);
+}

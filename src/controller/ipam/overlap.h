@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Pools that have addresses in common (PR-13): each would allocate them once. */
+#pragma once
+
+#include "base/strbuf.h"
+#include "controller/controller.h"
+
+/* Appends a sentence that names the other pools with usable addresses of this one and the first common
+ * address of each; nothing if there are none. The allocator knows all pools (ipam_state_sync_all_pools). */
+void ipam_find_overlaps(const struct controller_ctx *ctx, const char *pool_key, struct strbuf *out);

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The label of an IPAddress with the name of its Cluster: on new ones and on those that are repaired. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include <cmocka.h>
+
+#include "api/meta.h"
+#include "controller/ipam/address_object.h"
+
+#define L63 "c23456789012345678901234567890123456789012345678901234567890123"
+
+static const struct {
+	const char *cluster, *cluster_label; /* of the claim */
+	const char *label;		     /* of the address; NULL: none */
+} labels[] = {
+	{ "", "", NULL },
+	{ "", "prod", "prod" },
+	{ "prod", "", "prod" },
+	{ "prod", "prod", "prod" },
+	{ L63, "", L63 },
+	{ L63 "4", "", NULL }, /* no label can hold it: the API would refuse the address */
+};
+
+static const struct api_kind address_kind = { .group = IPAM_GROUP,
+					      .version = "v1beta2",
+					      .kind = "IPAddress" };
+static const struct api_kind claim_kind = { .group = IPAM_GROUP,
+					    .version = "v1beta2",
+					    .kind = "IPAddressClaim" };
+
+static json_t *make_pool(void)
+{
+	return json_pack("{s:s, s:s, s:{s:s, s:s}}", "apiVersion", IPAM_GROUP "/v1alpha2", "kind",
+			 IPAM_POOL_KIND, "metadata", "name", "pool", "uid", "pool-uid");
+}
+
+static struct ipam_claim make_claim(size_t row)
+{
+	bool has_label = labels[row].cluster_label[0] != '\0';
+	return (struct ipam_claim){ .o.ns = "ns",
+				    .o.name = "a",
+				    .uid.text = "claim-uid",
+				    .pool_name = "pool",
+				    .pool_kind = IPAM_NAMESPACED_POOL,
+				    .cluster = has_label ? labels[row].cluster_label
+							 : labels[row].cluster,
+				    .has_cluster_label = has_label };
+}
+
+static void assert_label(const json_t *address, const char *expected)
+{
+	const json_t *found =
+		json_object_get(api_get(address, "metadata.labels"), IPAM_CLUSTER_LABEL);
+	if (expected == NULL)
+		assert_null(found);
+	else
+		assert_string_equal(api_text(found), expected);
+}
+
+static void label_table(void **state)
+{
+	(void)state;
+	json_t *pool = make_pool();
+	for (size_t i = 0; i < ARRAY_LEN(labels); i++) {
+		struct ipam_claim claim = make_claim(i);
+		json_t *address =
+			ipam_make_address(&(struct ipam_address_input){ .kind = &address_kind,
+									.claim_kind = &claim_kind,
+									.claim = &claim,
+									.pool = pool,
+									.number = 0x0a00000a,
+									.family = AF_INET,
+									.prefix = 24 });
+		assert_label(address, labels[i].label);
+		assert_false(ipam_repair_address(address, &claim_kind, &claim, pool));
+		json_object_del(json_object_get(address, "metadata"), "labels");
+		assert_int_equal(ipam_repair_address(address, &claim_kind, &claim, pool),
+				 labels[i].label != NULL);
+		assert_label(address, labels[i].label);
+		json_decref(address);
+	}
+	json_decref(pool);
+}
+
+/* What somebody else has put there stays. */
+static void other_labels_stay(void **state)
+{
+	(void)state;
+	json_t *pool = make_pool();
+	struct ipam_claim claim = make_claim(1);
+	json_t *address =
+		json_pack("{s:{s:s, s:{s:s}}}", "metadata", "name", "a", "labels", "team", "x");
+	assert_true(ipam_repair_address(address, &claim_kind, &claim, pool));
+	assert_label(address, "prod");
+	assert_string_equal(api_get_string(address, "metadata.labels.team"), "x");
+	json_object_set_new(api_tree(api_get(address, "metadata.labels")), IPAM_CLUSTER_LABEL,
+			    json_string("other"));
+	assert_false(ipam_repair_address(address, &claim_kind, &claim, pool));
+	assert_label(address, "other");
+	json_decref(address);
+	json_decref(pool);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(label_table),
+		cmocka_unit_test(other_labels_stay),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
