@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Looks for another DNSRecord that has the name, by the index of names. */
+#include "controller/dnsrecord/claims.h"
+
+#include <string.h>
+
+#include "api/meta.h"
+#include "base/err.h"
+#include "controller/dnsrecord/watches.h"
+#include "kube/decode/tree.h"
+
+enum { RIVALS_MAX = 8 };
+
+struct search {
+	const struct dnsrecord_pass *pass;
+	struct kube_obj *found[RIVALS_MAX];
+	size_t n;
+};
+
+/* The one that may be known: status.state.applied, then status.zone. */
+static const char *zone_of(const json_t *object)
+{
+	const char *given = api_get_string(object, "spec.zone");
+	return given[0] != '\0' ? given : api_get_string(object, "status.zone");
+}
+
+/* Do the two want sets that cannot be at one place? */
+static bool collides(const json_t *mine, const json_t *other)
+{
+	const char *my_type = api_get_string(mine, "spec.recordType");
+	const char *type = api_get_string(other, "spec.recordType");
+	const char *my_zone = zone_of(mine), *zone = zone_of(other);
+	bool same_type = strcmp(my_type, type) == 0 || strcmp(my_type, "CNAME") == 0 ||
+			 strcmp(type, "CNAME") == 0;
+	bool other_zone = my_zone[0] != '\0' && zone[0] != '\0' && strcmp(my_zone, zone) != 0;
+	return same_type && !other_zone &&
+	       strcmp(api_get_string(mine, "spec.type"), api_get_string(other, "spec.type")) == 0 &&
+	       strcmp(api_uid(mine), api_uid(other)) != 0;
+}
+
+static bool has_published(const json_t *object)
+{
+	return json_is_object(api_get(object, "status.state.applied"));
+}
+
+/* Creation times have one form and compare as texts. */
+static bool goes_first(const json_t *other, const json_t *mine)
+{
+	const char *my_time = api_get_string(mine, "metadata.creationTimestamp");
+	const char *time = api_get_string(other, "metadata.creationTimestamp");
+	int order = strcmp(time, my_time);
+	if (has_published(other))
+		return true;
+	return order < 0 || (order == 0 && strcmp(api_uid(other), api_uid(mine)) < 0);
+}
+
+static bool find_rival(void *ctx, struct kube_obj *object)
+{
+	struct search *search = ctx;
+	const json_t *other = kube_tree_of(object), *mine = search->pass->object;
+	struct dnsrecord view = { .spec = { .class = api_get_string(other, "spec.class") } };
+	if (collides(mine, other) && goes_first(other, mine) &&
+	    dnsrecord_has_class(&view, search->pass->settings.classes))
+		search->found[search->n++] = kube_obj_ref(object);
+	return search->n < RIVALS_MAX;
+}
+
+/* Credentials of another account are for another place. */
+static bool has_same_account(const struct dnsrecord_pass *pass,
+			     const struct dnsrecord_credentials *credentials, const json_t *other)
+{
+	struct dnsrecord_credentials theirs;
+	char why[256];
+	int r = dnsrecord_credentials_read(pass->ctx->conn, pass->settings.any_namespace, other,
+					   &theirs, ERR_TEXT(why));
+	bool is_same = r == 0 && theirs.hash == credentials->hash;
+	dnsrecord_credentials_done(&theirs);
+	return is_same;
+}
+
+bool dnsrecord_is_claimed(const struct dnsrecord_pass *pass,
+			  const struct dnsrecord_credentials *credentials,
+			  struct strbuf *ret_message)
+{
+	struct search search = { .pass = pass };
+	bool is_claimed = false;
+	char key[DNSRECORD_KEY_MAX];
+	if (pass->record.applied != NULL)
+		return false;
+	dnsrecord_name_key(pass->record.wanted.set.name, key);
+	controller_each_by(pass->ctx, DNSRECORD_RECORDS, DNSRECORD_BY_NAME, slice_of(key),
+			   find_rival, &search);
+	for (size_t i = 0; i < search.n; i++) {
+		const json_t *other = kube_tree_of(search.found[i]);
+		if (!is_claimed && has_same_account(pass, credentials, other)) {
+			is_claimed = true;
+			strbuf_addf(ret_message,
+				    "the name '%s' belongs to the DNSRecord '%s' in namespace "
+				    "'%s'; delete one of the two",
+				    pass->record.wanted.set.name, api_name(other),
+				    api_namespace(other));
+		}
+		kube_obj_unref(search.found[i]);
+	}
+	return is_claimed;
+}

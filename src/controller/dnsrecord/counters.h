@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Metrics of the controller. */
+#pragma once
+
+/* An operation (Create, Reconcile, ...) has ended: succeeded, failed, waiting. */
+void dnsrecord_count_operation(const char *operation, const char *result);
+/* DNS was asked for a published name: match, mismatch, no_answer; drift. */
+void dnsrecord_count_probe(const char *result);

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What would change at the provider because of a DNSRecord, compared with what its status says the
+ * provider has, or with what was read there. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "api/tree.h"
+#include "controller/dnsrecord/plan/record.h"
+#include "controller/dnsrecord/plan/step.h"
+
+/* A new array of {action, zone, name, recordType, before, after}: action is create, change or delete;
+ * `before` and `after` are {ttl, values}. Empty: nothing would change. */
+json_t *dnsrecord_diff(const struct dnsrecord *record, bool withdraws);
+
+/* Adds to such an array what a step changes, compared with what the provider has: one set for each edit of
+ * the step, those without values are missing. `zone` may be NULL. */
+void dnsrecord_diff_step(json_t *list, const struct dnsrecord_step *step, const char *zone,
+			 const struct provider_rrset *found);
