@@ -25,10 +25,12 @@
 #include "kube/webhook/admission.h"
 #include "net/addr.h"
 
+struct api_kind;
 struct engine;
 struct events;
 struct informers_part;
 struct kube_conn;
+struct kube_record_kind;
 struct kube_string_pool;
 struct lease;
 
@@ -44,7 +46,13 @@ enum {
 };
 #define CONTROLLER_WRITES_UNLIMITED UINT_MAX /* as per_s */
 
-enum { CONTROLLER_WATCHES_MAX = 24, CONTROLLER_WORKERS_MAX = 16 };
+/* A Lease by name. */
+struct controller_lease {
+	const char *ns; /* NULL: the program's own */
+	const char *name;
+};
+
+enum { CONTROLLER_WATCHES_MAX = 24, CONTROLLER_WORKERS_MAX = 32 };
 
 /* `fairlead up`: the DNS server of this process, instead of others that read a ConfigMap. */
 struct controller_machine {
@@ -52,10 +60,18 @@ struct controller_machine {
 	const char *bind,
 		*kubeconfig; /* where it listens, and the API that it reads Services from */
 	bool no_resolvers;   /* /etc/resolv.conf has no server to forward to */
+	bool own_corefile;   /* the user's, which may listen elsewhere */
+	/* It learns addresses for egress rules: the namespace of DNSName objects, and the file with
+	 * the keys of what it learnt. NULL: it does not. The networks of Services, with spaces
+	 * between, which it never learns. */
+	const char *egress_ns, *egress_keys, *egress_never;
+	bool records; /* it answers for DNSRecord objects of type local */
 	/* Sets the Corefile that it should run; NULL: the one that it started with. Any thread. */
 	void (*publish)(void *ctx, const char *corefile);
 	void *ctx;
 };
+
+#define CONTROLLER_NO_PROBE UINT64_MAX /* as dnsrecord_probe_ns: there are none */
 
 /* Flags of the command line for controllers; members may be NULL. */
 struct controller_options {
@@ -72,10 +88,20 @@ struct controller_options {
 	const char *dns_operands; /* "true", "false"; NULL, "auto": where the platform has it so */
 	const char *dns_image, *dns_cli_image, *dns_proxy_image;
 	const char *dns_config_source; /* "file", "api"; NULL: "file" */
+	uint64_t heartbeat_ns;	       /* between two heartbeats, whole seconds; 0: default */
 	/* Servers for lookups of controllers; none: those of /etc/resolv.conf, and on one machine
-	 * the DNS server of this process. */
+	 * the DNS server of this process, unless it has a Corefile of the user. */
 	const union net_addr *lookup_servers;
 	size_t n_lookup_servers;
+	/* Name servers that poddns writes into pods, without ports; none: those of the cluster. */
+	const union net_addr *pod_dns_servers;
+	size_t n_pod_dns_servers;
+	/* dnsrecord: classes and types that it serves, with commas between (NULL: shoot, all providers
+	 * but those for tests); "protect" or "drop-in" (NULL: protect). */
+	const char *dnsrecord_classes, *dnsrecord_types, *dnsrecord_ownership;
+	uint64_t dnsrecord_probe_ns;  /* between two probes of a record; 0: default */
+	bool dnsrecord_dry_run;	      /* writes no record set */
+	bool dnsrecord_by_generation; /* on Gardener, too, a new generation is enough */
 	/* Controllers may keep files in a directory of their own below this one (data_dir.h); NULL:
 	 * there is no place for them, as in a cluster. */
 	const char *data_dir;
@@ -108,14 +134,19 @@ struct controller_watch {
 	const char *group, *kind; /* "" for core; must be in api/kind.c */
 	bool own_ns;		  /* only in the program's namespace */
 	const char *ns;		  /* only in this one; NULL: in all */
+	/* The server may have the kind in one of these versions only, newest first, ended by NULL;
+	 * NULL: there is but the one in api/kind.c. */
+	const char *const *older_versions;
 	const char *labels, *fields;
 	bool optional; /* the server may lack the kind, or keep it from us: no objects then */
 	/* What to keep of an object, ended by NULL; NULL: all of it. Objects are trees
 	 * (kube/decode/tree.h), and may have more than that: controllers that watch the same objects
 	 * share one copy. */
 	const char *const *paths;
-	/* For kinds with very many objects, a compact form in place of trees, such as
-	 * kube_pod_codec. */
+	/* For kinds with very many objects, one of two compact forms in place of trees: a struct of the
+	 * controller's, filled by a table (kube/decode/record.h), or a codec of its own, such as
+	 * kube_pod_codec. Controllers share a copy if they name the same. */
+	const struct kube_record_kind *record;
 	struct kube_codec *(*codec)(struct kube_string_pool *pool);
 	/* Indexes of the store, for controller_each_by(). */
 	const kube_index_fn *indexes;
@@ -131,16 +162,32 @@ struct controller_watch {
 void controller_each_by(const struct controller_ctx *ctx, size_t watch, size_t index,
 			struct slice key, kube_store_fn fn, void *arg);
 
+/* The kind of the watch in the version that the server has; what is read and written has its form. */
+const struct api_kind *controller_kind_of(const struct controller_ctx *ctx,
+					  const struct controller_watch *watch, size_t index);
+
+/* Whether the stores of all these watches, the table of the ctx's controller, are complete as far as
+ * they can be. A hook may be called before; reconcile is not. True without `parts`. */
+bool controller_is_synced(const struct controller_ctx *ctx, const struct controller_watch *watches,
+			  size_t count);
+
 struct controller {
 	const char *name; /* as `--controllers` has it; "example" */
 	const char *help;
-	bool by_name_only;   /* for learning: `--controllers *` does not mean it */
+	bool by_name_only;   /* to be chosen knowingly: `--controllers *` does not mean it */
 	bool makes_corefile; /* of one machine's DNS server: not beside a Corefile of the user */
 	const struct controller_watch *watch;
 	size_t n_watch;
 	unsigned workers;		 /* 0: two */
 	struct controller_writes writes; /* not said: the default of a cluster */
 	bool has_engine;		 /* it has work that completes later (engine.h) */
+	/* The Lease by which the program that it replaces, its rival, elects a leader; no name: there
+	 * is none. With `--take-lease` it leads only while it holds that one, too: it waits for the
+	 * rival's end, and the rival for its. */
+	struct controller_lease rival_lease;
+	/* A Lease in the program's namespace that is renewed while it leads and works, and who is said
+	 * to hold it; NULL: none. Not on one machine. */
+	const char *heartbeat_lease, *heartbeat_holder;
 	/* 0, or a negative code with ctx->err: the key is retried, with growing delays. Must end soon
 	 * after its connection was cancelled (-ECANCELED). */
 	int (*reconcile)(struct controller_ctx *ctx, const char *key);
@@ -155,6 +202,9 @@ struct controller {
 	const struct admission_hook *hooks;
 	size_t n_hooks;
 };
+
+/* What it may write in a cluster if the command line does not say. */
+struct controller_writes controller_default_writes(const struct controller *controller);
 
 /* All there are, ended by NULL. */
 extern const struct controller *const controller_list[];

@@ -17,7 +17,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/mem.h"
-#include "controller/engine_test.h"
+#include "controller/engine_priv.h"
 #include "resolve/lookup.h"
 
 /* The states of work, in their order; only the engine's thread changes them, under the lock. */
@@ -28,7 +28,7 @@ struct engine {
 	pthread_t thread;
 	struct engine_conf conf;
 	union net_addr dns_servers[LOOKUP_SERVERS_MAX]; /* of `conf` */
-	struct lookup_client *lookups;			/* made when first used; NULL */
+	struct engine_part *parts;			/* the thread's */
 	_Atomic uint64_t turn_since_ns; /* when this turn of the loop began; 0: it waits */
 
 	pthread_mutex_t lock; /* guards the rest, and `state` and `dropped` of all work */
@@ -36,8 +36,10 @@ struct engine {
 	struct engine_work *to_start, **to_start_end;
 	struct engine_work *to_cancel; /* dropped while it ran; freed by the engine's thread */
 	struct loop_msg wake;
-	bool woken; /* `wake` is on its way */
+	bool woken;  /* `wake` is on its way */
+	bool frozen; /* no work starts any more */
 	bool stopping;
+	uint64_t end_by_ns;	  /* of engine_freeze() */
 	bool ended;		  /* the thread is about to return */
 	pthread_cond_t has_ended; /* by the monotonic clock */
 };
@@ -61,7 +63,7 @@ static void end_work(struct engine_work *work)
 	pthread_mutex_lock(&engine->lock);
 	assert(work->state == RUNNING);
 	work->state = DONE;
-	if (!work->dropped)
+	if (!work->dropped && !engine->frozen)
 		key = xstrdup(work->key); /* another thread may take the work from now on */
 	pthread_mutex_unlock(&engine->lock);
 	if (key != NULL)
@@ -82,10 +84,18 @@ static void on_timeout(struct loop_timer *timer)
 	end_work(work);
 }
 
-static void start_work(struct engine_work *work)
+void engine_begin(struct engine_work *work)
 {
 	struct engine *engine = work->engine;
 	uint64_t timeout = work->timeout_ns != 0 ? work->timeout_ns : ENGINE_TIMEOUT_S * NS_PER_S;
+	assert(pthread_equal(pthread_self(), engine->thread));
+	work->timer.cb = on_timeout;
+	loop_timer_set(engine->loop, &work->timer, loop_now(engine->loop) + timeout);
+}
+
+static void start_work(struct engine_work *work)
+{
+	struct engine *engine = work->engine;
 	pthread_mutex_lock(&engine->lock);
 	bool dropped = work->dropped;
 	assert(work->state == SUBMITTED);
@@ -95,8 +105,8 @@ static void start_work(struct engine_work *work)
 		engine_work_free(work);
 		return;
 	}
-	work->timer.cb = on_timeout;
-	loop_timer_set(engine->loop, &work->timer, loop_now(engine->loop) + timeout);
+	if (!work->waits_for_turn)
+		engine_begin(work);
 	work->ops->start(work);
 }
 
@@ -145,11 +155,20 @@ static void end_turn(void *ctx)
 	engine->turn_since_ns = 0;
 }
 
+static void free_parts(struct engine *engine)
+{
+	while (engine->parts != NULL) {
+		struct engine_part *part = engine->parts;
+		engine->parts = part->next;
+		part->kind->free(part);
+	}
+}
+
 static void *run_engine(void *arg)
 {
 	struct engine *engine = arg;
 	loop_run(engine->loop);
-	lookup_client_free(engine->lookups);
+	free_parts(engine);
 	pthread_mutex_lock(&engine->lock);
 	engine->ended = true;
 	pthread_cond_signal(&engine->has_ended);
@@ -186,6 +205,7 @@ int engine_start(const struct engine_conf *conf, struct engine **ret, struct err
 	for (size_t i = 0; i < engine->conf.n_dns_servers; i++)
 		engine->dns_servers[i] = conf->dns_servers[i];
 	engine->wake.cb = on_wake;
+	engine->end_by_ns = UINT64_MAX;
 	engine->to_start_end = &engine->to_start;
 	map_init(&engine->by_key);
 	pthread_mutex_init(&engine->lock, NULL);
@@ -238,14 +258,32 @@ static void drop_all(struct engine *engine)
 		engine_work_free(drop_work(engine, entry->value));
 }
 
+/* Under the lock. */
+static void freeze_work(struct engine *engine)
+{
+	engine->frozen = true;
+	drop_all(engine);
+	wake_thread(engine);
+}
+
+void engine_freeze(struct engine *engine, uint64_t end_by_ns)
+{
+	if (engine == NULL)
+		return;
+	pthread_mutex_lock(&engine->lock);
+	engine->end_by_ns = end_by_ns;
+	freeze_work(engine);
+	pthread_mutex_unlock(&engine->lock);
+}
+
 /* Under the lock. What a thread that hangs holds cannot be freed, and it must not act when another
  * process leads. */
 static void wait_ended(struct engine *engine)
 {
-	struct timespec until;
+	uint64_t end_ns = MIN(clock_mono_ns() + ENGINE_STOP_S * NS_PER_S, engine->end_by_ns);
+	struct timespec until = { .tv_sec = (time_t)(end_ns / NS_PER_S),
+				  .tv_nsec = (long)(end_ns % NS_PER_S) };
 	int r = 0;
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += ENGINE_STOP_S;
 	while (!engine->ended && r == 0)
 		r = pthread_cond_timedwait(&engine->has_ended, &engine->lock, &until);
 	if (engine->ended)
@@ -260,8 +298,7 @@ void engine_stop(struct engine *engine)
 		return;
 	pthread_mutex_lock(&engine->lock);
 	engine->stopping = true;
-	drop_all(engine);
-	wake_thread(engine);
+	freeze_work(engine);
 	wait_ended(engine);
 	pthread_mutex_unlock(&engine->lock);
 	pthread_join(engine->thread, NULL);
@@ -301,11 +338,16 @@ void engine_submit(struct engine *engine, const char *key, uint64_t input, struc
 	work->next = NULL;
 	pthread_mutex_lock(&engine->lock);
 	assert(!engine->stopping && !map_has(&engine->by_key, slice_of(key)));
-	map_set(&engine->by_key, slice_of(key), work);
-	*engine->to_start_end = work;
-	engine->to_start_end = &work->next;
-	wake_thread(engine);
+	bool frozen = engine->frozen;
+	if (!frozen) {
+		map_set(&engine->by_key, slice_of(key), work);
+		*engine->to_start_end = work;
+		engine->to_start_end = &work->next;
+		wake_thread(engine);
+	}
 	pthread_mutex_unlock(&engine->lock);
+	if (frozen)
+		engine_work_free(work);
 }
 
 void engine_drop(struct engine *engine, const char *key)
@@ -317,21 +359,40 @@ void engine_drop(struct engine *engine, const char *key)
 	engine_work_free(done);
 }
 
+/* ---- the engine's thread, for work ---- */
+
 struct loop *engine_loop(const struct engine *engine)
 {
+	assert(pthread_equal(pthread_self(), engine->thread));
 	return engine->loop;
 }
 
-struct lookup_client *engine_lookups(struct engine *engine)
+struct engine_part *engine_find_part(const struct engine *engine,
+				     const struct engine_part_kind *kind)
 {
+	struct engine_part *part = engine->parts;
 	assert(pthread_equal(pthread_self(), engine->thread));
-	if (engine->lookups == NULL && engine->conf.n_dns_servers != 0)
-		engine->lookups = lookup_client_new(
-			&(struct lookup_conf){ .loop = engine->loop,
-					       .servers = engine->dns_servers,
-					       .n_servers = engine->conf.n_dns_servers });
-	return engine->lookups;
+	while (part != NULL && part->kind != kind)
+		part = part->next;
+	return part;
 }
+
+void engine_add_part(struct engine *engine, const struct engine_part_kind *kind,
+		     struct engine_part *part)
+{
+	assert(engine_find_part(engine, kind) == NULL);
+	part->kind = kind;
+	part->next = engine->parts;
+	engine->parts = part;
+}
+
+const union net_addr *engine_dns_servers(const struct engine *engine, size_t *ret_count)
+{
+	*ret_count = engine->conf.n_dns_servers;
+	return engine->dns_servers;
+}
+
+/* ---- any thread ---- */
 
 bool engine_is_alive(const struct engine *engine)
 {

@@ -29,8 +29,8 @@
 #include "net/loop.h"
 
 struct engine;
+struct engine_part;
 struct engine_work;
-struct lookup_client;
 
 struct engine_work_ops {
 	/* Begins the work, which calls engine_complete() now or later, once. Engine's thread. */
@@ -42,10 +42,11 @@ struct engine_work_ops {
 	void (*free)(struct engine_work *work);
 };
 
-/* To be embedded; the creator sets the first two. */
+/* To be embedded; the creator sets the first three. */
 struct engine_work {
 	const struct engine_work_ops *ops;
 	uint64_t timeout_ns; /* from its start; 0: ENGINE_TIMEOUT_S */
+	bool waits_for_turn; /* `start` may only queue it: its time counts from engine_begin() on */
 	bool timed_out;	     /* its time was over: there is no result */
 
 	/* The engine's own: */
@@ -61,8 +62,7 @@ struct engine_work {
 enum {
 	ENGINE_TIMEOUT_S = 60,
 	ENGINE_STUCK_S = 30, /* a turn of the loop that takes so long never ends */
-	/* For its end: less than what is left between the loss of a lease and its expiry. */
-	ENGINE_STOP_S = 3,
+	ENGINE_STOP_S = 3,   /* for its end */
 };
 
 enum engine_state {
@@ -80,26 +80,56 @@ struct engine_conf {
 
 MUST_CHECK int engine_start(const struct engine_conf *conf, struct engine **ret,
 			    struct err_text err);
-/* Cancels all work and ends the thread, then frees. When no other thread uses it. NULL is fine. A
- * thread that does not end within ENGINE_STOP_S ends the process: it holds what cannot be freed. */
+/* The controller does not lead any more: cancels all work, starts none, and queues no key. Other
+ * threads may still use it: what they submit is freed, and there is nothing to take. `end_by_ns`
+ * (clock_mono_ns) is for engine_stop(); the last call counts. Any thread; NULL is fine. */
+void engine_freeze(struct engine *engine, uint64_t end_by_ns);
+/* Freezes it and ends the thread, then frees. When no other thread uses it. NULL is fine. A thread
+ * that does not end within ENGINE_STOP_S, or by the time of engine_freeze(), ends the process: it
+ * holds what cannot be freed, and must not act when another process leads. */
 void engine_stop(struct engine *engine);
 
 /* Looks for the work of a key. A result is handed out once, and belongs to the caller then. Work
  * for another input is dropped. Any thread. */
 enum engine_state engine_take(struct engine *engine, const char *key, uint64_t input,
 			      struct engine_work **ret);
-/* Takes over `work`, which is new; the key has no other. Any thread. */
+/* Takes over `work`, which is new; the key has no other. It is freed if the engine is frozen. Any
+ * thread. */
 void engine_submit(struct engine *engine, const char *key, uint64_t input,
 		   struct engine_work *work);
 /* The object is gone: drops whatever there is for its key. Any thread. */
 void engine_drop(struct engine *engine, const char *key);
 void engine_work_free(struct engine_work *work); /* NULL is fine */
 
+/* Engine's thread, for work that waits for its turn: its turn has come, and its time counts from now.
+ * Waiting has no limit of its own, since those before it have one. May be called again, for work with
+ * several parts: each gets the whole time. */
+void engine_begin(struct engine_work *work);
 /* Engine's thread: the work has completed, whatever came of it. It may be gone when this returns:
  * another thread can take it at once. */
 void engine_complete(struct engine_work *work);
-/* Engine's thread: the client for lookups; NULL: there are no DNS servers. */
-struct lookup_client *engine_lookups(struct engine *engine);
+/* The loop on which work runs: for http/client, a resolver with resolve/signed, descriptors and
+ * timers. Only on the engine's thread, from `start`, `cancel` or a callback of the loop; a callback
+ * must return soon, since all work waits for it. What work has put on the loop it takes off again
+ * before engine_complete() and in `cancel`. */
+struct loop *engine_loop(const struct engine *engine);
+
+/* What several pieces of work use on the loop, such as an HTTP client with its connections: it is
+ * made by the first that needs it, and freed at the engine's end, after all work was cancelled.
+ * To be embedded. All on the engine's thread. */
+struct engine_part_kind {
+	void (*free)(struct engine_part *part);
+};
+struct engine_part {
+	const struct engine_part_kind *kind; /* the engine's own, as what follows */
+	struct engine_part *next;
+};
+/* The part of this kind; NULL: none was added. */
+struct engine_part *engine_find_part(const struct engine *engine,
+				     const struct engine_part_kind *kind);
+/* Takes it over; there is none of its kind. */
+void engine_add_part(struct engine *engine, const struct engine_part_kind *kind,
+		     struct engine_part *part);
 
 /* Does the thread turn? False when one turn takes longer than ENGINE_STUCK_S. Any thread. */
 bool engine_is_alive(const struct engine *engine);

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "controller/controller.h"
+#include "kube/decode/record.h"
 #include "kube/decode/string_pool.h"
 #include "kube/decode/tree.h"
 
@@ -23,6 +24,7 @@ struct member {
 /* Watches that select the same objects. */
 struct group {
 	VEC(struct member) members;
+	VEC(struct api_kind) older; /* its kind in older versions */
 	struct kube_informer *informer;
 };
 
@@ -61,6 +63,7 @@ void informers_free(struct informers *informers)
 		struct group *group = informers->groups.v[i];
 		kube_informer_free(group->informer);
 		vec_done(&group->members);
+		vec_done(&group->older);
 		free(group);
 	}
 	vec_done(&informers->groups);
@@ -88,7 +91,8 @@ static bool selects_same(const struct informers *informers, const struct control
 	return same_text(left->group, right->group) && same_text(left->kind, right->kind) &&
 	       same_text(namespace_of(informers, left), namespace_of(informers, right)) &&
 	       same_text(left->labels, right->labels) && same_text(left->fields, right->fields) &&
-	       left->codec == right->codec;
+	       left->record == right->record && left->codec == right->codec &&
+	       left->older_versions == right->older_versions;
 }
 
 void informers_add(struct informers *informers, const struct controller_watch *watch,
@@ -149,15 +153,24 @@ static void union_of_paths(const struct group *group, path_list *ret)
 	}
 }
 
+/* Of compact objects; controllers share it. */
+static struct kube_string_pool *pool_of(struct informers *informers)
+{
+	if (informers->pool == NULL)
+		informers->pool = kube_string_pool_new();
+	return informers->pool;
+}
+
 static struct kube_codec *make_codec(struct informers *informers, const struct group *group,
 				     const struct api_kind *kind)
 {
 	const struct controller_watch *watch = group->members.v[0].watch;
-	if (watch->codec != NULL) {
-		if (informers->pool == NULL)
-			informers->pool = kube_string_pool_new();
-		return watch->codec(informers->pool);
-	}
+	assert(watch->record == NULL ||
+	       api_kind_find(watch->record->group, watch->record->kind) == kind);
+	if (watch->record != NULL)
+		return kube_record_codec(watch->record, pool_of(informers));
+	if (watch->codec != NULL)
+		return watch->codec(pool_of(informers));
 	path_list paths = { 0 };
 	union_of_paths(group, &paths);
 	struct kube_codec *codec = kube_tree_codec(kind, paths.v, paths.n);
@@ -199,9 +212,16 @@ static int create_group(struct informers *informers, struct group *group, struct
 			     KUBE_STORE_INDEXES_MAX, watch->kind);
 		return ERR_INTERNAL;
 	}
+	for (size_t i = 0; watch->older_versions != NULL && watch->older_versions[i] != NULL; i++) {
+		struct api_kind older = *kind;
+		older.version = watch->older_versions[i];
+		vec_push(&group->older, older);
+	}
 	group->informer = kube_informer_new(&(struct kube_informer_conf){
 		.client = informers->client,
 		.kind = kind,
+		.older = group->older.v,
+		.n_older = group->older.n,
 		.ns = namespace_of(informers, watch),
 		.labels = watch->labels,
 		.fields = watch->fields,
@@ -238,4 +258,23 @@ void controller_each_by(const struct controller_ctx *ctx, size_t watch, size_t i
 {
 	size_t at = ctx->parts != NULL ? ctx->parts[watch].index_at[index] : index;
 	kube_store_each_by(ctx->stores[watch], at, key, fn, arg);
+}
+
+const struct api_kind *controller_kind_of(const struct controller_ctx *ctx,
+					  const struct controller_watch *watch, size_t index)
+{
+	return ctx->parts != NULL ? kube_informer_kind(ctx->parts[index].informer)
+				  : api_kind_find(watch->group, watch->kind);
+}
+
+bool controller_is_synced(const struct controller_ctx *ctx, const struct controller_watch *watches,
+			  size_t count)
+{
+	for (size_t i = 0; ctx->parts != NULL && i < count; i++) {
+		struct kube_informer *informer = ctx->parts[i].informer;
+		if (!kube_informer_synced(informer) &&
+		    !(watches[i].optional && kube_informer_absent(informer)))
+			return false;
+	}
+	return true;
 }

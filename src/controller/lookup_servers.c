@@ -44,7 +44,8 @@ size_t lookup_servers_choose(const struct controller_options *options,
 			     union net_addr ret[LOOKUP_SERVERS_MAX])
 {
 	size_t given = options != NULL ? options->n_lookup_servers : 0;
-	if (given == 0 && options != NULL && options->machine != NULL)
+	if (given == 0 && options != NULL && options->machine != NULL &&
+	    !options->machine->own_corefile)
 		return use_machine(options->machine, ret);
 	if (given == 0)
 		return read_resolvconf(ret);

@@ -16,6 +16,7 @@
 #include "base/vec.h"
 #include "controller/controller.h"
 #include "controller/informers_priv.h"
+#include "controller/manager_test.h"
 #include "controller/runner_priv.h"
 #include "http/server.h"
 #include "kube/informer/reflector_plan.h"
@@ -229,16 +230,13 @@ static int end_manager(struct manager *manager)
 }
 
 /* On one machine the API is in the same process: only a limit of the command line counts. */
-static struct controller_writes choose_writes(const struct manager_conf *conf, size_t index)
+struct controller_writes manager_choose_writes(const struct manager_conf *conf, size_t index)
 {
-	struct controller_writes row = conf->controllers[index]->writes;
 	if (conf->writes != NULL && conf->writes[index].per_s != 0)
 		return conf->writes[index];
 	if (conf->options != NULL && conf->options->machine != NULL)
 		return (struct controller_writes){ .per_s = CONTROLLER_WRITES_UNLIMITED };
-	if (row.per_s != 0)
-		return row;
-	return (struct controller_writes){ CONTROLLER_WRITES_PER_S, CONTROLLER_WRITES_BURST };
+	return controller_default_writes(conf->controllers[index]);
 }
 
 static int make_runners(struct manager *manager, const struct manager_conf *conf,
@@ -260,7 +258,8 @@ static int make_runners(struct manager *manager, const struct manager_conf *conf
 	manager->runners = xcalloc(conf->n_controllers, sizeof(struct runner *));
 	for (size_t i = 0; r >= 0 && i < conf->n_controllers; i++) {
 		rc.controller = conf->controllers[i];
-		rc.writes = choose_writes(conf, i);
+		rc.writes = manager_choose_writes(conf, i);
+		rc.rival = conf->rivals != NULL ? conf->rivals[i] : (struct controller_lease){ 0 };
 		r = runner_new(&rc, &manager->runners[i], err);
 		manager->n_runners += r >= 0;
 	}

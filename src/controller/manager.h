@@ -17,6 +17,7 @@
 
 struct admission_hook;
 struct controller;
+struct controller_lease;
 struct controller_options;
 struct controller_writes;
 struct hookserver_conf;
@@ -30,6 +31,8 @@ struct manager_conf {
 	size_t n_controllers;
 	/* Limits on writes of each of them, in place of those of its table; NULL: none is said. */
 	const struct controller_writes *writes;
+	/* Leases of rivals that each of them must hold as well; NULL: none. */
+	const struct controller_lease *rivals;
 	const char *ns;		  /* the program's own: leases, sources */
 	bool no_election;	  /* there is only one of us for sure */
 	struct elect_times times; /* zeroes: defaults */

@@ -24,3 +24,10 @@ const struct controller *controller_find(const char *name)
 	}
 	return NULL;
 }
+
+struct controller_writes controller_default_writes(const struct controller *controller)
+{
+	if (controller->writes.per_s != 0)
+		return controller->writes;
+	return (struct controller_writes){ CONTROLLER_WRITES_PER_S, CONTROLLER_WRITES_BURST };
+}

@@ -17,6 +17,7 @@
 #include "controller/informers_priv.h"
 #include "controller/lookup_servers_priv.h"
 #include "controller/metrics_priv.h"
+#include "controller/rival_wait_priv.h"
 #include "controller/runner_priv.h"
 #include "controller/workers_priv.h"
 #include "kube/client/client.h"
@@ -24,12 +25,15 @@
 #include "kube/events/events.h"
 #include "kube/informer/informer.h"
 #include "kube/informer/workqueue.h"
+#include "kube/leader/heartbeat.h"
 #include "kube/leader/lease.h"
 
 enum {
 	SYNC_CHECK_MS = 200,
 	WATCH_LOG_S = 10, /* between two log lines about a watch */
 	LEASE_LOG_S = 60, /* ... about the lease */
+	BLOCKED_BEATS =
+		2, /* all workers in one reconcile for so many heartbeats: it does not work */
 };
 
 #define LEASE_PREFIX "fairlead-"
@@ -55,7 +59,9 @@ struct runner {
 	struct controller_ctx hook_ctx; /* for `keys` and hooks */
 	struct events *events;
 	struct lease *lease;
-	struct engine *engine; /* while it leads */
+	struct rival_wait rival;
+	struct heartbeat *heartbeat; /* while it leads, if it has one; the thread's own */
+	struct engine *engine;	     /* while it leads */
 	struct workers *workers;
 	pthread_t thread;
 	bool started; /* and not joined yet */
@@ -65,7 +71,7 @@ struct runner {
 	pthread_mutex_t
 		lock; /* guards the pointers `lease` and `engine`, and writes of `stopping` */
 	pthread_cond_t cond;
-	struct log_limit watch_log_limit, lease_log_limit;
+	struct log_limit watch_log_limit, lease_log_limit, unfit_log_limit;
 };
 
 /* ---- changes become keys ---- */
@@ -214,12 +220,75 @@ static int start_workers(struct runner *runner, struct err_text err)
 	return workers_start(runner->workers, &ctx, err);
 }
 
+static uint64_t heartbeat_ns(const struct runner *runner)
+{
+	const struct controller_options *options = runner->conf.options;
+	return options != NULL && options->heartbeat_ns != 0 ? options->heartbeat_ns
+							     : HEARTBEAT_INTERVAL_S * NS_PER_S;
+}
+
+/* Others must not believe that a controller works whose workers all hang. */
+static bool is_working(void *ctx)
+{
+	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
+	struct runner *runner = ctx;
+	return runner->leading && runner_is_alive(runner, &why) &&
+	       !workers_are_blocked(runner->workers, BLOCKED_BEATS * heartbeat_ns(runner));
+}
+
+static void log_heartbeat_error(void *ctx, const char *text)
+{
+	struct runner *runner = ctx;
+	log_limited(&runner->lease_log_limit, LOG_WARNING, runner->area, "%s", text);
+}
+
+static int start_heartbeat(struct runner *runner, struct err_text err)
+{
+	const struct controller_options *options = runner->conf.options;
+	if (runner->controller->heartbeat_lease == NULL ||
+	    (options != NULL && options->machine != NULL))
+		return 0;
+	return heartbeat_start(
+		&(struct heartbeat_conf){ .client = runner->conf.lease_client,
+					  .ns = runner->ns,
+					  .name = runner->controller->heartbeat_lease,
+					  .holder = runner->controller->heartbeat_holder,
+					  .interval_ns = heartbeat_ns(runner),
+					  .is_working = is_working,
+					  .on_error = log_heartbeat_error,
+					  .ctx = runner },
+		&runner->heartbeat, err);
+}
+
 static void stop_engine(struct runner *runner)
 {
+	engine_freeze(runner->engine, lease_end_by_ns(runner->lease));
 	pthread_mutex_lock(&runner->lock);
 	struct engine *engine = TAKE_PTR(runner->engine);
 	pthread_mutex_unlock(&runner->lock);
 	engine_stop(engine);
+}
+
+/* From the loss of a lease to its expiry there is little time: what acts without a worker is
+ * stopped first, and what does not end in time ends the process. */
+static void end_work(struct runner *runner, bool at_once)
+{
+	engine_freeze(runner->engine, lease_end_by_ns(runner->lease));
+	workers_stop(runner->workers, at_once, runner->lease);
+	stop_engine(runner);
+	heartbeat_stop(TAKE_PTR(runner->heartbeat));
+}
+
+/* At once: a process that has to end without those that hang logs nothing later. */
+static int report_loss(struct runner *runner)
+{
+	uint64_t now = clock_mono_ns(), end = lease_end_by_ns(runner->lease);
+	log_error(runner->area,
+		  "the lease '%s%s'%s%s was lost; stopping: work under way has %llu ms to end",
+		  LEASE_PREFIX, runner->controller->name, runner->rival.lease != NULL ? " or " : "",
+		  runner->rival.lease != NULL ? runner->rival.lease : "",
+		  (unsigned long long)(end > now ? (end - now) / NS_PER_MS : 0));
+	return ERR_TIMEOUT;
 }
 
 /* Waits for the end: false when the lease was lost, true after runner_stop(). */
@@ -239,20 +308,19 @@ static bool wait_end(struct runner *runner)
 static int lead_until_stopped(struct runner *runner, struct err_text err)
 {
 	runner->leading = true;
+	rival_wait_over(&runner->rival);
 	log_info(runner->area, "leading as %s",
 		 runner->lease != NULL ? lease_identity(runner->lease) : "the only process");
 	int r = start_engine(runner, err);
 	if (r == 0)
 		r = start_workers(runner, err);
-	if (r == 0 && !wait_end(runner)) {
-		err_text_set(err, "the lease '%s%s' was lost", LEASE_PREFIX,
-			     runner->controller->name);
-		r = ERR_TIMEOUT;
-	}
+	if (r == 0)
+		r = start_heartbeat(runner, err);
+	if (r == 0 && !wait_end(runner))
+		r = report_loss(runner);
 	runner->leading = false;
 	runner->unfit = r < 0; /* an orderly end keeps the lease until all work has ended */
-	workers_stop(runner->workers, r < 0);
-	stop_engine(runner);
+	end_work(runner, r < 0);
 	runner->unfit = true;
 	return r;
 }
@@ -262,16 +330,27 @@ static bool is_fit_to_lead(void *ctx)
 {
 	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
 	struct runner *runner = ctx;
-	return !runner->unfit && runner_is_alive(runner, &why);
+	if (runner->unfit)
+		return false;
+	bool alive = runner_is_alive(runner, &why);
+	if (!alive)
+		log_limited(&runner->unfit_log_limit, LOG_ERROR, runner->area,
+			    "the lease is not renewed: %.*s", (int)slice_trim(strbuf_slice(&why)).n,
+			    why.s);
+	return alive;
 }
 
 /* A lease that cannot be acquired: logged, because the runner waits for it without end. */
 static void log_lease_error(void *ctx, const char *text)
 {
 	struct runner *runner = ctx;
-	log_limited(&runner->lease_log_limit, LOG_WARNING, runner->area,
-		    "lease '%s%s' in namespace '%s': %s", LEASE_PREFIX, runner->controller->name,
-		    runner->ns, text);
+	log_limited(&runner->lease_log_limit, LOG_WARNING, runner->area, "%s", text);
+}
+
+static void note_rival(void *ctx, const char *holder)
+{
+	struct runner *runner = ctx;
+	rival_wait_found(&runner->rival, holder);
 }
 
 /* Under the lock, so that runner_stop wakes either this one or nobody. */
@@ -284,6 +363,9 @@ static int start_lease(struct runner *runner, struct err_text err)
 				.identity = runner->conf.identity,
 				.times = runner->conf.times,
 				.is_healthy = is_fit_to_lead,
+				.rival_ns = runner->conf.rival.ns,
+				.rival_name = runner->conf.rival.name,
+				.on_rival = note_rival,
 				.on_error = log_lease_error,
 				.ctx = runner };
 	pthread_mutex_lock(&runner->lock);
@@ -315,8 +397,8 @@ static void *run_thread(void *arg)
 	struct runner *runner = arg;
 	char err[512] = "";
 	int r = run_runner(runner, ERR_TEXT(err));
-	if (r < 0)
-		log_error(runner->area, "%s; stopping", err[0] != '\0' ? err : err_str(r));
+	if (r < 0 && err[0] != '\0') /* a lost lease was logged at once */
+		log_error(runner->area, "%s; stopping", err);
 	runner->result = r;
 	runner->conf.ended(runner->conf.ctx);
 	return NULL;
@@ -337,6 +419,7 @@ void runner_free(struct runner *runner)
 	kube_write_limit_done(&runner->writes);
 	pthread_cond_destroy(&runner->cond);
 	pthread_mutex_destroy(&runner->lock);
+	rival_wait_done(&runner->rival);
 	free(runner->ns);
 	free(runner);
 }
@@ -395,8 +478,11 @@ int runner_new(const struct runner_conf *conf, struct runner **ret, struct err_t
 	runner->ns = xstrdup(conf->ns);
 	runner->watch_log_limit.interval_ns = WATCH_LOG_S * NS_PER_S;
 	runner->lease_log_limit.interval_ns = LEASE_LOG_S * NS_PER_S;
+	runner->unfit_log_limit.interval_ns = LEASE_LOG_S * NS_PER_S;
 	snprintf(runner->area, sizeof(runner->area), "controller/%s", conf->controller->name);
 	init_lock(runner);
+	rival_wait_init(&runner->rival, &conf->rival, runner->ns, conf->controller->name,
+			runner->area);
 	runner->metrics = controller_metrics_new(conf->controller->name);
 	runner->queue = workqueue_new(
 		&(struct workqueue_conf){ .workers = workers_count(conf->controller) });
@@ -455,8 +541,9 @@ struct controller_ctx *runner_hook_ctx(struct runner *runner)
 	return &runner->hook_ctx;
 }
 
-void runner_note(const struct runner *runner, struct strbuf *out)
+void runner_note(struct runner *runner, struct strbuf *out)
 {
+	rival_wait_note(&runner->rival, out);
 	if (runner->controller->note != NULL)
 		runner->controller->note(runner->state, out);
 }

@@ -24,6 +24,7 @@ struct runner_conf {
 	bool elect;
 	struct elect_times times;
 	struct controller_writes writes; /* per_s is not 0 */
+	struct controller_lease rival;	 /* to be held as well, in order to lead; no name: none */
 	struct informers *informers;
 	const struct controller_options *options;
 	/* Called on the runner's thread when it has ended, by runner_stop() or because it lost its lease. */
@@ -50,5 +51,5 @@ bool runner_is_synced(struct runner *runner, struct strbuf *why);
 /* Does each reconcile end? `why` gets a line about one that does not. */
 bool runner_is_alive(struct runner *runner, struct strbuf *why);
 /* Adds the controller's own lines for /readyz. */
-void runner_note(const struct runner *runner, struct strbuf *out);
+void runner_note(struct runner *runner, struct strbuf *out);
 void runner_collect(struct runner *runner); /* its gauges */

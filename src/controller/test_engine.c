@@ -17,7 +17,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/vec.h"
-#include "controller/engine_test.h"
+#include "controller/engine.h"
 
 static _Atomic int started, cancelled, freed;
 
@@ -175,6 +175,19 @@ static void time_out_is_reported(void **state)
 	engine_work_free(work);
 }
 
+/* Its turn comes later than its time would be over. */
+static void time_counts_from_its_turn(void **state)
+{
+	struct engine *engine = *state;
+	struct engine_work *work = make_job(60 * (int64_t)NS_PER_MS, 4);
+	work->timeout_ns = 10 * NS_PER_MS;
+	work->waits_for_turn = true;
+	engine_submit(engine, "a", 1, work);
+	assert_string_equal(next_key(), "a");
+	expect_result(engine, "a", 1, 4);
+	assert_int_equal(cancelled, 0);
+}
+
 static void end_cancels_all(void **state)
 {
 	struct engine *engine = *state;
@@ -192,6 +205,29 @@ static void end_cancels_all(void **state)
 	assert_int_equal(
 		engine_start(&(struct engine_conf){ .emit = emit }, &engine, ERR_TEXT(err)), 0);
 	*state = engine;
+}
+
+/* The controller leads no more, but its workers have not ended yet. */
+static void frozen_engine_does_nothing(void **state)
+{
+	struct engine *engine = *state;
+	struct engine_work *work;
+	engine_submit(engine, "done", 1, make_job(0, 1));
+	assert_string_equal(next_key(), "done");
+	engine_submit(engine, "running", 1, make_job(-1, 2));
+	while (started < 2)
+		sched_yield();
+	engine_freeze(engine, UINT64_MAX);
+	while (freed < 2)
+		sched_yield();
+	assert_int_equal(cancelled, 1);
+	assert_int_equal(engine_take(engine, "done", 1, &work), ENGINE_NOTHING);
+	engine_submit(engine, "late", 1, make_job(0, 3));
+	assert_int_equal(freed, 3);
+	assert_int_equal(started, 2);
+	assert_int_equal(engine_count(engine), 0);
+	engine_drop(engine, "late");
+	assert_int_equal(keys.n, 1); /* no other key came */
 }
 
 /* 10 000 keys in flight. */
@@ -271,8 +307,10 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(result_is_handed_out_once), T(other_input_drops_it),	T(time_out_is_reported),
-		T(end_cancels_all),	      T(many_in_little_memory), T(any_order),
+		T(result_is_handed_out_once), T(other_input_drops_it),
+		T(time_out_is_reported),      T(time_counts_from_its_turn),
+		T(end_cancels_all),	      T(frozen_engine_does_nothing),
+		T(many_in_little_memory),     T(any_order),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,7 @@
 #include "controller/controller.h"
 #include "controller/informers_priv.h"
 #include "kube/decode/compact.h"
+#include "kube/decode/record.h"
 #include "kube/decode/tree.h"
 #include "kube/test_rig.h"
 
@@ -22,11 +23,21 @@
 	"\"hostNetwork\":true},\"status\":{\"phase\":\"Running\",\"podIPs\":[{\"ip\":\"192.0.2."   \
 	"1\"}]}}]}"
 
-static void push_pods(struct rig *g)
+#define NAMESPACES                                                                                \
+	"{\"kind\":\"NamespaceList\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":"    \
+	"\"9\"},\"items\":[{\"metadata\":{\"name\":\"n1\",\"resourceVersion\":\"1\",\"labels\":{" \
+	"\"a\":\"b\"},\"annotations\":{\"c\":\"d\"}},\"status\":{\"phase\":\"Active\"}}]}"
+
+static void push_list(struct rig *rig, const char *list)
 {
-	fakeapi_push(g->f, &(struct fakeapi_reply){ .status = 422, .body = REFUSE_STREAM });
-	fakeapi_push(g->f, &(struct fakeapi_reply){ .body = PODS });
-	fakeapi_push(g->f, &(struct fakeapi_reply){ .hang_first = true });
+	fakeapi_push(rig->f, &(struct fakeapi_reply){ .status = 422, .body = REFUSE_STREAM });
+	fakeapi_push(rig->f, &(struct fakeapi_reply){ .body = list });
+	fakeapi_push(rig->f, &(struct fakeapi_reply){ .hang_first = true });
+}
+
+static void push_pods(struct rig *rig)
+{
+	push_list(rig, PODS);
 }
 
 static void by_node(const struct kube_obj *obj, kube_index_emit emit, void *ctx)
@@ -141,6 +152,45 @@ static void one_watch_for_five(void **state)
 	assert_int_equal(fakeapi_connections(scene->g.f), 1);
 }
 
+/* The same for a kind of the cluster, whose objects have no namespace. */
+static void one_watch_of_namespaces(void **state)
+{
+	static const char *const labels[] = { "metadata.labels", NULL };
+	static const char *const notes[] = { "metadata.annotations", NULL };
+	static const kube_index_fn name[] = { by_name };
+	const struct controller_watch watches[WATCHES] = {
+		{ "", "Namespace", .paths = labels },
+		{ "", "Namespace", .paths = notes },
+		{ "", "Namespace", .paths = labels, .indexes = name, .n_indexes = 1 },
+		{ "", "Namespace", .paths = notes, .indexes = name, .n_indexes = 1 },
+		{ "", "Namespace", .paths = labels },
+	};
+	CLEANUP(strbuf_done) struct strbuf found = STRBUF_INIT;
+	struct scene *scene = *state;
+	push_list(&scene->g, NAMESPACES);
+	for (size_t i = 0; i < WATCHES; i++)
+		add(scene, i, &watches[i]);
+	start(scene, 0);
+	struct kube_store *stores[WATCHES];
+	for (size_t i = 0; i < WATCHES; i++) {
+		assert_ptr_equal(scene->parts[i].informer, scene->parts[0].informer);
+		assert_int_equal(scene->added[i], 1);
+		stores[i] = kube_informer_store(scene->parts[i].informer);
+	}
+	struct kube_obj *ns = kube_store_get(stores[0], SLICE(""), SLICE("n1"));
+	CLEANUP(freep) char *text = json_dumps(kube_tree_of(ns), JSON_COMPACT | JSON_SORT_KEYS);
+	assert_non_null(strstr(text, "\"labels\":{\"a\":\"b\"}"));
+	assert_non_null(strstr(text, "\"annotations\":{\"c\":\"d\"}"));
+	assert_null(strstr(text, "phase"));
+	kube_obj_unref(ns);
+	const struct controller_ctx ctx = { .stores = stores, .parts = scene->parts };
+	for (size_t i = 2; i < 4; i++)
+		controller_each_by(&ctx, i, 0, SLICE("n1"), keep_text, &found);
+	assert_string_equal(found.s, "/n1 /n1 ");
+	fakeapi_request(scene->g.f, 2);
+	assert_int_equal(fakeapi_connections(scene->g.f), 1);
+}
+
 /* One that wants everything gets it. */
 static void all_fields_for_one(void **state)
 {
@@ -171,6 +221,44 @@ static void compact_objects(void **state)
 	assert_true(kube_pod_of(pod)->host_network);
 	assert_int_equal(kube_pod_of(pod)->n_ips, 1);
 	kube_obj_unref(pod);
+}
+
+struct node_of_pod {
+	struct kube_record head;
+	const char *node;
+};
+
+static const struct kube_record_field node_fields[] = {
+	{ "spec.nodeName", KUBE_RECORD_SHARED, offsetof(struct node_of_pod, node) },
+};
+static const struct kube_record_kind node_record = { "", "Pod", sizeof(struct node_of_pod),
+						     node_fields, ARRAY_LEN(node_fields) };
+
+static void by_record_node(const struct kube_obj *obj, kube_index_emit emit, void *ctx)
+{
+	emit(ctx, slice_of(((const struct node_of_pod *)(const void *)obj)->node));
+}
+
+/* Records are shared and indexed as trees are. */
+static void records(void **state)
+{
+	static const kube_index_fn node[] = { by_record_node };
+	const struct controller_watch plain = { "", "Pod", .record = &node_record };
+	const struct controller_watch watch = { "", "Pod", .record = &node_record, .indexes = node,
+						.n_indexes = 1 };
+	CLEANUP(strbuf_done) struct strbuf found = STRBUF_INIT;
+	struct scene *scene = *state;
+	push_pods(&scene->g);
+	add(scene, 0, &plain);
+	add(scene, 1, &watch);
+	start(scene, 0);
+	assert_ptr_equal(scene->parts[0].informer, scene->parts[1].informer);
+	struct kube_store *store = kube_informer_store(scene->parts[0].informer);
+	struct kube_store *stores[] = { store, store };
+	const struct controller_ctx ctx = { .stores = stores, .parts = scene->parts };
+	controller_each_by(&ctx, 1, 0, SLICE("n1"), keep_text, &found);
+	controller_each_by(&ctx, 1, 0, SLICE("n2"), keep_text, &found);
+	assert_string_equal(found.s, "ns/x ");
 }
 
 /* Any difference in what is selected, or how it is kept, makes another watch. */
@@ -212,8 +300,13 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(one_watch_for_five),	  T(all_fields_for_one), T(compact_objects),
-		T(others_are_not_shared), T(bad_tables),
+		T(one_watch_for_five),
+		T(one_watch_of_namespaces),
+		T(all_fields_for_one),
+		T(compact_objects),
+		T(others_are_not_shared),
+		T(bad_tables),
+		T(records),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 /* The manager around a controller made for the test: changes become keys, failures come back,
  * health tells, the end is orderly. The server is a scripted one: what is watched comes from its
  * answers. */
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "controller/controller.h"
-#include "controller/manager.h"
+#include "controller/manager_test.h"
 #include "kube/decode/tree.h"
 #include "kube/informer/store_test.h"
 #include "kube/test_rig.h"
@@ -117,10 +118,10 @@ static int teardown(void **state)
 	return 0;
 }
 
-static struct manager *run(struct rig *g)
+static struct manager *run_these(struct rig *rig, const struct controller *const *controllers)
 {
-	struct manager_conf c = { .client = g->client,
-				  .controllers = all,
+	struct manager_conf c = { .client = rig->client,
+				  .controllers = controllers,
 				  .n_controllers = 1,
 				  .ns = "own",
 				  .no_election = true,
@@ -130,6 +131,11 @@ static struct manager *run(struct rig *g)
 	if (manager_start(&c, &m, ERR_TEXT(err)) < 0)
 		fail_msg("%s", err);
 	return m;
+}
+
+static struct manager *run(struct rig *rig)
+{
+	return run_these(rig, all);
 }
 
 static void objects_become_keys(void **state)
@@ -145,6 +151,66 @@ static void objects_become_keys(void **state)
 	assert_string_equal(ready, "ok\n");
 	CLEANUP(freep) char *text = http_fake_get((uint16_t)manager_port(m), "/metrics", &status);
 	assert_non_null(strstr(text, "fairlead_controller_leader{controller=\"one\"} 1"));
+	manager_stop(m);
+	assert_int_equal(manager_run(m), 0);
+}
+
+/* ---- many at a time ---- */
+
+enum { TOGETHER_S = 20 };
+
+static unsigned n_inside; /* guarded by `lock` */
+
+/* Returns when as many run as there are workers, which would never be if one waited for another. */
+static int reconcile_together(struct controller_ctx *c, const char *key)
+{
+	struct timespec until;
+	(void)c;
+	(void)key;
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += TOGETHER_S;
+	pthread_mutex_lock(&lock);
+	n_inside++;
+	pthread_cond_broadcast(&cond);
+	while (n_inside < CONTROLLER_WORKERS_MAX &&
+	       pthread_cond_timedwait(&cond, &lock, &until) == 0)
+		;
+	pthread_mutex_unlock(&lock);
+	return 0;
+}
+
+static const struct controller busy = { .name = "busy",
+					.watch = watches,
+					.n_watch = 1,
+					.workers = CONTROLLER_WORKERS_MAX,
+					.reconcile = reconcile_together };
+static const struct controller *const only_busy[] = { &busy };
+
+/* A controller's writes are durable one by one: its rate is the number of them that are under way at
+ * a time, by the time that one takes. */
+static void all_workers_at_once(void **state)
+{
+	struct rig *g = *state;
+	CLEANUP(strbuf_done) struct strbuf list = STRBUF_INIT;
+	strbuf_adds(&list, "{\"kind\":\"ConfigMapList\",\"apiVersion\":\"v1\",\"metadata\":{"
+			   "\"resourceVersion\":\"99\"},\"items\":[");
+	for (unsigned i = 0; i < CONTROLLER_WORKERS_MAX; i++)
+		strbuf_addf(&list,
+			    "%s{\"metadata\":{\"name\":\"n%u\",\"namespace\":\"ns\","
+			    "\"resourceVersion\":\"%u\"}}",
+			    i > 0 ? "," : "", i, i + 1);
+	strbuf_adds(&list, "]}");
+	fakeapi_push(g->f, &(struct fakeapi_reply){ .status = 422, .body = REFUSE_STREAM });
+	fakeapi_push(g->f, &(struct fakeapi_reply){ .body = list.s });
+	fakeapi_push(g->f, &(struct fakeapi_reply){ .hang_first = true });
+	n_inside = 0;
+	uint64_t start = clock_mono_ns();
+	struct manager *m = run_these(g, only_busy);
+	pthread_mutex_lock(&lock);
+	while (n_inside < CONTROLLER_WORKERS_MAX)
+		pthread_cond_wait(&cond, &lock);
+	pthread_mutex_unlock(&lock);
+	assert_true(clock_mono_ns() - start < TOGETHER_S * NS_PER_S);
 	manager_stop(m);
 	assert_int_equal(manager_run(m), 0);
 }
@@ -246,6 +312,112 @@ static void optional_kind_may_be_missing(void **state)
 	assert_string_equal(seen.s, "");
 }
 
+/* ---- a heartbeat ---- */
+
+static _Atomic unsigned beats;
+static _Atomic bool hang; /* reconciles do not end */
+
+static int reconcile_slowly(struct controller_ctx *ctx, const char *key)
+{
+	(void)key;
+	while (hang)
+		poll(NULL, 0, 10);
+	ctx->again_ns = NS_PER_MS;
+	return 0;
+}
+
+static void choose_reply(void *ctx, const char *request, struct fakeapi_reply *ret)
+{
+	(void)ctx;
+	if (strstr(request, "/leases") != NULL) {
+		beats += strncmp(request, "GET ", 4) != 0;
+		ret->body =
+			"{\"metadata\":{\"name\":\"beat\",\"resourceVersion\":\"1\"},\"spec\":{}}";
+	} else if (strstr(request, "sendInitialEvents") != NULL) {
+		*ret = (struct fakeapi_reply){ .status = 422, .body = REFUSE_STREAM };
+	} else if (strstr(request, "watch=") != NULL) {
+		ret->hang_first = true;
+	} else {
+		ret->body = LIST;
+	}
+}
+
+static void wait_beats(unsigned more)
+{
+	for (unsigned want = beats + more; beats < want;)
+		poll(NULL, 0, 10);
+}
+
+/* Two intervals after all workers began to hang there is none; one that works again has one. */
+static void no_heartbeat_while_workers_hang(void **state)
+{
+	const struct controller_options options = { .heartbeat_ns = NS_PER_S };
+	struct controller other = one;
+	const struct controller *const list[] = { &other };
+	struct rig *g = *state;
+	struct manager *m;
+	char err[200] = "";
+	other.reconcile = reconcile_slowly;
+	other.workers = 2;
+	other.heartbeat_lease = "beat";
+	other.heartbeat_holder = "us";
+	hang = false;
+	beats = 0;
+	fakeapi_set_chooser(g->f, choose_reply, NULL);
+	struct manager_conf c = { .client = g->client,
+				  .controllers = list,
+				  .n_controllers = 1,
+				  .ns = "own",
+				  .no_election = true,
+				  .options = &options };
+	assert_int_equal(manager_start(&c, &m, ERR_TEXT(err)), 0);
+	wait_beats(2);
+	hang = true;
+	poll(NULL, 0, 3500); /* two intervals, and the beat before their end */
+	unsigned before = beats;
+	poll(NULL, 0, 1500);
+	assert_int_equal(beats, before);
+	hang = false;
+	wait_beats(1);
+	manager_stop(m);
+	assert_int_equal(manager_run(m), 0);
+}
+
+/* The command line, then the machine, then the table, then the default. */
+static void limits_on_writes(void **state)
+{
+	static const struct controller_writes none = { 0 }, row = { 3, 4 }, flag = { 5, 6 };
+	static const struct controller_machine machine = { .port = 53 };
+	const struct controller_options on_machine = { .machine = &machine }, cluster = { 0 };
+	const struct {
+		struct controller_writes row, flag;
+		const struct controller_options *options;
+		unsigned per_s, burst;
+	} cases[] = {
+		{ none, none, NULL, CONTROLLER_WRITES_PER_S, CONTROLLER_WRITES_BURST },
+		{ none, none, &cluster, CONTROLLER_WRITES_PER_S, CONTROLLER_WRITES_BURST },
+		{ row, none, &cluster, 3, 4 },
+		{ row, flag, &cluster, 5, 6 },
+		{ none, flag, &cluster, 5, 6 },
+		{ row, none, &on_machine, CONTROLLER_WRITES_UNLIMITED, 0 },
+		{ row, flag, &on_machine, 5, 6 },
+	};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct controller second = one;
+		const struct controller *const list[] = { &one, &second };
+		const struct controller_writes flags[] = { none, cases[i].flag };
+		second.writes = cases[i].row;
+		struct manager_conf conf = { .controllers = list,
+					     .n_controllers = 2,
+					     .writes = flags,
+					     .options = cases[i].options };
+		struct controller_writes got = manager_choose_writes(&conf, 1);
+		assert_int_equal(got.per_s, cases[i].per_s);
+		assert_int_equal(got.burst, cases[i].burst);
+	}
+}
+
 static void bad_configuration(void **state)
 {
 	struct rig *g = *state;
@@ -284,11 +456,14 @@ int main(void)
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		T(objects_become_keys),
+		T(all_workers_at_once),
 		T(failures_come_back),
 		T(not_ready_without_lists),
 		T(incomplete_lists_are_reported),
 		T(optional_kind_may_be_missing),
+		T(no_heartbeat_while_workers_hang),
 		T(bad_configuration),
+		cmocka_unit_test(limits_on_writes),
 		cmocka_unit_test(every_controller_is_found),
 	};
 	int r = cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,6 +11,7 @@
 struct controller_metrics;
 struct kube_client;
 struct kube_write_limit;
+struct lease;
 struct workers;
 struct workqueue;
 
@@ -35,7 +36,10 @@ void workers_free(struct workers *workers);
 MUST_CHECK int workers_start(struct workers *workers, const struct controller_ctx *ctx,
 			     struct err_text err);
 /* Closes the queue and ends them. Reconciles under way may finish, within a few seconds, unless it
- * is `at_once`. */
-void workers_stop(struct workers *workers, bool at_once);
+ * is `at_once`. One that does not end ends the process: before another one may lead, if there is a
+ * `lease` (else NULL). */
+void workers_stop(struct workers *workers, bool at_once, struct lease *lease);
 /* Is a reconcile stuck? Any thread. */
 bool workers_are_stuck(const struct workers *workers);
+/* Has each of them been in one reconcile for longer than this? Any thread. */
+bool workers_are_blocked(const struct workers *workers, uint64_t longest_ns);

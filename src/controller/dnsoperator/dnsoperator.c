@@ -33,6 +33,7 @@ static int start_operator(void **ret, struct err_text err)
 	state->operands = dnsoperator_operands_state_new();
 	state->gauges = dnsoperator_gauges_new();
 	dnsoperator_ignored_init(&state->ignored);
+	pthread_mutex_init(&state->seen_never.lock, NULL);
 	*ret = state;
 	return 0;
 }
@@ -45,6 +46,7 @@ static void stop_operator(void *ptr)
 	dnsoperator_operands_state_free(state->operands);
 	dnsoperator_gauges_free(state->gauges);
 	dnsoperator_ignored_done(&state->ignored);
+	pthread_mutex_destroy(&state->seen_never.lock);
 	free(state);
 }
 

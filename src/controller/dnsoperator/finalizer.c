@@ -43,22 +43,27 @@ static struct kube_ref dns_ref(void)
 				  .name = DNSOPERATOR_DNS_NAME };
 }
 
-/* The result of a call about the object, which may be gone meanwhile. Releases `st`. */
+/* The result of a call about the object; 1: it is gone meanwhile, or going. Releases `st`. */
 static int end_call(struct dnsoperator_pass *pass, int ret, const char *what,
 		    struct kube_status *st)
 {
-	if (ret < 0 && ret != ERR_NOTFOUND)
+	if (ret == ERR_NOTFOUND || ret == ERR_GONE)
+		ret = 1;
+	else if (ret < 0)
 		ret = dnsoperator_set_error(pass->ctx, ret, what, st);
+	else
+		ret = 0;
 	kube_status_done(st);
-	return ret < 0 && ret != ERR_NOTFOUND ? ret : 0;
+	return ret;
 }
 
 static int change_finalizer(struct dnsoperator_pass *pass,
 			    int (*change)(struct kube_conn *conn, const struct kube_ref *ref,
 					  const char *finalizer, struct kube_status *reterr))
 {
-	const struct kube_ref ref = dns_ref();
+	struct kube_ref ref = dns_ref();
 	struct kube_status st = { 0 };
+	ref.uid = api_uid(kube_tree_of(pass->dns));
 	int r = change(pass->ctx->conn, &ref, FINALIZER, &st);
 	return end_call(pass, r, "finalizer of DNS default", &st);
 }
@@ -101,7 +106,9 @@ static int release_dns(struct dnsoperator_pass *pass, const json_t *dns)
 		return 0; /* as OpenShift's operator: it acts on nothing that is not managed */
 	if (needs_finalizer(pass))
 		r = delete_operands(pass);
-	return r < 0 ? r : change_finalizer(pass, finalizer_remove);
+	if (r == 0)
+		r = change_finalizer(pass, finalizer_remove);
+	return r < 0 ? r : 0;
 }
 
 /* ---- status ---- */

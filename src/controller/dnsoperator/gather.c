@@ -11,6 +11,7 @@
 #include "controller/dnsoperator/configmaps.h"
 #include "controller/dnsoperator/machine_corefile.h"
 #include "controller/dnsoperator/plan/configmap_objects.h"
+#include "controller/shared/feature_gate.h"
 #include "kube/decode/tree.h"
 
 enum { VERSION_MAX = 128 };
@@ -82,6 +83,38 @@ static void inputs_done(struct inputs *inputs)
 	json_decref(inputs->nodes);
 }
 
+/* The networks whose addresses servers never learn, as text, which lives as long as the pass. */
+static const char *find_never(struct dnsoperator_pass *pass,
+			      const struct dnsoperator_network *network)
+{
+	struct dnsoperator_state *state = pass->ctx->state;
+	struct dnsoperator_never never;
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	dnsoperator_never_of(network, &never);
+	pthread_mutex_lock(&state->seen_never.lock);
+	state->seen_never.now = never;
+	state->seen_never.is_known = true;
+	pthread_mutex_unlock(&state->seen_never.lock);
+	dnsoperator_never_text(&never, &text);
+	return arena_strdup(&pass->arena, text.s);
+}
+
+/* Objects for egress rules are in OpenShift's own namespace there, elsewhere in the program's. */
+static void set_egress(struct dnsoperator_pass *pass, const struct dnsoperator_network *network)
+{
+	const struct controller_ctx *ctx = pass->ctx;
+	struct dnsoperator_facts *facts = &pass->facts;
+	bool openshift = facts->platform == DNSOPERATOR_OPENSHIFT ||
+			 facts->platform == DNSOPERATOR_MICROSHIFT;
+	if (!feature_gate_egress_is_on(option_text(dnsoperator_options(ctx)->feature_gates)))
+		return;
+	facts->egress_ns = openshift ? dnsoperator_sites[facts->platform].ns : ctx->ns;
+	facts->egress_keys = DNSOPERATOR_EGRESS_KEYS;
+	facts->egress_never = find_never(pass, network);
+	facts->egress_hold =
+		feature_gate_hold_is_on(option_text(dnsoperator_options(ctx)->feature_gates));
+}
+
 int dnsoperator_gather_facts(struct dnsoperator_pass *pass)
 {
 	struct controller_ctx *ctx = pass->ctx;
@@ -93,13 +126,14 @@ int dnsoperator_gather_facts(struct dnsoperator_pass *pass)
 	int r = 0;
 	read_inputs(ctx, &in);
 	facts->platform = dnsoperator_platform_of(ctx, in.network, pass->microshift);
-	facts->families = dnsoperator_families_of(
-		facts->platform, &(struct dnsoperator_network){ in.network, in.service_cidrs,
-								in.nodes, in.service });
+	struct dnsoperator_network network = { in.network, in.service_cidrs, in.nodes, in.service };
+	facts->families = dnsoperator_families_of(facts->platform, &network);
 	if (facts->platform == DNSOPERATOR_OPENSHIFT && in.gate != NULL)
 		r = read_version(ctx, version, sizeof(version));
 	facts->gate = dnsoperator_gate_of(facts->platform, flag, in.gate, version);
 	facts->keeps = dnsoperator_keeps_of(in.crd);
+	set_egress(pass, &network);
+	facts->records = feature_gate_records_is_on(flag);
 	facts->domain = pass->domain;
 	if (dnsoperator_machine(ctx) != NULL)
 		dnsoperator_set_machine(facts, dnsoperator_machine(ctx));
@@ -127,7 +161,7 @@ int dnsoperator_find_microshift(struct dnsoperator_pass *pass)
 
 static bool read_domain(struct dnsoperator_pass *pass, const char *corefile)
 {
-	return corefile != NULL && dnsoperator_domain_of(slice_of(corefile), pass->domain) == 0;
+	return corefile != NULL && corefile_domain_find(slice_of(corefile), pass->domain) == 0;
 }
 
 /* The domain comes from the flag, else from the Corefile that we replaced, else from the status, else

@@ -11,6 +11,10 @@ void dnsoperator_set_machine(struct dnsoperator_facts *facts,
 	facts->bind = machine->bind;
 	facts->kubeconfig = machine->kubeconfig;
 	facts->no_resolvers = machine->no_resolvers;
+	facts->egress_ns = machine->egress_ns;
+	facts->egress_keys = machine->egress_keys;
+	facts->egress_never = machine->egress_never;
+	facts->records = machine->records;
 }
 
 void dnsoperator_machine_corefile(const struct controller_machine *machine, struct strbuf *out)

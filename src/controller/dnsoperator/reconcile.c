@@ -91,7 +91,7 @@ static int apply_operands(struct dnsoperator_pass *pass)
 		return 0;
 	if (dnsoperator_may_write_dns(pass))
 		r = dnsoperator_finalizer_ensure(pass);
-	return r < 0 ? r : dnsoperator_operands_apply(pass);
+	return r != 0 ? r : dnsoperator_operands_apply(pass);
 }
 
 static int prune_ca_bundles(struct dnsoperator_pass *pass)

@@ -11,6 +11,7 @@
 #include "base/map.h"
 #include "controller/shared/own_writes.h"
 #include "controller/dnsoperator/plan/marker.h"
+#include "controller/dnsoperator/plan/never_learnt.h"
 #include "controller/dnsoperator/status/write_delay.h"
 
 struct metrics_series;
@@ -21,7 +22,15 @@ struct dnsoperator_ignored {
 	struct map uids;      /* by name; values are owned */
 };
 
+/* The networks that the last pass wrote into the Corefile: a node inside of them needs no pass. */
+struct dnsoperator_seen_never {
+	pthread_mutex_t lock; /* guards the rest */
+	bool is_known;	      /* servers learn addresses, and a pass found their networks */
+	struct dnsoperator_never now;
+};
+
 struct dnsoperator_state {
+	struct dnsoperator_seen_never seen_never;
 	/* Address families that the last pass found: a node that adds none needs no pass. */
 	_Atomic unsigned seen_families;
 	_Atomic int platform; /* enum dnsoperator_platform; -1 before the first pass */

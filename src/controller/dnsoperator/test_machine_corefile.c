@@ -34,6 +34,7 @@ static void forwards_to_the_machines_servers(void **state)
 				    "    log . {\n"
 				    "        class error\n"
 				    "    }\n"
+				    "    searchpath cluster.local\n"
 				    "    kubernetes cluster.local in-addr.arpa ip6.arpa {\n"
 				    "        kubeconfig \"/data/it's \\\"here\\\"\"\n"
 				    "        pods insecure\n"
@@ -63,11 +64,59 @@ static void serves_its_zones_alone(void **state)
 	assert_null(strstr(text.s, "loop"));
 }
 
+static void learns_for_egress_rules(void **state)
+{
+	(void)state;
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	const struct controller_machine machine = { .port = 1053,
+						    .kubeconfig = "/data/kubeconfig",
+						    .egress_ns = "fairlead",
+						    .egress_keys = "/data/egress keys",
+						    .egress_never = "10.96.0.0/16" };
+	dnsoperator_machine_corefile(&machine, &text);
+	assert_non_null(strstr(text.s, "    egressfirewall {\n"
+				       "        kubeconfig \"/data/kubeconfig\"\n"
+				       "        namespace fairlead\n"
+				       "        never 10.96.0.0/16\n"
+				       "        keys \"/data/egress keys\"\n"
+				       "    }\n"));
+}
+
+/* Also where there is nobody to forward to: then other names are still refused. */
+static void serves_records(void **state)
+{
+	(void)state;
+	static const char stanza[] = "    records {\n"
+				     "        kubeconfig \"/data/kubeconfig\"\n"
+				     "        except cluster.local in-addr.arpa ip6.arpa\n"
+				     "    }\n";
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	struct controller_machine machine = { .port = 1053,
+					      .kubeconfig = "/data/kubeconfig",
+					      .records = true };
+	dnsoperator_machine_corefile(&machine, &text);
+	assert_non_null(strstr(text.s, stanza));
+	assert_null(strstr(text.s, "REFUSED"));
+	machine.no_resolvers = true;
+	dnsoperator_machine_corefile(&machine, &text);
+	const char *cluster =
+		strstr(text.s, "cluster.local:1053 in-addr.arpa:1053 ip6.arpa:1053 {\n");
+	const char *rest = strstr(text.s, "\n.:1053 {\n"), *records = strstr(text.s, stanza);
+	assert_non_null(cluster);
+	assert_non_null(rest);
+	assert_non_null(records);
+	assert_true(cluster < rest && rest < records);
+	assert_null(strstr(records + 1, stanza));
+	assert_non_null(strstr(records, "    template ANY ANY {\n        rcode REFUSED\n    }\n"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(forwards_to_the_machines_servers),
 		cmocka_unit_test(serves_its_zones_alone),
+		cmocka_unit_test(learns_for_egress_rules),
+		cmocka_unit_test(serves_records),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,7 +18,17 @@ static void keys_of_any(const struct controller_ctx *ctx, const struct kube_obj 
 	emit(arg, DNSOPERATOR_DNS_NAME);
 }
 
-/* Each node updates its status every few minutes: only a new address family matters. */
+/* Are its pods in networks that the Corefile lists? */
+static bool has_new_network(struct dnsoperator_state *state, const json_t *node)
+{
+	pthread_mutex_lock(&state->seen_never.lock);
+	bool is_new =
+		state->seen_never.is_known && !dnsoperator_never_has(&state->seen_never.now, node);
+	pthread_mutex_unlock(&state->seen_never.lock);
+	return is_new;
+}
+
+/* Each node updates its status every few minutes: only a new address family or network matters. */
 static void keys_of_node(const struct controller_ctx *ctx, const struct kube_obj *object,
 			 controller_emit emit, void *arg)
 {
@@ -28,7 +38,8 @@ static void keys_of_node(const struct controller_ctx *ctx, const struct kube_obj
 	struct dnsoperator_families f = dnsoperator_families_of(
 		DNSOPERATOR_KUBERNETES, &(struct dnsoperator_network){ .nodes = list });
 	json_decref(list);
-	if ((dnsoperator_families_mask(&f) & ~atomic_load(&state->seen_families)) != 0)
+	if ((dnsoperator_families_mask(&f) & ~atomic_load(&state->seen_families)) != 0 ||
+	    has_new_network(state, kube_tree_of(object)))
 		emit(arg, DNSOPERATOR_DNS_NAME);
 }
 

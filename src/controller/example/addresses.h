@@ -5,16 +5,20 @@
 #include "base/strbuf.h"
 #include "controller/controller.h"
 
-#define EXAMPLE_LOOKUP_ANNOTATION    "example.fairlead.dev/lookup"
 #define EXAMPLE_ADDRESSES_ANNOTATION "example.fairlead.dev/addresses"
 
 enum example_addresses {
-	EXAMPLE_NO_LOOKUP, /* the Namespace has no such annotation, or an invalid name in it */
+	EXAMPLE_NO_LOOKUP, /* there is no name, or an invalid one */
 	EXAMPLE_LATER,	   /* the key comes again when they are known */
 	EXAMPLE_FOUND,	   /* `ret` has them, separated by spaces; "" for none */
-	EXAMPLE_FAILED,	   /* the lookup failed, which was reported; the key comes again */
+	/* The lookup failed, which was reported, and nothing is known from before: the key comes
+	 * again. */
+	EXAMPLE_FAILED,
 };
 
-/* Submits the lookup, or takes its result and sets ctx->again_ns to its TTL. */
+/* Submits the lookup of `name` ("": none), or takes its result and sets ctx->again_ns to its TTL, for
+ * which it is kept. The last result stays when a lookup of the same name fails. What
+ * fails is reported by Events about `regarding`. */
 enum example_addresses example_addresses_of(struct controller_ctx *ctx, const char *key,
-					    const json_t *ns, struct strbuf *ret);
+					    const char *name, const json_t *regarding,
+					    struct strbuf *ret);

@@ -1,43 +1,40 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* example: keeps a copy of one ConfigMap in each Namespace that asks for it by a label, with the
  * addresses of a name that the Namespace may have in an annotation. The smallest complete controller
- * that uses each part of the interface: docs/controllers.md walks through it. */
-#include <stdio.h>
+ * that uses each part of the interface; docs/controllers.md walks through it. This file has its
+ * watches, which keys a change of an object queues, and its table. */
+#include <stdlib.h>
 #include <string.h>
 
-#include "api/kind.h"
-#include "api/meta.h"
-#include "base/clock.h"
-#include "base/err.h"
+#include "base/mem.h"
 #include "controller/controller.h"
-#include "controller/engine.h"
-#include "controller/example/addresses.h"
-#include "controller/example/last_copy.h"
-#include "kube/client/client.h"
-#include "kube/decode/tree.h"
-#include "kube/events/events.h"
+#include "controller/example/copies.h"
+#include "controller/example/drift.h"
+#include "controller/example/hooks.h"
+#include "controller/example/known_addresses.h"
+#include "controller/example/namespaces.h"
+#include "controller/example/rival_check.h"
+#include "controller/example/source.h"
+#include "controller/example/state.h"
 
-#define LABEL	    "example.fairlead.dev/copy"
-#define MANAGED	    "app.kubernetes.io/managed-by"
-#define MANAGER	    "fairlead-example"
-#define SOURCE_NAME "fairlead-example"
-#define COPY_NAME   "fairlead-example-copy"
+/* ---- which keys a change queues ---- */
 
-enum { TAKEN_AGAIN_S = 300 };
+/* The key of a Namespace is its name; the source's condition is about all of them. */
+static void keys_of_namespace(const struct controller_ctx *ctx, const struct kube_obj *object,
+			      controller_emit emit, void *arg)
+{
+	(void)ctx;
+	emit(arg, object->name);
+	emit(arg, EXAMPLE_SOURCE_KEY);
+}
 
-/* ---- watches ---- */
-
-enum { NAMESPACES, SOURCE, COPIES };
-
-static const char *const namespace_paths[] = { "metadata.labels", "metadata.annotations",
-					       "status.phase", NULL };
-
-/* The key of a copy is the name of its namespace. */
+/* The key of a copy is the name of its namespace. What we wrote ourselves is as it should be. */
 static void keys_of_copy(const struct controller_ctx *ctx, const struct kube_obj *object,
 			 controller_emit emit, void *arg)
 {
-	(void)ctx;
-	emit(arg, object->ns);
+	if (!example_drift_is_echo(ctx, object->ns))
+		emit(arg, object->ns);
+	emit(arg, EXAMPLE_SOURCE_KEY);
 }
 
 struct emit_all {
@@ -47,248 +44,72 @@ struct emit_all {
 
 static bool emit_name(void *ctx, struct kube_obj *obj)
 {
-	struct emit_all *e = ctx;
-	e->emit(e->arg, obj->name);
+	struct emit_all *all = ctx;
+	all->emit(all->arg, obj->name);
 	return true;
 }
 
-/* An index of the Namespaces: those that are being deleted need no visit. */
-enum { BY_PHASE };
-
-static void phase_of_namespace(const struct kube_obj *obj, kube_index_emit emit, void *ctx)
+/* When the source changes, all copies do; when the rival ends, all are made. */
+static void keys_of_all(const struct controller_ctx *ctx, const struct kube_obj *object,
+			controller_emit emit, void *arg)
 {
-	const char *phase = api_get_string(kube_tree_of(obj), "status.phase");
-	emit(ctx, slice_of(phase[0] != '\0' ? phase : "Active"));
-}
-
-static const kube_index_fn namespace_indexes[] = { [BY_PHASE] = phase_of_namespace };
-
-/* When the source changes, all copies do. */
-static void keys_of_source(const struct controller_ctx *ctx, const struct kube_obj *object,
-			   controller_emit emit, void *arg)
-{
-	struct emit_all e = { emit, arg };
+	struct emit_all all = { emit, arg };
 	(void)object;
-	controller_each_by(ctx, NAMESPACES, BY_PHASE, SLICE("Active"), emit_name, &e);
+	emit(arg, EXAMPLE_SOURCE_KEY);
+	controller_each_by(ctx, EXAMPLE_NAMESPACES, 0, SLICE("Active"), emit_name, &all);
 }
 
-static const struct controller_watch watches[] = {
-	[NAMESPACES] = { "", "Namespace", .labels = LABEL "=true", .paths = namespace_paths,
-			 .indexes = namespace_indexes, .n_indexes = ARRAY_LEN(namespace_indexes) },
-	[SOURCE] = { "", "ConfigMap", .own_ns = true, .fields = "metadata.name=" SOURCE_NAME,
-		     .keys = keys_of_source },
-	[COPIES] = { "", "ConfigMap", .labels = MANAGED "=" MANAGER, .keys = keys_of_copy },
+/* ---- watches ---- */
+
+static const kube_index_fn namespace_indexes[] = { example_index_by_phase };
+static const char *const rival_paths[] = { "spec.replicas", "status.replicas",
+					   "status.terminatingReplicas", NULL };
+
+static const struct controller_watch watches[EXAMPLE_WATCHES] = {
+	[EXAMPLE_NAMESPACES] = { "", "Namespace", .labels = EXAMPLE_LABEL "=true",
+				 .record = &example_namespace_kind, .indexes = namespace_indexes,
+				 .n_indexes = ARRAY_LEN(namespace_indexes),
+				 .keys = keys_of_namespace },
+	[EXAMPLE_SOURCE] = { "", "ConfigMap", .own_ns = true,
+			     .fields = "metadata.name=" EXAMPLE_SOURCE_NAME, .keys = keys_of_all },
+	[EXAMPLE_COPIES] = { "", "ConfigMap", .labels = EXAMPLE_MANAGED_BY "=" EXAMPLE_MANAGER,
+			     .keys = keys_of_copy },
+	[EXAMPLE_RIVAL] = { "apps", "Deployment", .own_ns = true,
+			    .fields = "metadata.name=" EXAMPLE_RIVAL_NAME, .optional = true,
+			    .paths = rival_paths, .keys = keys_of_all },
 };
 
-/* ---- reconcile ---- */
-
-/* The three objects a key is about; members may be NULL. */
-struct view {
-	struct kube_obj *ns, *source, *copy;
-};
-
-static struct view view_of(const struct controller_ctx *ctx, const char *key)
+static int reconcile_key(struct controller_ctx *ctx, const char *key)
 {
-	return (struct view){
-		.ns = kube_store_get(ctx->stores[NAMESPACES], SLICE(""), slice_of(key)),
-		.source =
-			kube_store_get(ctx->stores[SOURCE], slice_of(ctx->ns), SLICE(SOURCE_NAME)),
-		.copy = kube_store_get(ctx->stores[COPIES], slice_of(key), SLICE(COPY_NAME)),
-	};
+	if (example_rival_runs(ctx))
+		return 0;
+	return strcmp(key, EXAMPLE_SOURCE_KEY) == 0 ? example_reconcile_source(ctx)
+						    : example_reconcile_namespace(ctx, key);
 }
 
-static void view_done(struct view *view)
-{
-	kube_obj_unref(view->ns);
-	kube_obj_unref(view->source);
-	kube_obj_unref(view->copy);
-}
+/* ---- its state ---- */
 
-static bool same_data(const struct kube_obj *left, const struct kube_obj *right)
+static int start_example(void **ret_state, struct err_text err)
 {
-	const json_t *x = json_object_get(kube_tree_of(left), "data");
-	const json_t *y = json_object_get(kube_tree_of(right), "data");
-	return x == y || (x != NULL && y != NULL && json_equal(x, y));
-}
-
-static bool same_addresses(const struct kube_obj *copy, const char *addresses)
-{
-	const char *now = api_annotation(kube_tree_of(copy), EXAMPLE_ADDRESSES_ANNOTATION);
-	return now == addresses ||
-	       (now != NULL && addresses != NULL && strcmp(now, addresses) == 0);
-}
-
-static int set_error(struct controller_ctx *ctx, int ret, const struct kube_status *st)
-{
-	snprintf(ctx->err, sizeof(ctx->err), "%s",
-		 st->message[0] != '\0' ? st->message : err_str(ret));
-	return ret;
-}
-
-/* An object of another writer must not be overwritten. 1: there is one. */
-static int is_taken(struct controller_ctx *ctx, const struct kube_ref *ref)
-{
-	struct kube_status st = { 0 };
-	json_t *o = NULL;
-	int r = kube_get(ctx->conn, ref, &o, &st);
-	if (r == 0) {
-		const char *by = api_label(o, MANAGED);
-		r = by == NULL || strcmp(by, MANAGER) != 0;
-	} else if (r == ERR_NOTFOUND) {
-		r = 0;
-	} else {
-		r = set_error(ctx, r, &st);
-	}
-	kube_status_done(&st);
-	json_decref(o);
-	return r;
-}
-
-/* `addresses` may be NULL. */
-static json_t *make_copy(const char *ns, const json_t *source, const char *addresses)
-{
-	json_t *o = json_pack("{s:s, s:s, s:{s:s, s:s, s:{s:s}}}", "apiVersion", "v1", "kind",
-			      "ConfigMap", "metadata", "name", COPY_NAME, "namespace", ns, "labels",
-			      MANAGED, MANAGER);
-	json_t *data = json_object_get(source, "data");
-	if (data != NULL)
-		json_object_set(o, "data", data);
-	if (addresses != NULL)
-		json_object_set_new(json_object_get(o, "metadata"), "annotations",
-				    json_pack("{s:s}", EXAMPLE_ADDRESSES_ANNOTATION, addresses));
-	return o;
-}
-
-static int write_copy(struct controller_ctx *ctx, const struct kube_ref *ref,
-		      const struct view *view, const char *addresses)
-{
-	struct kube_status st = { 0 };
-	json_t *o = make_copy(ref->ns, kube_tree_of(view->source), addresses), *now = NULL;
-	int r = kube_apply(ctx->conn, ref, NULL, MANAGER, o, &now, &st);
-	if (r < 0)
-		r = set_error(ctx, r, &st);
-	else if (ctx->events != NULL)
-		events_emit(ctx->events,
-			    &(struct event){ .regarding = now,
-					     .reason = "Copied",
-					     .action = view->copy == NULL ? "Create" : "Update" },
-			    "copied from %s/%s", ctx->ns, SOURCE_NAME);
-	if (r >= 0)
-		example_save_last_copy(ctx, ref->ns);
-	kube_status_done(&st);
-	json_decref(o);
-	json_decref(now);
-	return r;
-}
-
-static int remove_copy(struct controller_ctx *ctx, const struct kube_ref *ref,
-		       const struct kube_obj *copy)
-{
-	struct kube_status st = { 0 };
-	/* The one we know, not one that took its place meanwhile. */
-	struct kube_delete_opts opts = { .uid = api_uid(kube_tree_of(copy)) };
-	int r = kube_delete(ctx->conn, ref, &opts, &st);
-	if (r == ERR_NOTFOUND)
-		r = 0;
-	else if (r < 0)
-		r = set_error(ctx, r, &st);
-	kube_status_done(&st);
-	return r;
-}
-
-static int report_taken(struct controller_ctx *ctx, const struct view *view)
-{
-	if (ctx->events != NULL)
-		events_emit(ctx->events,
-			    &(struct event){ .regarding = kube_tree_of(view->ns),
-					     .warning = true,
-					     .reason = "NameTaken",
-					     .action = "Create" },
-			    "a ConfigMap '%s' exists that is not ours", COPY_NAME);
-	ctx->again_ns = TAKEN_AGAIN_S * NS_PER_S;
+	struct example_state *state = xcalloc(1, sizeof(*state));
+	(void)err;
+	pthread_mutex_init(&state->lock, NULL);
+	own_writes_init(&state->writes);
+	map_init(&state->addresses);
+	map_init(&state->taken);
+	*ret_state = state;
 	return 0;
 }
 
-static int make_as_wanted(struct controller_ctx *ctx, const struct kube_ref *ref,
-			  const struct view *view, const char *addresses)
+static void stop_example(void *state)
 {
-	if (view->copy != NULL && same_data(view->copy, view->source) &&
-	    same_addresses(view->copy, addresses))
-		return 0;
-	int r = view->copy == NULL ? is_taken(ctx, ref) : 0;
-	if (r < 0)
-		return r;
-	return r == 0 ? write_copy(ctx, ref, view, addresses) : report_taken(ctx, view);
+	struct example_state *of = state;
+	own_writes_done(&of->writes);
+	example_known_addresses_done(of);
+	map_done(&of->taken);
+	pthread_mutex_destroy(&of->lock);
+	free(of);
 }
-
-static int reconcile_namespace(struct controller_ctx *ctx, const char *key)
-{
-	struct kube_ref ref = { .kind = api_kind_find("", "ConfigMap"),
-				.ns = key,
-				.name = COPY_NAME };
-	CLEANUP(view_done) struct view v = view_of(ctx, key);
-	bool ending = v.ns != NULL && api_is_deleting(kube_tree_of(v.ns));
-	if (ending)
-		return 0; /* all of it goes anyway, and nothing can be made there */
-	if (v.ns == NULL || v.source == NULL) {
-		engine_drop(ctx->engine, key);
-		return v.copy != NULL ? remove_copy(ctx, &ref, v.copy) : 0;
-	}
-	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-	const char *addresses = NULL;
-	switch (example_addresses_of(ctx, key, kube_tree_of(v.ns), &text)) {
-	case EXAMPLE_LATER:
-		return 0;
-	case EXAMPLE_FOUND:
-		addresses = strbuf_slice(&text).p;
-		break;
-	case EXAMPLE_FAILED: /* the last ones stay */
-		addresses = v.copy != NULL ? api_annotation(kube_tree_of(v.copy),
-							    EXAMPLE_ADDRESSES_ANNOTATION)
-					   : NULL;
-		break;
-	case EXAMPLE_NO_LOOKUP:
-		break;
-	}
-	return make_as_wanted(ctx, &ref, &v, addresses);
-}
-
-/* ---- web hooks ---- */
-
-static const char *label_of(const json_t *object)
-{
-	const char *v = api_label(object, LABEL);
-	return v != NULL ? v : "";
-}
-
-static void check_label(void *ctx, const struct admission_request *req,
-			struct admission_reply *reply)
-{
-	const char *v = label_of(req->object);
-	(void)ctx;
-	if (v[0] != '\0' && strcmp(v, "true") != 0 && strcmp(v, "false") != 0)
-		admission_refuse(reply, "label %s is 'true' or 'false', not '%s'", LABEL, v);
-}
-
-/* Words that people write. */
-static void spell_label(void *ctx, const struct admission_request *req,
-			struct admission_reply *reply)
-{
-	static const char *const words[][2] = { { "yes", "true" }, { "no", "false" } };
-	(void)ctx;
-	for (size_t i = 0; reply->object != NULL && i < ARRAY_LEN(words); i++) {
-		if (strcmp(label_of(req->object), words[i][0]) == 0)
-			json_object_set_new(api_get(reply->object, "metadata.labels"), LABEL,
-					    json_string(words[i][1]));
-	}
-}
-
-#define HOOK_NAME "namespaces.example.fairlead.dev"
-
-static const struct admission_hook hooks[] = {
-	{ ADMISSION_VALIDATE, HOOK_NAME, "", "Namespace", .review = check_label },
-	{ ADMISSION_MUTATE, HOOK_NAME, "", "Namespace", .review = spell_label },
-};
 
 const struct controller example_controller = {
 	.name = "example",
@@ -296,8 +117,16 @@ const struct controller example_controller = {
 	.by_name_only = true,
 	.watch = watches,
 	.n_watch = ARRAY_LEN(watches),
+	.writes = { .per_s = 50, .burst = 100 }, /* a change of the source is one for each copy */
 	.has_engine = true,
-	.reconcile = reconcile_namespace,
-	.hooks = hooks,
-	.n_hooks = ARRAY_LEN(hooks),
+	.workers = CONTROLLER_WORKERS_MAX,
+	.rival_lease = { .name = EXAMPLE_RIVAL_NAME },
+	.heartbeat_lease = "fairlead-example-heartbeat",
+	.heartbeat_holder = "fairlead-example",
+	.reconcile = reconcile_key,
+	.start = start_example,
+	.stop = stop_example,
+	.note = example_rival_note,
+	.hooks = example_hooks,
+	.n_hooks = EXAMPLE_HOOKS,
 };

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -16,6 +17,9 @@
 
 #define LAST_COPY_FILE "last-copy"
 #define LAST_COPY_NEW  "last-copy.new"
+
+/* Workers share the name of the new file. */
+static pthread_mutex_t file_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static int replace_file(int dir, const char *ns)
 {
@@ -40,7 +44,9 @@ void example_save_last_copy(const struct controller_ctx *ctx, const char *ns)
 		log_warn("controller/example", "%s", err);
 		return;
 	}
+	pthread_mutex_lock(&file_lock);
 	int r = replace_file(dir, ns);
+	pthread_mutex_unlock(&file_lock);
 	if (r < 0)
 		log_warn("controller/example", "cannot write '" LAST_COPY_FILE "': %s", err_str(r));
 	close(dir);

@@ -16,8 +16,10 @@ struct change {
 static int add_to_list(void *ctx, json_t *copy)
 {
 	const struct change *change = ctx;
-	if (api_is_deleting(copy) || api_has_finalizer(copy, change->finalizer))
+	if (api_has_finalizer(copy, change->finalizer))
 		return 0;
+	if (api_is_deleting(copy))
+		return ERR_GONE;
 	json_t *meta = json_object_get(copy, "metadata");
 	json_t *list = json_object_get(meta, "finalizers");
 	if (list == NULL) {
@@ -55,5 +57,5 @@ int finalizer_remove(struct kube_conn *conn, const struct kube_ref *ref, const c
 {
 	struct change change = { finalizer };
 	int r = kube_edit(conn, ref, NULL, remove_from_list, &change, reterr);
-	return r < 0 && r != ERR_NOTFOUND ? r : 0;
+	return r < 0 && r != ERR_NOTFOUND && r != ERR_GONE ? r : 0;
 }

@@ -10,13 +10,16 @@
 
 enum { NAME_LOOKUP_ADDRESSES_MAX = 32 }; /* of each family; more are left out */
 
-/* One of the two questions. */
+/* One of the two questions. Its addresses are in ascending order and without duplicates, so that the
+ * same records in another order are the same result; where there are too many, the first are kept. */
 struct name_lookup_part {
 	struct lookup lookup;
 	struct name_lookup *whole;
 	union net_addr *addresses;
 	size_t n_addresses;
+	uint8_t owner[DNS_NAME_MAX]; /* of the addresses: the end of the CNAME chain; wire form */
 	uint32_t ttl;
+	int result; /* negative: there is no answer to this question; once the work has completed */
 };
 
 struct name_lookup {

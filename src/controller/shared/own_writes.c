@@ -9,6 +9,7 @@
 #include "base/compiler.h"
 #include "base/mem.h"
 #include "base/slice.h"
+#include "base/strbuf.h"
 
 enum {
 	REPAIRS = 5,   /* of the same content at once, */
@@ -29,16 +30,34 @@ void own_writes_done(struct own_writes *writes)
 	map_done(&writes->by_key);
 }
 
+/* "ConfigMap default/name" */
+static void add_key(struct strbuf *out, const char *kind, const char *ns, const char *name)
+{
+	strbuf_adds(out, kind);
+	strbuf_addc(out, ' ');
+	strbuf_adds(out, ns);
+	strbuf_addc(out, '/');
+	strbuf_adds(out, name);
+}
+
 struct own_write *own_write_of(struct own_writes *writes, const char *kind, const char *ns,
 			       const char *name)
 {
-	CLEANUP(freep) char *key = xasprintf("%s %s/%s", kind, ns, name);
-	struct own_write *write = map_get(&writes->by_key, slice_of(key));
+	CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
+	add_key(&key, kind, ns, name);
+	struct own_write *write = map_get(&writes->by_key, strbuf_slice(&key));
 	if (write == NULL) {
 		write = xcalloc(1, sizeof(*write));
-		map_set(&writes->by_key, slice_of(key), write);
+		map_set(&writes->by_key, strbuf_slice(&key), write);
 	}
 	return write;
+}
+
+void own_write_forget(struct own_writes *writes, const char *kind, const char *ns, const char *name)
+{
+	CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
+	add_key(&key, kind, ns, name);
+	free(map_del(&writes->by_key, strbuf_slice(&key)));
 }
 
 /* Versions of one kind are numbers that grow; 0: this one is none. */
@@ -61,9 +80,20 @@ bool own_write_is_last(const struct own_write *write, const char *rv)
 	return write->known && write->exists && number != 0 && number <= write->least_version;
 }
 
+void own_write_begin(struct own_write *write)
+{
+	write->begun = true;
+}
+
+bool own_write_is_echo(const struct own_write *write, const char *rv)
+{
+	return own_write_is_last(write, rv) && !write->begun;
+}
+
 void own_write_note(struct own_write *write, const char *rv, const char *copy_rv)
 {
 	write->known = true;
+	write->begun = false;
 	write->exists = rv != NULL;
 	write->least_version = rv != NULL ? version_number(rv) : version_number(copy_rv) + 1;
 }

@@ -15,6 +15,7 @@ struct own_write {
 	bool known; /* the server has returned the object, or that it is missing */
 	bool exists;
 	uint64_t least_version; /* a copy with a lower resourceVersion is outdated */
+	bool begun;		/* a reconcile began since then */
 	/* What was last applied, by its hash, and when the next repair of it is due. */
 	uint64_t applied;
 	uint64_t due_ns;
@@ -34,14 +35,23 @@ struct own_writes {
 
 void own_writes_init(struct own_writes *writes);
 void own_writes_done(struct own_writes *writes);
-/* The record of an object, made at first use; valid until own_writes_done(). */
+/* The record of an object, made at first use; valid until own_write_forget() or own_writes_done(). */
 struct own_write *own_write_of(struct own_writes *writes, const char *kind, const char *ns,
 			       const char *name);
+/* The object is not wanted any more. */
+void own_write_forget(struct own_writes *writes, const char *kind, const char *ns,
+		      const char *name);
 
 /* Does the watch's copy include our last write? `rv` is its resourceVersion; NULL: no copy. */
 bool own_write_shown(const struct own_write *write, const char *rv);
 /* Is `rv` our last write, or older? */
 bool own_write_is_last(const struct own_write *write, const char *rv);
+/* A reconcile begins; it reads the store after this. */
+void own_write_begin(struct own_write *write);
+/* The watch has put `rv` into the store: does that need no reconcile, because it is what the last one
+ * wrote? False also if another reconcile began since: that one may have read an older copy, and then
+ * waits for this one. */
+bool own_write_is_echo(const struct own_write *write, const char *rv);
 /* The server returned this version (NULL: the object is missing) while the copy had another. */
 void own_write_note(struct own_write *write, const char *rv, const char *copy_rv);
 /* Before an apply of what has the hash `applied`. 0: go on; else nanoseconds to wait, because the

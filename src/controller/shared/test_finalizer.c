@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Finalizers: those of others stay, an object that goes gets none, one that is gone is no error. */
+/* Finalizers: those of others stay, an object that goes gets none, which is an
+ * error, one that is gone is none to remove from, and one with another uid is not touched. */
 #include <string.h>
 
 #include "base/err.h"
@@ -11,32 +12,42 @@
 static const char with_other[] =
 	"{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"x\",\"namespace\":"
 	"\"ns\","
-	"\"resourceVersion\":\"7\",\"finalizers\":[\"example.org/other\"]}}";
+	"\"uid\":\"u-1\",\"resourceVersion\":\"7\",\"finalizers\":[\"example.org/other\"]}}";
 static const char with_both[] =
 	"{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"x\",\"namespace\":"
 	"\"ns\","
-	"\"resourceVersion\":\"7\",\"finalizers\":[\"example.org/other\",\"" OURS "\"]}}";
+	"\"uid\":\"u-1\",\"resourceVersion\":\"7\",\"finalizers\":[\"example.org/other\",\"" OURS
+	"\"]}}";
 static const char with_none[] = "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{"
 				"\"name\":\"x\",\"namespace\":\"ns\","
-				"\"resourceVersion\":\"7\"}}";
+				"\"uid\":\"u-1\",\"resourceVersion\":\"7\"}}";
 static const char deleting[] =
 	"{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"x\",\"namespace\":"
 	"\"ns\","
-	"\"resourceVersion\":\"7\",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"}}";
+	"\"uid\":\"u-1\",\"resourceVersion\":\"7\",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"}"
+	"}";
+
+static const char deleting_with_ours[] =
+	"{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"x\",\"namespace\":"
+	"\"ns\","
+	"\"uid\":\"u-1\",\"resourceVersion\":\"7\",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\","
+	"\"finalizers\":[\"" OURS "\"]}}";
 
 typedef int (*change_fn)(struct kube_conn *conn, const struct kube_ref *ref, const char *finalizer,
 			 struct kube_status *reterr);
 
-/* Changes the object `now`; the list that was written, "" for no write. */
-static void expect_change(change_fn change, const char *now, const char *wanted)
+/* Changes the object `now`, which was read with this uid; the result, and the list that was written,
+ * "" for no write. */
+static void expect_result(change_fn change, const char *now, const char *uid, int result,
+			  const char *wanted)
 {
 	struct rig g;
 	rig_up(&g);
-	const struct kube_ref ref = { .kind = api_kind_find("", "ConfigMap"),
-				      .ns = "ns",
-				      .name = "x" };
+	const struct kube_ref ref = {
+		.kind = api_kind_find("", "ConfigMap"), .ns = "ns", .name = "x", .uid = uid
+	};
 	fakeapi_push(g.f, &(struct fakeapi_reply){ .body = now });
-	assert_int_equal(change(g.conn, &ref, OURS, &g.st), 0);
+	assert_int_equal(change(g.conn, &ref, OURS, &g.st), result);
 	assert_int_equal(fakeapi_requests(g.f), wanted[0] != '\0' ? 2 : 1);
 	if (wanted[0] != '\0') {
 		const char *request = fakeapi_request(g.f, 1);
@@ -48,6 +59,11 @@ static void expect_change(change_fn change, const char *now, const char *wanted)
 	rig_down(&g);
 }
 
+static void expect_change(change_fn change, const char *now, const char *wanted)
+{
+	expect_result(change, now, "u-1", 0, wanted);
+}
+
 static void added(void **state)
 {
 	(void)state;
@@ -55,7 +71,23 @@ static void added(void **state)
 	expect_change(finalizer_add, with_other,
 		      "\"finalizers\":[\"example.org/other\",\"" OURS "\"]");
 	expect_change(finalizer_add, with_both, "");
-	expect_change(finalizer_add, deleting, "");
+}
+
+/* What belongs to the object must not be made: nothing would remove it. */
+static void too_late(void **state)
+{
+	(void)state;
+	expect_result(finalizer_add, deleting, "u-1", ERR_GONE, "");
+	expect_result(finalizer_add, with_none, "u-0", ERR_GONE, "");
+	expect_result(finalizer_add, with_both, "u-0", ERR_GONE, "");
+	expect_result(finalizer_add, deleting_with_ours, "u-1", 0, "");
+	expect_result(finalizer_add, with_both, NULL, 0, "");
+}
+
+static void finalizer_of_the_next_object_stays(void **state)
+{
+	(void)state;
+	expect_result(finalizer_remove, with_both, "u-0", 0, "");
 }
 
 static void removed(void **state)
@@ -85,8 +117,8 @@ static void gone(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(added),
-		cmocka_unit_test(removed),
+		cmocka_unit_test(added),   cmocka_unit_test(too_late),
+		cmocka_unit_test(removed), cmocka_unit_test(finalizer_of_the_next_object_stays),
 		cmocka_unit_test(gone),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -110,11 +110,45 @@ static void refused(void **state)
 	assert_true(own_write_repair(&s, 1, now) > 0);
 }
 
+/* What the watch shows of our own write is an echo, unless a reconcile began since. */
+static void echoes(void **state)
+{
+	struct own_write write = { 0 };
+	(void)state;
+	assert_false(own_write_is_echo(&write, "7"));
+	own_write_begin(&write);
+	own_write_note(&write, "7", NULL);
+	assert_true(own_write_is_echo(&write, "6"));
+	assert_true(own_write_is_echo(&write, "7"));
+	assert_false(own_write_is_echo(&write, "8"));
+	assert_false(own_write_is_echo(&write, NULL));
+	own_write_begin(&write);
+	assert_false(own_write_is_echo(&write, "7"));
+	own_write_note(&write, NULL, "7");
+	assert_false(own_write_is_echo(&write, "7"));
+}
+
+/* An object that is wanted again later begins anew. */
+static void forgotten(void **state)
+{
+	struct own_writes writes;
+	(void)state;
+	own_writes_init(&writes);
+	own_write_note(own_write_of(&writes, "ConfigMap", "a", "x"), "7", NULL);
+	own_write_note(own_write_of(&writes, "ConfigMap", "b", "x"), "8", NULL);
+	own_write_forget(&writes, "ConfigMap", "a", "x");
+	own_write_forget(&writes, "ConfigMap", "a", "x");
+	assert_false(own_write_of(&writes, "ConfigMap", "a", "x")->known);
+	assert_true(own_write_of(&writes, "ConfigMap", "b", "x")->known);
+	own_writes_done(&writes);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(believed),
-					    cmocka_unit_test(not_for_ever),
-					    cmocka_unit_test(contested),
-					    cmocka_unit_test(refused) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(believed),	cmocka_unit_test(echoes),
+		cmocka_unit_test(not_for_ever), cmocka_unit_test(contested),
+		cmocka_unit_test(refused),	cmocka_unit_test(forgotten)
+	};
 	return cmocka_run_group_tests_name("controller/dnsoperator/own_writes", tests, NULL, NULL);
 }

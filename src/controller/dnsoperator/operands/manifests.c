@@ -23,7 +23,7 @@
 #include "controller/dnsoperator/plan/marker.h"
 #include "controller/dnsoperator/plan/render.h"
 
-enum { HASH_DIGITS = 16, VALUES_MAX = 16 };
+enum { HASH_DIGITS = 16, VALUES_MAX = 24 };
 
 /* Values that may be missing, and where they come from. */
 static const struct {
@@ -119,6 +119,39 @@ static void add_transport(struct bundles *bundles, const struct dnsoperator_tran
 	}
 }
 
+/* The Secret with the keys of learnt addresses, which the controller of egress rules makes; servers
+ * start without it. */
+static void add_egress_keys(struct bundles *bundles)
+{
+	static const char volume[] = "egress-keys";
+	const char *ns = bundles->facts->egress_ns;
+	if (ns == NULL || ns[0] == '\0')
+		return;
+	json_array_append_new(bundles->volumes,
+			      json_pack("{ss,s{ss,sb}}", "name", volume, "secret", "secretName",
+					"fairlead-egress-keys", "optional", 1));
+	json_array_append_new(bundles->mounts, json_pack("{ss,ss,sb}", "name", volume, "mountPath",
+							 DNSOPERATOR_EGRESS_FOLDER, "readOnly", 1));
+}
+
+/* What holding answers needs: the socket of the node's agent, and the certificate for agents of other nodes,
+ * which the controller of egress rules makes; servers start without either. */
+static void add_agents(struct bundles *bundles)
+{
+	static const char run[] = "egress-agent", certificate[] = "egress-agents";
+	json_array_append_new(bundles->volumes,
+			      json_pack("{ss,s{ss,ss}}", "name", run, "hostPath", "path",
+					DNSOPERATOR_AGENT_RUN, "type", "DirectoryOrCreate"));
+	json_array_append_new(bundles->mounts, json_pack("{ss,ss,sb}", "name", run, "mountPath",
+							 DNSOPERATOR_AGENT_RUN, "readOnly", 1));
+	json_array_append_new(bundles->volumes,
+			      json_pack("{ss,s{ss,sb}}", "name", certificate, "secret",
+					"secretName", "fairlead-node-client", "optional", 1));
+	json_array_append_new(bundles->mounts,
+			      json_pack("{ss,ss,sb}", "name", certificate, "mountPath",
+					DNSOPERATOR_AGENTS_FOLDER, "readOnly", 1));
+}
+
 static void add_bundles(struct bundles *bundles, const json_t *accepted)
 {
 	struct dnsoperator_routes routes;
@@ -193,11 +226,29 @@ static void put_tls(struct filler *filler)
 	put_text(filler, "TLS_CIPHERS", ciphers.s);
 }
 
+/* The node whose agent is at the socket, and which objects tell whose answers are held. Pods are watched for
+ * the plugin kubernetes, too. */
+static void put_hold(struct filler *filler)
+{
+	bool is_on = filler->in->facts->egress_hold;
+	put_value(filler, "HOLD_ENV",
+		  is_on ? json_pack("[{ss,s{s{ss}}}]", "name", "NODE_NAME", "valueFrom", "fieldRef",
+				    "fieldPath", "spec.nodeName")
+			: NULL);
+	put_value(filler, "HOLD_RULES",
+		  is_on ? json_pack("[{s[s],s[s],s[ss]}]", "apiGroups", "k8s.ovn.org", "resources",
+				    "egressfirewalls", "verbs", "list", "watch")
+			: NULL);
+}
+
 static void put_all(struct filler *filler, struct dnsoperator_operands *ret)
 {
 	const struct dnsoperator_operands_in *in = filler->in;
 	struct bundles b = { in->facts, json_array(), json_array() };
 	add_bundles(&b, in->accepted);
+	add_egress_keys(&b);
+	if (in->facts->egress_hold)
+		add_agents(&b);
 	put_value(filler, "OWNER", json_pack("[o]", api_owner_reference(in->dns)));
 	put_text(filler, "DNS_IMAGE", in->dns_image);
 	put_text(filler, "CLI_IMAGE", in->cli_image);
@@ -210,6 +261,7 @@ static void put_all(struct filler *filler, struct dnsoperator_operands *ret)
 	put_placement(filler, ret);
 	put_config(filler);
 	put_tls(filler);
+	put_hold(filler);
 }
 
 /* ---- objects ---- */

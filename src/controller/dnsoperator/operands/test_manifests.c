@@ -41,13 +41,19 @@ static const json_t *find(const struct dnsoperator_operands *o, const char *kind
 	return NULL;
 }
 
+static const char *egress_ns;
+static bool egress_hold;
+
 /* Of the facts and the DNS object above; the rest is the caller's. */
 static void make(enum dnsoperator_platform p, struct dnsoperator_operands_in in,
 		 struct dnsoperator_operands *ret)
 {
-	struct dnsoperator_facts facts = {
-		.platform = p, .domain = "", .ca = bundles, .n_ca = ARRAY_LEN(bundles)
-	};
+	struct dnsoperator_facts facts = { .platform = p,
+					   .domain = "",
+					   .ca = bundles,
+					   .n_ca = ARRAY_LEN(bundles),
+					   .egress_ns = egress_ns,
+					   .egress_hold = egress_hold };
 	json_t *dns = load(DNS_OBJECT);
 	in.facts = &facts;
 	in.dns = dns;
@@ -192,6 +198,97 @@ static void ca_bundles(void **state)
 	json_decref(accepted);
 }
 
+/* Keys of learnt addresses are mounted where servers learn, whether the Secret exists or not. */
+static void egress_keys(void **state)
+{
+	static const enum dnsoperator_platform platforms[] = { DNSOPERATOR_OPENSHIFT,
+							       DNSOPERATOR_KUBERNETES };
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(platforms); i++) {
+		struct dnsoperator_operands o;
+		egress_ns = "somewhere";
+		make(platforms[i], all, &o);
+		egress_ns = NULL;
+		const json_t *set = find(&o, "DaemonSet", i == 0 ? "dns-default" : "fairlead-dns");
+		const json_t *volumes = api_get(set, "spec.template.spec.volumes");
+		size_t last = json_array_size(volumes) - 1;
+		const json_t *secret = json_object_get(json_array_get(volumes, last), "secret");
+		assert_string_equal(api_get_string(secret, "secretName"), "fairlead-egress-keys");
+		assert_true(json_is_true(json_object_get(secret, "optional")));
+		const json_t *mounts =
+			api_get(set, "spec.template.spec.containers[0].volumeMounts");
+		assert_string_equal(
+			api_get_string(json_array_get(mounts, json_array_size(mounts) - 1),
+				       "mountPath"),
+			"/etc/fairlead/egress");
+		dnsoperator_operands_done(&o);
+	}
+}
+
+/* The member `kind` of the volume of that name; NULL: there is none. */
+static const json_t *volume_of(const json_t *volumes, const char *kind, const char *name)
+{
+	size_t i;
+	json_t *v;
+	json_array_foreach (volumes, i, v) {
+		if (strcmp(api_get_string(v, "name"), name) == 0)
+			return json_object_get(v, kind);
+	}
+	return NULL;
+}
+
+static bool grants_firewalls(const struct dnsoperator_operands *o, const char *role)
+{
+	char *text = json_dumps(find(o, "ClusterRole", role), 0);
+	bool found = strstr(text, "egressfirewalls") != NULL;
+	free(text);
+	return found;
+}
+
+/* Servers that hold answers know their node, reach its agent, have a certificate for the others, and may watch
+ * EgressFirewalls. Without the gate nothing of it is applied: the objects are those of before. */
+static void holding_answers(void **state)
+{
+	static const struct {
+		enum dnsoperator_platform platform;
+		const char *servers, *role;
+	} rows[] = { { DNSOPERATOR_OPENSHIFT, "dns-default", "openshift-dns" },
+		     { DNSOPERATOR_KUBERNETES, "fairlead-dns", "fairlead-dns" } };
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct dnsoperator_operands with, without;
+		egress_ns = "somewhere";
+		make(rows[i].platform, all, &without);
+		egress_hold = true;
+		make(rows[i].platform, all, &with);
+		egress_hold = false;
+		egress_ns = NULL;
+		const json_t *set = find(&with, "DaemonSet", rows[i].servers);
+		const json_t *volumes = api_get(set, "spec.template.spec.volumes");
+		const json_t *dns = api_get(set, "spec.template.spec.containers[0]");
+		char *paths = words(json_object_get(dns, "volumeMounts"), "mountPath");
+		assert_string_equal(api_get_string(dns, "env[0].name"), "NODE_NAME");
+		assert_string_equal(api_get_string(dns, "env[0].valueFrom.fieldRef.fieldPath"),
+				    "spec.nodeName");
+		assert_non_null(strstr(paths, "/run/fairlead /etc/fairlead/agents"));
+		assert_string_equal(
+			api_get_string(volume_of(volumes, "hostPath", "egress-agent"), "path"),
+			"/run/fairlead");
+		const json_t *secret = volume_of(volumes, "secret", "egress-agents");
+		assert_string_equal(api_get_string(secret, "secretName"), "fairlead-node-client");
+		assert_true(json_is_true(json_object_get(secret, "optional")));
+		assert_true(grants_firewalls(&with, rows[i].role));
+		assert_false(grants_firewalls(&without, rows[i].role));
+		set = find(&without, "DaemonSet", rows[i].servers);
+		assert_null(api_get(set, "spec.template.spec.containers[0].env"));
+		assert_null(volume_of(api_get(set, "spec.template.spec.volumes"), "hostPath",
+				      "egress-agent"));
+		free(paths);
+		dnsoperator_operands_done(&with);
+		dnsoperator_operands_done(&without);
+	}
+}
+
 /* The hash changes with what is wanted, and with nothing else. */
 static void hashes(void **state)
 {
@@ -218,8 +315,10 @@ static void hashes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sound),      cmocka_unit_test(left_out), cmocka_unit_test(address),
-		cmocka_unit_test(ca_bundles), cmocka_unit_test(hashes),
+		cmocka_unit_test(sound),	   cmocka_unit_test(left_out),
+		cmocka_unit_test(address),	   cmocka_unit_test(ca_bundles),
+		cmocka_unit_test(hashes),	   cmocka_unit_test(egress_keys),
+		cmocka_unit_test(holding_answers),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

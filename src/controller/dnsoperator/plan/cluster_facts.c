@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Platform, address families, domain and feature gate, each from the objects that show it. */
+/* Platform, address families and feature gate, each from the objects that show it. */
 #include "controller/dnsoperator/plan/cluster_facts.h"
 
 #include <arpa/inet.h>
@@ -7,10 +7,7 @@
 
 #include "api/meta.h"
 #include "api/tree.h"
-#include "base/arena.h"
-#include "base/err.h"
-#include "corefile/corefile.h"
-#include "corefile/key.h"
+#include "controller/shared/feature_gate.h"
 #include "net/addr.h"
 
 /* clang-format off */
@@ -82,91 +79,9 @@ struct dnsoperator_families dnsoperator_families_of(enum dnsoperator_platform pl
 	return f;
 }
 
-/* ---- domain ---- */
-
-static bool is_reverse(struct slice zone)
-{
-	return slice_ends(zone, SLICE("in-addr.arpa")) || slice_ends(zone, SLICE("ip6.arpa"));
-}
-
-/* The one of these zones that is not for addresses, into `out`, unless it is there already.
- * ERR_PARSE: it is not a domain, or another one: it is ambiguous. */
-static int take_domains(struct arena *arena, const struct word *words, size_t count,
-			char out[DNSOPERATOR_DOMAIN_MAX])
-{
-	for (size_t i = 0; i < count; i++) {
-		const char *const *zones;
-		size_t n_zones;
-		struct srcerr err;
-		if (corefile_zones_expand(arena, &words[i], &zones, &n_zones, &err) < 0 ||
-		    n_zones == 0)
-			return ERR_PARSE;
-		struct slice z = slice_of(zones[0]);
-		if (z.n == 1)
-			continue; /* the root */
-		if (z.n == 0 || z.n > DNSOPERATOR_DOMAIN_MAX)
-			return ERR_PARSE;
-		z.n--; /* the final dot */
-		if (is_reverse(z) || slice_is(z, out))
-			continue;
-		if (out[0] != '\0')
-			return ERR_PARSE;
-		memcpy(out, z.p, z.n);
-		out[z.n] = '\0';
-		if (!api_is_dns_domain(out))
-			return ERR_PARSE;
-	}
-	return 0;
-}
-
-/* The environment is the DNS servers', not ours: what it would fill in is no part of any domain. */
-static const char *env_unknown(void *ctx, const char *name)
-{
-	(void)ctx;
-	(void)name;
-	return "_";
-}
-
-int dnsoperator_domain_of(struct slice corefile, char out[DNSOPERATOR_DOMAIN_MAX])
-{
-	static const struct corefile_source source = { .env = env_unknown };
-	struct arena a;
-	CLEANUP(corefile_freep) struct corefile *cf = NULL;
-	int r = corefile_parse("Corefile", corefile, &source, &cf, NULL);
-	if (r < 0)
-		return ERR_NOTFOUND;
-	arena_init(&a);
-	out[0] = '\0';
-	for (size_t i = 0; i < cf->n_block && r >= 0; i++) {
-		const struct corefile_block *b = &cf->block[i];
-		for (size_t k = 0; k < b->n_dir && r >= 0; k++) {
-			const struct corefile_dir *d = &b->dir[k];
-			if (strcmp(d->name.s, "kubernetes") == 0)
-				r = d->n_arg != 0 ? take_domains(&a, d->arg, d->n_arg, out)
-						  : take_domains(&a, b->key, b->n_key, out);
-		}
-	}
-	arena_done(&a);
-	return r < 0 || out[0] == '\0' ? ERR_NOTFOUND : 0;
-}
-
 /* ---- gate ---- */
 
 static const char gate_name[] = "DNSTemplatePlugin";
-
-/* 1 on, 0 off, -1 not listed. The last entry counts. */
-static int gate_by_flag(const char *flag)
-{
-	struct slice rest = slice_of(flag);
-	int said = -1;
-	while (rest.n != 0) {
-		struct slice value = slice_cut(&rest, ',');
-		struct slice name = slice_cut(&value, '=');
-		if (slice_is(slice_trim(name), gate_name))
-			said = slice_eq_nocase(slice_trim(value), SLICE("true")) ? 1 : 0;
-	}
-	return said;
-}
 
 /* Entries are strings, or objects with a name. */
 static bool lists_gate(const json_t *list)
@@ -221,7 +136,7 @@ static int gate_by_object(const json_t *object, const char *version)
 enum dnsoperator_gate dnsoperator_gate_of(enum dnsoperator_platform platform, const char *flag,
 					  const json_t *feature_gate, const char *version)
 {
-	int said = gate_by_flag(flag);
+	int said = feature_gate_by_flag(flag, gate_name);
 	if (said < 0)
 		said = gate_by_object(feature_gate, version);
 	if (said < 0)

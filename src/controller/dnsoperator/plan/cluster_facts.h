@@ -10,6 +10,7 @@
 #include "api/tree.h"
 #include "base/compiler.h"
 #include "base/slice.h"
+#include "controller/shared/corefile_domain.h"
 
 enum dnsoperator_platform {
 	DNSOPERATOR_OPENSHIFT,
@@ -61,6 +62,12 @@ struct dnsoperator_facts {
 	enum dnsoperator_keeps keeps;
 	const struct dnsoperator_ca *ca;
 	size_t n_ca;
+	/* Servers learn addresses for egress rules: the namespace of DNSName objects, and the file
+	 * with the keys of what they learnt ("": none). egress_ns NULL or "": they do not. The
+	 * networks whose addresses they never learn, with spaces between; NULL or "": none. */
+	const char *egress_ns, *egress_keys, *egress_never;
+	bool egress_hold; /* and hold answers until the addresses are in force on the client's node */
+	bool records;	  /* servers answer for DNSRecord objects of type local */
 	/* One machine: where --dns listens, how the plugin kubernetes finds the API, and whether
 	 * there is anybody in /etc/resolv.conf to forward to. */
 	uint16_t port;
@@ -68,7 +75,7 @@ struct dnsoperator_facts {
 	bool no_resolvers;
 };
 
-enum { DNSOPERATOR_DOMAIN_MAX = 254 };
+enum { DNSOPERATOR_DOMAIN_MAX = COREFILE_DOMAIN_MAX };
 
 /* The objects that show address families; any may be NULL, lists may be empty. */
 struct dnsoperator_network {
@@ -81,14 +88,18 @@ struct dnsoperator_network {
 struct dnsoperator_families dnsoperator_families_of(enum dnsoperator_platform platform,
 						    const struct dnsoperator_network *network);
 
-/* The domain that the plugin kubernetes serves in a Corefile; ERR_NOTFOUND when the file names none
- * that can be read: by an environment variable, in a file that it imports, or not at all. */
-MUST_CHECK int dnsoperator_domain_of(struct slice corefile, char out[DNSOPERATOR_DOMAIN_MAX]);
-
 /* DNSTemplatePlugin: the flag ("A=true,B=false", may be ""), else the FeatureGate object (may be
  * NULL) for this version of the cluster ("": the first it has), else what the platform has. */
 enum dnsoperator_gate dnsoperator_gate_of(enum dnsoperator_platform platform, const char *flag,
 					  const json_t *feature_gate, const char *version);
+/* Where DNS servers that run as pods have the keys: a mounted Secret. */
+#define DNSOPERATOR_EGRESS_FOLDER "/etc/fairlead/egress"
+#define DNSOPERATOR_EGRESS_KEYS	  DNSOPERATOR_EGRESS_FOLDER "/keys"
+/* And the certificate by which agents of other nodes know them, with the name in the agents' own. */
+#define DNSOPERATOR_AGENTS_FOLDER "/etc/fairlead/agents"
+#define DNSOPERATOR_AGENTS_NAME	  "fairlead-node"
+/* Where the agent of their own node has its socket, on the node and in the pod. */
+#define DNSOPERATOR_AGENT_RUN "/run/fairlead"
 /* Of the CustomResourceDefinition dnses.operator.openshift.io; NULL: unknown. */
 enum dnsoperator_keeps dnsoperator_keeps_of(const json_t *crd);
 

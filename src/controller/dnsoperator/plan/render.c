@@ -55,6 +55,54 @@ static void add_cache(struct out *out)
 		    out->in->dns->positive_s, out->in->dns->negative_s);
 }
 
+static void add_kubeconfig(struct out *out)
+{
+	const char *kubeconfig = out->in->facts->kubeconfig;
+	if (kubeconfig == NULL || kubeconfig[0] == '\0')
+		return;
+	strbuf_adds(out->text, "        kubeconfig ");
+	strbuf_add_quoted(out->text, slice_of(kubeconfig));
+	strbuf_addc(out->text, '\n');
+}
+
+/* Only for servers of this program: CoreDNS would refuse the whole file. */
+static void add_egress(struct out *out)
+{
+	const struct dnsoperator_facts *f = out->in->facts;
+	if (f->egress_ns == NULL || f->egress_ns[0] == '\0')
+		return;
+	strbuf_adds(out->text, "    egressfirewall {\n");
+	add_kubeconfig(out);
+	strbuf_addf(out->text, "        namespace %s\n", f->egress_ns);
+	if (f->egress_never != NULL && f->egress_never[0] != '\0')
+		strbuf_addf(out->text, "        never %s\n", f->egress_never);
+	if (f->egress_keys != NULL && f->egress_keys[0] != '\0') {
+		strbuf_adds(out->text, "        keys ");
+		strbuf_add_quoted(out->text, slice_of(f->egress_keys));
+		strbuf_addc(out->text, '\n');
+	}
+	if (f->egress_hold)
+		strbuf_adds(out->text, "        hold\n"
+				       "        agent_tls " DNSOPERATOR_AGENTS_FOLDER
+				       "/tls.crt " DNSOPERATOR_AGENTS_FOLDER
+				       "/tls.key " DNSOPERATOR_AGENTS_FOLDER
+				       "/ca.crt " DNSOPERATOR_AGENTS_NAME "\n");
+	strbuf_adds(out->text, "    }\n");
+}
+
+/* Only for servers of this program, too. No object changes names of the cluster or of addresses. */
+static void add_records(struct out *out)
+{
+	if (!out->in->facts->records)
+		return;
+	strbuf_adds(out->text, "    records {\n");
+	add_kubeconfig(out);
+	strbuf_addf(out->text, "        except %s", out->domain);
+	for (size_t i = 0; i < ARRAY_LEN(reverse_zones); i++)
+		strbuf_addf(out->text, " %s", reverse_zones[i]);
+	strbuf_adds(out->text, "\n    }\n");
+}
+
 /* Without a copy of the CA bundle the system's CAs are used. */
 static void add_tls(struct out *out, const struct dnsoperator_transport *transport)
 {
@@ -141,6 +189,8 @@ static void add_server(struct out *out, const struct dnsoperator_server *server)
 		strbuf_addf(out->text, "%s:%u ", server->zones.v[i], out->port);
 	strbuf_adds(out->text, "{\n");
 	add_bind(out);
+	add_egress(out);
+	add_records(out);
 	add_templates(out);
 	add_prometheus(out);
 	add_upstreams(out, server);
@@ -155,13 +205,11 @@ static void add_server(struct out *out, const struct dnsoperator_server *server)
 
 static void add_kubernetes(struct out *out)
 {
-	const char *kubeconfig = out->in->facts->kubeconfig;
+	/* the server is our own: pods may have virtual suffixes */
+	if (out->in->facts->platform == DNSOPERATOR_MACHINE)
+		strbuf_addf(out->text, "    searchpath %s\n", out->domain);
 	strbuf_addf(out->text, "    kubernetes %s in-addr.arpa ip6.arpa {\n", out->domain);
-	if (kubeconfig != NULL && kubeconfig[0] != '\0') {
-		strbuf_adds(out->text, "        kubeconfig ");
-		strbuf_add_quoted(out->text, slice_of(kubeconfig));
-		strbuf_addc(out->text, '\n');
-	}
+	add_kubeconfig(out);
 	strbuf_adds(out->text, "        pods insecure\n");
 	/* where nothing follows, unknown reverse names do not exist */
 	if (out->forwards)
@@ -263,6 +311,7 @@ static void add_cluster(struct out *out)
 	add_log(out);
 	if (out->site->lameduck[0] != '\0')
 		strbuf_adds(out->text, "    ready\n");
+	add_egress(out);
 	add_kubernetes(out);
 	add_prometheus(out);
 	add_resolvers(out);
@@ -292,6 +341,9 @@ static void add_root(struct out *out)
 	if (out->site->lameduck[0] != '\0')
 		strbuf_addf(out->text, "    health {\n        lameduck %s\n    }\n    ready\n",
 			    out->site->lameduck);
+	add_egress(out);
+	if (needs_root_zone(out))
+		add_records(out);
 	add_templates(out);
 	if (!out->own_block)
 		add_kubernetes(out);
@@ -303,6 +355,22 @@ static void add_root(struct out *out)
 	strbuf_adds(out->text, "    reload\n");
 	if (out->site->kubeadm)
 		strbuf_adds(out->text, "    loadbalance\n");
+	strbuf_adds(out->text, "}\n");
+}
+
+/* Where nothing else answers names outside the cluster, only those that have records are not refused. */
+static void add_records_block(struct out *out)
+{
+	if (!out->in->facts->records || needs_root_zone(out))
+		return;
+	strbuf_addf(out->text, ".:%u {\n", out->port);
+	add_bind(out);
+	strbuf_adds(out->text, "    bufsize 1232\n    errors\n");
+	add_log(out);
+	add_egress(out);
+	add_records(out);
+	strbuf_adds(out->text, "    template ANY ANY {\n        rcode REFUSED\n    }\n");
+	add_prometheus(out);
 	strbuf_adds(out->text, "}\n");
 }
 
@@ -348,6 +416,7 @@ void dnsoperator_render(const struct dnsoperator_render_in *wanted, struct strbu
 	if (o.own_block)
 		add_cluster(&o);
 	add_root(&o);
+	add_records_block(&o);
 	if (o.site->chaos)
 		strbuf_addf(out, "hostname.bind:%u {\n    chaos\n}\n", o.port);
 	if (wanted->templates->n != 0)

@@ -4,9 +4,8 @@
  * Without templates it is byte for byte what OpenShift's operator writes (OP-1). With them each block
  * but that for CHAOS has the templates; the cluster's names are excluded by a block of their own, as
  * they are from servers for a zone above them, and a block `config.fairlead.internal` is the marker
- * (marker.h). All of it means the same to CoreDNS.
- 
- */
+ * (marker.h). All of it means the same to CoreDNS. Only the stanzas egressfirewall and records, which
+ * must be asked for, are for servers of this program alone. */
 #pragma once
 
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Facts read from the cluster's objects: domain, gate, families, and whether the CRD keeps
+/* Facts read from the cluster's objects: gate, families, and whether the CRD keeps
  * templates. */
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,72 +12,6 @@
 #include "base/compiler.h"
 #include "base/err.h"
 #include "controller/dnsoperator/plan/cluster_facts.h"
-
-static const struct {
-	const char *corefile, *want; /* "": not found */
-} domains[] = {
-	{ ".:53 {\n kubernetes cluster.local in-addr.arpa ip6.arpa\n}\n", "cluster.local" },
-	{ ".:53 {\n kubernetes in-addr.arpa ip6.arpa K8S.Example.\n}\n", "k8s.example" },
-	{ "a.example:53 {\n errors\n}\n.:53 {\n kubernetes b.example {\n pods insecure\n }\n}\n",
-	  "b.example" },
-	{ "cluster.test:53 in-addr.arpa:53 {\n kubernetes\n}\n", "cluster.test" },
-	{ "dns://cluster.test:53 {\n kubernetes\n}\n", "cluster.test" },
-	{ "(k) {\n kubernetes c.example\n}\n. {\n import k\n}\n", "c.example" },
-	{ ". {\n kubernetes\n}\n", "" },
-	{ ". {\n kubernetes 10.0.0.0/8\n}\n", "" },
-	{ ". {\n forward . 192.0.2.1\n}\n", "" },
-	{ ". {\n kubernetes \"a b\"\n}\n", "" },
-	{ ". {\n kubernetes a_b.example\n}\n", "" },
-	{ ". {\n kubernetes \"x\n}\n", "" },
-	/* by the servers' environment, which is not known here */
-	{ ". {\n kubernetes {$CLUSTER_DOMAIN} in-addr.arpa ip6.arpa\n}\n", "" },
-	{ ". {\n kubernetes {%CLUSTER_DOMAIN%} in-addr.arpa\n}\n", "" },
-	{ ". {\n kubernetes {$CLUSTER_DOMAIN} other.example in-addr.arpa\n}\n", "" },
-	{ ". {\n kubernetes k8s{$ENVIRONMENT}.example\n}\n", "" },
-	{ ". {\n kubernetes k8s.{$ZONE}\n}\n", "" },
-	{ "{$CLUSTER_DOMAIN}:53 {\n kubernetes\n}\n", "" },
-	{ ". {\n kubernetes {$A}\n}\nb.example {\n kubernetes b.example\n}\n", "" },
-	{ ". {\n forward . {$UPSTREAM}\n kubernetes c.example\n}\n", "c.example" },
-	/* names of one of them would be lost */
-	{ ". {\n kubernetes a.example b.example in-addr.arpa\n}\n", "" },
-	{ ". {\n kubernetes a.example {$SECOND}\n}\n", "" },
-	{ "a.example {\n kubernetes\n}\nb.example {\n kubernetes b.example\n}\n", "" },
-	{ ". {\n kubernetes a.example A.example. in-addr.arpa\n}\nx {\n kubernetes a.example\n}\n",
-	  "a.example" },
-	/* in a missing file, or by a pattern that does not match it */
-	{ ". {\n import /etc/coredns/kubernetes.conf\n}\n", "" },
-	{ ". {\n import custom/*.override\n}\n", "" },
-	{ ". {\n kubernetes c.example\n import custom/*.override\n}\n", "c.example" },
-	{ "(k) {\n kubernetes {$D}\n}\n. {\n import k\n}\n", "" },
-	/* reverse zones may have a block of their own */
-	{ "in-addr.arpa {\n kubernetes\n}\nc.example {\n kubernetes\n}\n", "c.example" },
-	{ "", "" },
-};
-
-static void domain(void **state)
-{
-	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(domains); i++) {
-		char got[DNSOPERATOR_DOMAIN_MAX] = "";
-		int r = dnsoperator_domain_of(slice_of(domains[i].corefile), got);
-		assert_int_equal(r, domains[i].want[0] != '\0' ? 0 : ERR_NOTFOUND);
-		if (r == 0)
-			assert_string_equal(got, domains[i].want);
-	}
-}
-
-/* The longest domain there is. */
-static void long_domain(void **state)
-{
-	(void)state;
-	char text[400] = ". {\n kubernetes ", got[DNSOPERATOR_DOMAIN_MAX];
-	size_t n = strlen(text);
-	for (int i = 0; i < 253; i++)
-		text[n++] = i % 64 == 63 ? '.' : 'a';
-	memcpy(text + n, "\n}\n", 4);
-	assert_int_equal(dnsoperator_domain_of(slice_of(text), got), 0);
-	assert_int_equal(strlen(got), 253);
-}
 
 static const struct {
 	enum dnsoperator_platform p;
@@ -199,9 +133,10 @@ static void platforms(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(domain),   cmocka_unit_test(long_domain),
-		cmocka_unit_test(gate),	    cmocka_unit_test(crd_keeps),
-		cmocka_unit_test(families), cmocka_unit_test(platforms),
+		cmocka_unit_test(gate),
+		cmocka_unit_test(crd_keeps),
+		cmocka_unit_test(families),
+		cmocka_unit_test(platforms),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

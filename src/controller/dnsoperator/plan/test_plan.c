@@ -18,6 +18,7 @@
 #include "base/mem.h"
 #include "base/readfile.h"
 #include "base/vec.h"
+#include "controller/dnsoperator/plan/never_learnt.h"
 #include "controller/dnsoperator/plan/plan.h"
 #include "controller/dnsoperator/plan/template_conditions.h"
 #include "corefile/corefile.h"
@@ -37,6 +38,7 @@ struct scene {
 	struct dnsoperator_answers instances;
 	char domain[DNSOPERATOR_DOMAIN_MAX];
 	char hash[DNSOPERATOR_MARKER_HASH_MAX]; /* of the wanted text */
+	struct strbuf never;			/* behind facts.egress_never */
 	struct dnsoperator_plan plan;
 };
 
@@ -53,6 +55,7 @@ static void sort_docs(struct scene *s, struct dnsoperator_network *net)
 {
 	json_t *lists[2] = { json_array(), json_array() };
 	const json_t *gate = NULL, *crd = NULL;
+	struct dnsoperator_never never;
 	for (size_t i = 1; i < s->docs.n; i++) {
 		const json_t *o = s->docs.v[i];
 		const char *kind = api_kind(o);
@@ -72,8 +75,8 @@ static void sort_docs(struct scene *s, struct dnsoperator_network *net)
 			crd = o;
 		else if (strcmp(kind, "ConfigMap") == 0)
 			assert_int_equal(
-				dnsoperator_domain_of(slice_of(api_get_string(o, "data.Corefile")),
-						      s->domain),
+				corefile_domain_find(slice_of(api_get_string(o, "data.Corefile")),
+						     s->domain),
 				0);
 		else
 			fail_msg("%s: unknown kind '%s'", s->name, kind);
@@ -81,6 +84,10 @@ static void sort_docs(struct scene *s, struct dnsoperator_network *net)
 	net->service_cidrs = lists[0];
 	net->nodes = lists[1];
 	s->facts.families = dnsoperator_families_of(s->facts.platform, net);
+	strbuf_init(&s->never);
+	dnsoperator_never_of(net, &never);
+	dnsoperator_never_text(&never, &s->never);
+	s->facts.egress_never = s->never.s;
 	s->facts.gate =
 		dnsoperator_gate_of(s->facts.platform, api_get_string(s->head, "featureGates"),
 				    gate, api_get_string(s->head, "version"));
@@ -101,6 +108,10 @@ static void read_head(struct scene *s)
 	s->facts.port = (uint16_t)json_integer_value(json_object_get(s->head, "port"));
 	s->facts.bind = api_get_string(s->head, "bind");
 	s->facts.kubeconfig = api_get_string(s->head, "kubeconfig");
+	s->facts.egress_ns = api_get_string(s->head, "egressNamespace");
+	s->facts.egress_keys = api_get_string(s->head, "egressKeys");
+	s->facts.egress_hold = json_is_true(json_object_get(s->head, "egressHold"));
+	s->facts.records = json_is_true(json_object_get(s->head, "records"));
 	s->facts.no_resolvers = json_is_true(json_object_get(s->head, "noResolvers"));
 	s->facts.ca = s->ca;
 	json_object_foreach (json_object_get(s->head, "ca"), name, v)
@@ -155,6 +166,7 @@ static void plan(struct scene *s)
 static void scene_free(struct scene *s)
 {
 	dnsoperator_plan_done(&s->plan);
+	strbuf_done(&s->never);
 	api_docs_done(&s->docs);
 	free(s);
 }
