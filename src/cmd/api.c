@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "api/tree_memory.h"
 #include "base/compiler.h"
 #include "base/err_text.h"
 #include "base/log.h"
@@ -61,6 +62,7 @@ int cmd_api(int argc, char **argv)
 		fprintf(stderr, "fairlead api: %s\nTry `fairlead api --help`.\n",
 			at < 0 ? why : "takes no arguments");
 	} else {
+		api_tree_memory_keep();
 		metrics_init(0);
 		metrics_add_process_collector();
 		status = serve_until_signal(&e);

@@ -4,11 +4,13 @@
 #include "cmd/controller.h"
 
 #include <assert.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "api/tree_memory.h"
 #include "base/compiler.h"
 #include "base/err_text.h"
 #include "base/log.h"
@@ -95,6 +97,7 @@ static int start_manager(const struct controllerconf_flags *flags,
 				   .controllers = controllerconf->chosen.v,
 				   .n_controllers = controllerconf->chosen.n,
 				   .writes = controllerconf->writes.v,
+				   .rivals = controllerconf->rivals.v,
 				   .ns = ns,
 				   .no_election = flags->no_election,
 				   .times = controllerconf->times,
@@ -144,15 +147,25 @@ static int run_controllers(const struct controllerconf_flags *flags,
 
 /* ---- flags ---- */
 
+static void print_controller(const struct controller *controller)
+{
+	struct controller_writes writes = controller_default_writes(controller);
+	char rate[32];
+	snprintf(rate, sizeof(rate), "%u:%u", writes.per_s,
+		 writes.burst != 0 ? writes.burst : writes.per_s);
+	printf("  %-16s %-8s %s%s\n", controller->name, rate, controller->help,
+	       controller->by_name_only ? " (only by name)" : "");
+}
+
 static void print_help(const struct flag *flags, size_t count)
 {
 	printf("usage: fairlead controller --controllers NAME,... [FLAGS]\n\n"
 	       "Runs controllers until SIGTERM or SIGINT. If several processes run the same\n"
 	       "controllers, one is the leader and the others wait.\n\nflags:\n");
 	flags_help(flags, count, stdout);
-	printf("\ncontrollers:\n");
+	printf("\ncontrollers, with their --write-rate:\n");
 	for (size_t i = 0; controller_list[i] != NULL; i++)
-		printf("  %-16s %s\n", controller_list[i]->name, controller_list[i]->help);
+		print_controller(controller_list[i]);
 }
 
 static int complain_usage(const char *why)
@@ -179,8 +192,8 @@ static void add_cluster_flags(struct flag_table *table, struct controllerconf_fl
 {
 	const struct flag rows[] = {
 		FLAG_VALUE("controllers", &values->controllers, "NAME,...",
-			   "controllers to run; * is all but those for learning, -NAME leaves one "
-			   "of them out"),
+			   "controllers to run; * is all but those that run only by name, -NAME "
+			   "leaves one of them out"),
 		FLAG_VALUE("kubeconfig", &values->kubeconfig, "FILE",
 			   "of the API server; default: $KUBECONFIG, ~/.kube/config, the pod's "
 			   "service account"),
@@ -207,11 +220,18 @@ static void add_process_flags(struct flag_table *table, struct controllerconf_fl
 			"time after which a leader that cannot renew its lease stops; default 10s"),
 		FLAG_VALUE("lease-retry", &values->retry, "TIME",
 			   "time between two attempts to renew or acquire the lease; default 2s"),
+		FLAG_VALUE("take-lease", &values->take_lease, "NAME[=[NAMESPACE/]LEASE],...",
+			   "controllers that lead only while they hold the Lease of the program "
+			   "that they replace, too; default: none"),
+		FLAG_VALUE("heartbeat", &values->heartbeat, "TIME",
+			   "time between two renewals of a controller's heartbeat Lease, where it "
+			   "has one; default 30s"),
 		FLAG_VALUE("write-rate", &values->write_rate, "NAME=RATE[:BURST],...",
-			   "objects that a controller may write per second, and at once after a "
-			   "pause; 0: no limit; default 20:40"),
+			   "objects that a controller may write per second, Events included, and "
+			   "at once after a pause (default: as RATE); 0: no limit; default: "
+			   "listed below"),
 		FLAG_VALUE("lookup-servers", &values->lookup_servers, "ADDR:PORT,...",
-			   "DNS servers that controllers ask; default: those of "
+			   "DNS servers that controllers ask, 8 at most; default: those of "
 			   "/etc/resolv.conf"),
 		FLAG_SWITCH("no-election", &values->no_election,
 			    "run without leader election, for a single process"),
@@ -251,7 +271,7 @@ static void add_webhook_flags(struct flag_table *table, struct controllerconf_fl
 	add_flags(table, rows, ARRAY_LEN(rows));
 }
 
-/* Flags of dnsoperator, and of the log. */
+/* Flags of dnsoperator and poddns, and of the log. */
 static void add_operator_flags(struct flag_table *table, struct controllerconf_flags *values)
 {
 	const struct flag rows[] = {
@@ -261,8 +281,8 @@ static void add_operator_flags(struct flag_table *table, struct controllerconf_f
 		FLAG_VALUE("feature-gates", &values->options.feature_gates, "NAME=true|false,...",
 			   "overrides the cluster's own feature gates"),
 		FLAG_VALUE("dns-instances", &values->dns_instances, "ADDR:PORT,...",
-			   "DNS servers whose Corefile dnsoperator checks; default: the ready pods "
-			   "of the platform"),
+			   "DNS servers whose Corefile dnsoperator checks, and that egressfirewall "
+			   "polls; default: the pods of the platform"),
 		FLAG_VALUE(
 			"dns-ask", &values->dns_ask, "WAY",
 			"how it reaches pods: dns, proxy (through the API server) or auto: proxy "
@@ -287,6 +307,22 @@ static void add_operator_flags(struct flag_table *table, struct controllerconf_f
 		FLAG_VALUE("dns-config-source", &values->options.dns_config_source, "HOW",
 			   "how servers read the Corefile: file, or api (immediately; not for "
 			   "CoreDNS); default file"),
+		FLAG_VALUE("pod-dns-servers", &values->pod_dns_servers, "IP,...",
+			   "name servers that poddns writes into pods; default: the cluster's DNS "
+			   "Service"),
+		FLAG_VALUE("dnsrecord-types", &values->options.dnsrecord_types, "TYPE,...",
+			   "types of DNSRecords that dnsrecord serves; default: all it has"),
+		FLAG_VALUE("dnsrecord-classes", &values->options.dnsrecord_classes, "CLASS,...",
+			   "classes that it serves: garden, seed, shoot; default shoot"),
+		FLAG_VALUE("dnsrecord-ownership", &values->options.dnsrecord_ownership, "MODE",
+			   "protect: record sets of others stay; drop-in: they are overwritten; "
+			   "default protect"),
+		FLAG_VALUE("dnsrecord-probe", &values->dnsrecord_probe, "TIME",
+			   "time between two lookups of a published name; 0: none; default 10m"),
+		FLAG_SWITCH("dnsrecord-by-generation", &values->options.dnsrecord_by_generation,
+			    "on Gardener, too, a change of the spec is enough"),
+		FLAG_SWITCH("dnsrecord-dry-run", &values->options.dnsrecord_dry_run,
+			    "only write to status.providerStatus what would change"),
 		FLAG_VALUE("log-format", &values->log_format, "FORMAT",
 			   "text or json; default text"),
 	};
@@ -309,6 +345,16 @@ static int parse_flags(struct controllerconf_flags *values, int argc, char **arg
 	return at;
 }
 
+/* Most memory is that of the watches' objects, which live long. The threads' short-lived memory is best
+ * kept in few arenas: each one keeps what its busiest moment needed. The tables of large stores are
+ * mapped on their own, whatever was freed before, so that the old table is unmapped when one grows. */
+static void limit_malloc(void)
+{
+	enum { ARENAS_MAX = 2, MAPPED_BYTES_MIN = 128 * 1024 };
+	mallopt(M_ARENA_MAX, ARENAS_MAX);
+	mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES_MIN);
+}
+
 int cmd_controller(int argc, char **argv)
 {
 	struct controllerconf_flags f = { .log_format = "text",
@@ -329,6 +375,8 @@ int cmd_controller(int argc, char **argv)
 	} else {
 		metrics_init(0);
 		metrics_add_process_collector();
+		limit_malloc();
+		api_tree_memory_keep();
 		status = run_controllers(&f, &c);
 	}
 	controllerconf_done(&c);

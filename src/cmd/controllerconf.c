@@ -36,7 +36,36 @@ static int parse_write_rate(struct slice text, struct controller_writes *ret)
 	return 0;
 }
 
-/* NAME=PER_S[:BURST], separated by commas. */
+/* NAME=PER_S[:BURST]. */
+static int set_write_rate(struct slice text, struct controllerconf *controllerconf,
+			  struct err_text why)
+{
+	struct slice rate = text, name = slice_cut(&rate, '=');
+	size_t i = 0;
+	while (i < controllerconf->chosen.n && !slice_is(name, controllerconf->chosen.v[i]->name))
+		i++;
+	if (i == controllerconf->chosen.n) {
+		err_text_set(why,
+			     "--write-rate: controller '%.*s' is not one of those of --controllers",
+			     (int)MIN(name.n, 64u), name.p);
+		return -1;
+	}
+	if (controllerconf->writes.v[i].per_s != 0) {
+		err_text_set(why, "--write-rate: controller '%.*s' is named twice", (int)name.n,
+			     name.p);
+		return -1;
+	}
+	if (parse_write_rate(rate, &controllerconf->writes.v[i]) < 0) {
+		err_text_set(why,
+			     "--write-rate: expected NAME=PER_SECOND or "
+			     "NAME=PER_SECOND:BURST, each at most %d, got '%.*s'",
+			     CONTROLLERCONF_WRITES_MAX, (int)MIN(text.n, 64u), text.p);
+		return -1;
+	}
+	return 0;
+}
+
+/* Those of all controllers, separated by commas. */
 static int set_write_rates(const char *text, struct controllerconf *controllerconf,
 			   struct err_text why)
 {
@@ -44,26 +73,77 @@ static int set_write_rates(const char *text, struct controllerconf *controllerco
 	for (size_t i = 0; i < controllerconf->chosen.n; i++)
 		vec_push(&controllerconf->writes, (struct controller_writes){ 0 });
 	while (rest.n != 0) {
-		struct slice rate = slice_trim(slice_cut(&rest, ',')), one = rate;
-		struct slice name = slice_cut(&rate, '=');
-		size_t i = 0;
-		while (i < controllerconf->chosen.n &&
-		       !slice_is(name, controllerconf->chosen.v[i]->name))
-			i++;
-		if (i == controllerconf->chosen.n) {
-			err_text_set(why,
-				     "--write-rate: controller '%.*s' is not one of those of "
-				     "--controllers",
-				     (int)MIN(name.n, 64u), name.p);
+		if (set_write_rate(slice_trim(slice_cut(&rest, ',')), controllerconf, why) < 0)
 			return -1;
-		}
-		if (parse_write_rate(rate, &controllerconf->writes.v[i]) < 0) {
-			err_text_set(why,
-				     "--write-rate: expected NAME=PER_SECOND or "
-				     "NAME=PER_SECOND:BURST, each at most %d, got '%.*s'",
-				     CONTROLLERCONF_WRITES_MAX, (int)MIN(one.n, 64u), one.p);
+	}
+	return 0;
+}
+
+/* Where in the list of chosen controllers it is, or how many there are. */
+static size_t find_chosen(const struct controllerconf *controllerconf, const char *name)
+{
+	size_t i = 0;
+	while (i < controllerconf->chosen.n && strcmp(name, controllerconf->chosen.v[i]->name) != 0)
+		i++;
+	return i;
+}
+
+/* "NAME", for the Lease of the controller's table, "NAME=LEASE" or "NAME=NAMESPACE/LEASE"; is cut in
+ * place. */
+static int take_lease(char *text, struct controllerconf *controllerconf, struct err_text why)
+{
+	char *lease = text, *name = strsep(&lease, "=");
+	size_t i = find_chosen(controllerconf, name);
+	if (i == controllerconf->chosen.n) {
+		err_text_set(
+			why,
+			"--take-lease: controller '%.64s' is not one of those of --controllers",
+			name);
+		return -1;
+	}
+	struct controller_lease *rival = &controllerconf->rivals.v[i];
+	*rival = controllerconf->chosen.v[i]->rival_lease;
+	if (lease != NULL) {
+		char *last = strrchr(lease, '/');
+		*rival = (struct controller_lease){ .ns = last != NULL ? lease : NULL,
+						    .name = last != NULL ? last + 1 : lease };
+		if (last != NULL)
+			*last = '\0';
+	}
+	if (rival->name == NULL) {
+		err_text_set(why,
+			     "--take-lease: controller '%s' knows no Lease of another program: use "
+			     "%s=NAMESPACE/LEASE",
+			     name, name);
+		return -1;
+	}
+	if (!api_is_subdomain_name(rival->name) ||
+	    (rival->ns != NULL && !api_is_label_name(rival->ns))) {
+		err_text_set(why,
+			     "--take-lease: expected NAME, NAME=LEASE or NAME=NAMESPACE/LEASE, got "
+			     "'%s=%.64s%s%.64s'",
+			     name, rival->ns != NULL ? rival->ns : "", rival->ns != NULL ? "/" : "",
+			     rival->name);
+		return -1;
+	}
+	return 0;
+}
+
+static int set_rivals(const struct controllerconf_flags *flags,
+		      struct controllerconf *controllerconf, struct err_text why)
+{
+	for (size_t i = 0; i < controllerconf->chosen.n; i++)
+		vec_push(&controllerconf->rivals, (struct controller_lease){ 0 });
+	if (flags->take_lease == NULL)
+		return 0;
+	if (flags->no_election) {
+		err_text_set(why, "--take-lease and --no-election exclude each other");
+		return -1;
+	}
+	controllerconf->rivals_text = xstrdup(flags->take_lease);
+	for (char *rest = controllerconf->rivals_text; rest != NULL;) {
+		if (take_lease(strsep(&rest, ","), controllerconf, why) < 0)
 			return -1;
-		}
 	}
 	return 0;
 }
@@ -110,6 +190,34 @@ static int check_platform(const char *name, struct err_text why)
 	static const char *const platforms[] = { "kubernetes", "openshift", "microshift",
 						 "gardener",   "auto",	    NULL };
 	return check_word("platform", name, platforms, why);
+}
+
+static int check_dnsrecord(const struct controller_options *options, struct err_text why)
+{
+	static const char *const modes[] = { "protect", "drop-in", NULL };
+	static const char *const classes[] = { "garden", "seed", "shoot", NULL };
+	struct slice rest =
+		slice_of(options->dnsrecord_classes != NULL ? options->dnsrecord_classes : "");
+	while (rest.n != 0) {
+		struct slice one = slice_trim(slice_cut(&rest, ','));
+		CLEANUP(freep) char *text = xstrndup(one.n != 0 ? one.p : "", one.n);
+		if (check_word("dnsrecord-classes", text, classes, why) < 0)
+			return -1;
+	}
+	return check_word("dnsrecord-ownership", options->dnsrecord_ownership, modes, why);
+}
+
+/* 0 is a time, too: never. */
+static int parse_probe(struct controllerconf_flags *flags, struct err_text why)
+{
+	int64_t ns;
+	if (flags->dnsrecord_probe != NULL &&
+	    duration_parse(slice_of(flags->dnsrecord_probe), &ns) == 0 && ns == 0) {
+		flags->options.dnsrecord_probe_ns = CONTROLLER_NO_PROBE;
+		return 0;
+	}
+	return parse_time("dnsrecord-probe", flags->dnsrecord_probe,
+			  &flags->options.dnsrecord_probe_ns, why);
 }
 
 /* Settings from the environment if a flag is not set, by the variables of OpenShift's own operator.
@@ -199,9 +307,8 @@ static int parse_hooks(const struct controllerconf_flags *flags,
 	return flags->hook_names != NULL ? split_names(controllerconf, flags->hook_names, why) : 0;
 }
 
-/* Addresses with ports, separated by commas; how many, or -1. */
-static int parse_addresses(const char *flag, const char *text, union net_addr *ret, int max,
-			   struct err_text why)
+int controllerconf_parse_addresses(const char *flag, const char *text, union net_addr *ret, int max,
+				   struct err_text why)
 {
 	struct slice rest = slice_of(text);
 	int n = 0;
@@ -226,11 +333,13 @@ static int parse_addresses(const char *flag, const char *text, union net_addr *r
 static int parse_instances(struct controllerconf_flags *flags,
 			   struct controllerconf *controllerconf, struct err_text why)
 {
-	int n_instances =
-		parse_addresses("dns-instances", flags->dns_instances, controllerconf->instances,
-				CONTROLLERCONF_INSTANCES_MAX, why);
-	int n_lookup = n_instances < 0 ? -1
-				       : parse_addresses("lookup-servers", flags->lookup_servers,
+	int n_instances = controllerconf_parse_addresses("dns-instances", flags->dns_instances,
+							 controllerconf->instances,
+							 CONTROLLERCONF_INSTANCES_MAX, why);
+	int n_lookup =
+		n_instances < 0
+			? -1
+			: controllerconf_parse_addresses("lookup-servers", flags->lookup_servers,
 							 controllerconf->lookup_servers,
 							 CONTROLLERCONF_LOOKUP_SERVERS_MAX, why);
 	if (n_lookup < 0)
@@ -243,6 +352,38 @@ static int parse_instances(struct controllerconf_flags *flags,
 	    0)
 		return -1;
 	return parse_time("dns-reload-time", flags->dns_reload, &flags->options.dns_reload_ns, why);
+}
+
+int controllerconf_parse_ips(const char *flag, const char *text,
+			     union net_addr ret[CONTROLLERCONF_POD_SERVERS_MAX],
+			     struct err_text why)
+{
+	struct slice rest = slice_of(text != NULL ? text : "");
+	int n = 0;
+	while (rest.n != 0) {
+		struct slice one = slice_trim(slice_cut(&rest, ','));
+		if (n == CONTROLLERCONF_POD_SERVERS_MAX || net_addr_parse_ip(one, &ret[n]) < 0) {
+			err_text_set(why,
+				     "--%s: expected at most %d addresses such as 10.96.0.10, got "
+				     "'%.64s'",
+				     flag, CONTROLLERCONF_POD_SERVERS_MAX, text);
+			return -1;
+		}
+		n++;
+	}
+	return n;
+}
+
+static int parse_pod_servers(struct controllerconf_flags *flags,
+			     struct controllerconf *controllerconf, struct err_text why)
+{
+	int n = controllerconf_parse_ips("pod-dns-servers", flags->pod_dns_servers,
+					 controllerconf->pod_dns_servers, why);
+	if (n < 0)
+		return -1;
+	flags->options.pod_dns_servers = controllerconf->pod_dns_servers;
+	flags->options.n_pod_dns_servers = (size_t)n;
+	return 0;
 }
 
 static int check_domain(const char *domain, struct err_text why)
@@ -276,16 +417,26 @@ static int choose_ask(struct controllerconf_flags *flags, struct err_text why)
 	return 0;
 }
 
+static int parse_heartbeat(struct controllerconf_flags *flags, struct err_text why)
+{
+	uint64_t seconds = 0;
+	int r = parse_seconds("heartbeat", flags->heartbeat, &seconds, why);
+	flags->options.heartbeat_ns = seconds * NS_PER_S;
+	return r;
+}
+
 int controllerconf_read(struct controllerconf_flags *flags, struct controllerconf *ret,
 			struct err_text why)
 {
 	if (parse_times(flags, &ret->times, why) < 0 ||
 	    check_platform(flags->options.platform, why) < 0 ||
 	    check_gates(flags->options.feature_gates, why) < 0 ||
+	    check_dnsrecord(&flags->options, why) < 0 || parse_probe(flags, why) < 0 ||
 	    check_domain(flags->options.dns_cluster_domain, why) < 0 ||
 	    choose_controllers(flags->controllers, ret, why) < 0 ||
-	    set_write_rates(flags->write_rate, ret, why) < 0 ||
-	    parse_instances(flags, ret, why) < 0 || choose_ask(flags, why) < 0 ||
+	    set_write_rates(flags->write_rate, ret, why) < 0 || set_rivals(flags, ret, why) < 0 ||
+	    parse_heartbeat(flags, why) < 0 || parse_instances(flags, ret, why) < 0 ||
+	    choose_ask(flags, why) < 0 || parse_pod_servers(flags, ret, why) < 0 ||
 	    read_operands(&flags->options, why) < 0)
 		return -1;
 	return parse_hooks(flags, ret, why);
@@ -295,5 +446,7 @@ void controllerconf_done(struct controllerconf *controllerconf)
 {
 	controller_choice_done(&controllerconf->chosen);
 	vec_done(&controllerconf->writes);
+	vec_done(&controllerconf->rivals);
+	free(controllerconf->rivals_text);
 	free(controllerconf->names_text);
 }

@@ -30,9 +30,10 @@ struct embedded {
 #define EMBEDDED_FLAG_NAME(e)                    \
 	FLAG_VALUES("name", &(e)->names, "NAME", \
 		    "name of this machine, for its certificate; may be repeated")
+#define EMBEDDED_SERVICE_CIDR "10.96.0.0/16" /* what the API takes without the flag */
 #define EMBEDDED_FLAG_CIDR(e)                               \
 	FLAG_VALUES("service-cidr", &(e)->cidrs, "NETWORK", \
-		    "addresses of Services, one per family; default 10.96.0.0/16")
+		    "addresses of Services, one per family; default " EMBEDDED_SERVICE_CIDR)
 
 /* A process that was killed holds its ports and its data directory for a moment longer. True, after
  * a pause, when `ret` says that something is in use and less than EMBEDDED_RETRY_NS went by since

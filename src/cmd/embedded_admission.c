@@ -60,10 +60,13 @@ static void review_write(void *ctx, const struct apiserver_review *review,
 	enum admission_phase phase = review->mutates ? ADMISSION_MUTATE : ADMISSION_VALIDATE;
 	pthread_rwlock_rdlock(&admission->lock);
 	/* Most kinds have no hook: they cost no copy of the object. */
-	if (admission_has_hook(admission->hooks, admission->n_hooks, phase, review->group,
-			       review->kind) &&
-	    is_synced(admission))
+	bool has_hook = admission_has_hook(admission->hooks, admission->n_hooks, phase,
+					   review->group, review->kind);
+	if (has_hook && is_synced(admission))
 		call_hooks(admission, phase, review, ret);
+	else if (has_hook && review->mutates)
+		strbuf_adds(&ret->warnings, "Controllers are still starting: they did not change "
+					    "or check this object.\n");
 	pthread_rwlock_unlock(&admission->lock);
 }
 

@@ -6,6 +6,9 @@
 #include <unistd.h>
 
 #include "base/compiler.h"
+#include "base/secret.h"
+#include "cmd/adopt/adopt.h"
+#include "cmd/advise/advise.h"
 #include "cmd/api.h"
 #include "cmd/apply.h"
 #include "cmd/backup.h"
@@ -14,8 +17,13 @@
 #include "cmd/controller.h"
 #include "cmd/delete.h"
 #include "cmd/dns.h"
+#include "cmd/explain/explain.h"
 #include "cmd/get.h"
 #include "cmd/help.h"
+#include "cmd/plan/plan.h"
+#include "cmd/resolvconf/resolvconf.h"
+#include "cmd/netconfig/netconfig.h"
+#include "cmd/node/node.h"
 #include "cmd/status.h"
 #include "cmd/up.h"
 #include "net/sock.h"
@@ -23,23 +31,35 @@
 static const struct {
 	const char *name;
 	int (*run)(int argc, char **argv);
+	bool has_secrets; /* of users, in its memory: it leaves no core dump */
 	const char *help;
 } commands[] = {
-	{ "up", cmd_up, "run everything on this machine: API and DNS server" },
-	{ "dns", cmd_dns, "run the DNS server, with CoreDNS's flags and Corefile" },
-	{ "check", cmd_check,
+	{ "up", cmd_up, true, "run everything on this machine: API and DNS server" },
+	{ "dns", cmd_dns, false, "run the DNS server, with CoreDNS's flags and Corefile" },
+	{ "check", cmd_check, false,
 	  "validate Corefiles: prints file:line:col of each error, opens no port" },
-	{ "controller", cmd_controller, "controllers, against a Kubernetes API" },
-	{ "api", cmd_api, "run the embedded API alone" },
-	{ "status", cmd_status,
+	{ "resolvconf", cmd_resolvconf, false,
+	  "show the resolv.conf of pods in manifests, with Events and lints" },
+	{ "advise", cmd_advise, false, "find out from a log which ndots namespaces could use" },
+	{ "explain", cmd_explain, false,
+	  "show which egress rules decide for a name or address, and why" },
+	{ "controller", cmd_controller, true, "controllers, against a Kubernetes API" },
+	{ "node", cmd_node, false, "enforce egress rules on this node" },
+	{ "api", cmd_api, true, "run the embedded API alone" },
+	{ "status", cmd_status, false,
 	  "check API, DNS and own objects; exit status 1 and the reasons on problems" },
-	{ "get", cmd_get, "show objects of an API server or of this machine" },
-	{ "apply", cmd_apply, "create and update objects from manifests" },
-	{ "delete", cmd_delete, "remove objects" },
-	{ "backup", cmd_backup, "copy a data directory into a file" },
-	{ "restore", cmd_restore, "restore a backup into a data directory" },
-	{ "export", cmd_export, "write all objects of a data directory as manifests" },
-	{ "help", cmd_help, "show the options of a plugin: `fairlead help PLUGIN`" },
+	{ "get", cmd_get, true, "show objects of an API server or of this machine" },
+	{ "apply", cmd_apply, true, "create and update objects from manifests" },
+	{ "delete", cmd_delete, false, "remove objects" },
+	{ "netconfig", cmd_netconfig, false,
+	  "network configuration of a machine from its IPAddresses: netplan, cloud-init" },
+	{ "plan", cmd_plan, true, "show what would change at DNS providers because of DNSRecords" },
+	{ "adopt", cmd_adopt, true,
+	  "hand record sets of external-dns and others over to DNSRecords" },
+	{ "backup", cmd_backup, true, "copy a data directory into a file" },
+	{ "restore", cmd_restore, true, "restore a backup into a data directory" },
+	{ "export", cmd_export, true, "write all objects of a data directory as manifests" },
+	{ "help", cmd_help, false, "show the options of a plugin: `fairlead help PLUGIN`" },
 };
 
 static void print_usage(FILE *file)
@@ -90,8 +110,11 @@ int main(int argc, char **argv)
 		return EXIT_DONE;
 	}
 	for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
-		if (strcmp(commands[i].name, name) == 0)
-			return commands[i].run(argc - 1, argv + 1);
+		if (strcmp(commands[i].name, name) != 0)
+			continue;
+		if (commands[i].has_secrets)
+			secret_forbid_core_dumps();
+		return commands[i].run(argc - 1, argv + 1);
 	}
 	fprintf(stderr, "fairlead: unknown command '%s', try `fairlead --help`\n", name);
 	return EXIT_USAGE;

@@ -22,6 +22,7 @@ enum { PIPE_WAIT_MS = 60000 };
 
 struct reader {
 	struct manifests *m;
+	bool needs_identity; /* objects are refused that no API server could be asked for */
 	struct err_text err;
 };
 
@@ -33,8 +34,9 @@ static bool add_object(struct reader *reader, json_t *object, const struct manif
 	};
 	const char *missing = api_kind(object)[0] == '\0'      ? "kind"
 			      : api_version(object)[0] == '\0' ? "apiVersion"
-			      : api_name(object)[0] == '\0'    ? "metadata.name"
-							       : NULL;
+			      : reader->needs_identity && api_name(object)[0] == '\0'
+				      ? "metadata.name"
+				      : NULL;
 	vec_push(&reader->m->objects, x);
 	if (missing == NULL)
 		return true;
@@ -42,6 +44,21 @@ static bool add_object(struct reader *reader, json_t *object, const struct manif
 	manifest_place(&x, "", &place);
 	err_text_set(reader->err, "%s: object without %s", place.s, missing);
 	return false;
+}
+
+static void set_missing(json_t *item, const char *member, const char *value, size_t len)
+{
+	if (json_is_object(item) && json_object_get(item, member) == NULL)
+		json_object_set_new(item, member, json_stringn(value, len));
+}
+
+/* API servers leave out what items of a PodList have in common. */
+static void complete_item(json_t *item, const json_t *list, size_t kind_len)
+{
+	if (kind_len == 0) /* a List of anything */
+		return;
+	set_missing(item, "kind", api_kind(list), kind_len);
+	set_missing(item, "apiVersion", api_version(list), strlen(api_version(list)));
 }
 
 static bool add_document(struct reader *reader, json_t *object, const struct manifest_file *file,
@@ -54,6 +71,8 @@ static bool add_document(struct reader *reader, json_t *object, const struct man
 		return add_object(reader, object, file, doc, "");
 	json_array_foreach (items, i, item) {
 		CLEANUP(freep) char *inside = xasprintf("items[%zu]", i);
+		if (!reader->needs_identity)
+			complete_item(item, object, n - 4);
 		if (!add_object(reader, item, file, doc, inside))
 			return false;
 	}
@@ -126,9 +145,10 @@ static bool read_folder(struct reader *reader, const char *path)
 	return ok;
 }
 
-bool manifests_read(const struct flag_values *paths, struct manifests *ret, struct err_text err)
+static bool read_paths(const struct flag_values *paths, bool needs_identity, struct manifests *ret,
+		       struct err_text err)
 {
-	struct reader r = { .m = ret, .err = err };
+	struct reader r = { .m = ret, .needs_identity = needs_identity, .err = err };
 	*ret = (struct manifests){ 0 };
 	for (size_t i = 0; i < paths->n; i++) {
 		struct stat st;
@@ -142,6 +162,17 @@ bool manifests_read(const struct flag_values *paths, struct manifests *ret, stru
 		return false;
 	}
 	return true;
+}
+
+bool manifests_read(const struct flag_values *paths, struct manifests *ret, struct err_text err)
+{
+	return read_paths(paths, true, ret, err);
+}
+
+bool manifests_read_unnamed(const struct flag_values *paths, struct manifests *ret,
+			    struct err_text err)
+{
+	return read_paths(paths, false, ret, err);
 }
 
 void manifests_done(struct manifests *manifests)

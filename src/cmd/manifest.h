@@ -38,6 +38,10 @@ struct manifests {
  * kind or name. */
 MUST_CHECK bool manifests_read(const struct flag_values *paths, struct manifests *ret,
 			       struct err_text err);
+/* The same for callers that only read the objects: these need no name (a Pod may have a
+ * generateName), and items of a PodList and its like have the list's kind if they name none. */
+MUST_CHECK bool manifests_read_unnamed(const struct flag_values *paths, struct manifests *ret,
+				       struct err_text err);
 void manifests_done(struct manifests *manifests);
 
 /* Where a field of the object stands ("" for the object): "file.yaml:3:7". */

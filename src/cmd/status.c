@@ -43,7 +43,12 @@ static void report_problem(struct status *status, const char *what, const char *
 /* Types whose True is the bad news; all others are bad when they are not True. */
 static const char *const bad_when_true[] = { "Degraded", NULL };
 /* Types that are printed as a note when True, and are no problem. */
-static const char *const note_when_true[] = { "Progressing", "AAAAFilterDualStackWarning", NULL };
+static const char *const note_when_true[] = { "Progressing", "AAAAFilterDualStackWarning",
+					      "Warnings", NULL };
+
+/* Types that are only a note while nobody knows: without agents on nodes nothing is meant to be enforced,
+ * and a record is published whether or not DNS was asked for it since. */
+static const char *const note_when_unknown[] = { "Enforced", "Resolvable", NULL };
 
 static bool is_one_of(const char *const *words, const char *word)
 {
@@ -61,6 +66,10 @@ static void check_condition(struct status *status, const char *name, const json_
 		if (is_true)
 			printf("%s: note: %s: %s\n", name, type,
 			       api_get_string(condition, "message"));
+		return;
+	}
+	if (is_one_of(note_when_unknown, type) && strcmp(value, "Unknown") == 0) {
+		printf("%s: note: %s: %s\n", name, type, api_get_string(condition, "message"));
 		return;
 	}
 	if (is_one_of(bad_when_true, type) == is_true) {
@@ -81,10 +90,12 @@ static void check_object(struct status *status, const struct api_kind *kind, con
 	if (api_namespace(object)[0] != '\0')
 		strbuf_addf(&name, " in %s", api_namespace(object));
 	status->objects++;
+	unsigned before = status->bad;
 	json_array_foreach (api_get(object, "status.conditions"), i, c)
 		check_condition(status, name.s, c);
 	const char *state = api_get_string(object, "status.lastOperation.state");
-	if (strcmp(state, "Error") == 0 || strcmp(state, "Failed") == 0)
+	/* Conditions say more. */
+	if (status->bad == before && (strcmp(state, "Error") == 0 || strcmp(state, "Failed") == 0))
 		report_problem(status, name.s,
 			       api_get_string(object, "status.lastOperation.description"));
 }
@@ -126,15 +137,25 @@ static bool check_api(struct status *status)
 	return e >= 0;
 }
 
-/* The embedded API's own check of what it has stored; a cluster has no such page. */
-static void check_store(struct status *status)
+/* Of "[-]store failed: its reason ..." the reason; cut in place. */
+static const char *reason_of(char *page)
 {
+	static const char before[] = "failed: ", behind[] = " readyz check";
+	char *end = strstr(page, behind), *reason = strstr(page, before);
+	if (end != NULL)
+		*end = '\0';
+	return reason != NULL ? reason + strlen(before) : page;
+}
+
+/* A check of the embedded API's own; a cluster has no such page. */
+static void check_page(struct status *status, const char *name)
+{
+	CLEANUP(freep) char *path = xasprintf("/readyz/%s", name);
 	struct kube_status st;
-	int e = kube_call(status->cli.conn,
-			  &(struct kube_request){ .method = "GET", .path = "/readyz/store" }, NULL,
-			  &st);
+	int e = kube_call(status->cli.conn, &(struct kube_request){ .method = "GET", .path = path },
+			  NULL, &st);
 	if (e < 0 && st.code >= 500)
-		report_problem(status, "store", st.message);
+		report_problem(status, name, reason_of(st.message));
 	kube_status_done(&st);
 }
 
@@ -205,7 +226,8 @@ static int print_status(struct status *status)
 	if (!kubecli_open(&status->cli))
 		return EXIT_FAILED;
 	if (check_api(status)) {
-		check_store(status);
+		check_page(status, "store"); /* what it has stored */
+		check_page(status, "disk");  /* whether it has space for writes */
 		check_dns(status);
 		check_up(status);
 		for (size_t i = 0; i < api_n_kinds; i++) {
@@ -213,7 +235,10 @@ static int print_status(struct status *status)
 				check_kind(status, &api_kinds[i]);
 		}
 		printf("%u object%s checked, ", status->objects, status->objects == 1 ? "" : "s");
-		printf(status->bad == 0 ? "all well\n" : "%u with problems\n", status->bad);
+		if (status->bad == 0)
+			printf("all well\n");
+		else
+			printf("%u problem%s\n", status->bad, status->bad == 1 ? "" : "s");
 	}
 	return status->bad == 0 ? EXIT_DONE : EXIT_FAILED;
 }

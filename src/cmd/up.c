@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* `fairlead up`: the embedded API, a DNS server that knows its Services, controllers and further
  * programs, on one machine. */
-#include <errno.h>
 #include "cmd/up.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "api/tree_memory.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/compiler.h"
@@ -29,9 +31,11 @@
 #include "cmd/embedded.h"
 #include "cmd/embedded_admission.h"
 #include "cmd/controller_choice.h"
+#include "cmd/controllerconf.h"
 #include "cmd/flags.h"
 #include "cmd/up/supervise.h"
 #include "cmd/up/up_children.h"
+#include "cmd/up/up_egress.h"
 #include "cmd/up/upcontrol.h"
 #include "cmd/up/upstatus.h"
 #include "controller/dnsoperator/machine_corefile.h"
@@ -42,24 +46,34 @@
 #include "plugin/catalogue.h"
 #include "server/control.h"
 
-enum { PIPE_WAIT_MS = 1000 };
+enum {
+	PIPE_WAIT_MS = 1000,
+	ARENAS_MAX = 2, /* of malloc */
+};
 static const char resolv_conf[] = "/etc/resolv.conf";
 
 struct up {
 	struct embedded api;
 	struct embedded_admission admission;
-	const char *dns, *conf, *log_format, *controllers;
+	const char *dns, *conf, *log_format, *controllers, *lookup_servers, *pod_dns_servers,
+		*egress;
 	struct flag_values load, child;
 	struct controller_choice chosen;
 	struct up_children children;
 	union net_addr dns_addr;
+	union net_addr lookup[CONTROLLERCONF_LOOKUP_SERVERS_MAX];
+	union net_addr pod_dns[CONTROLLERCONF_POD_SERVERS_MAX];
+	size_t n_lookup, n_pod_dns;
 	struct apiserver_server *server;
 	struct corefile_source *file; /* --conf */
 	struct strbuf corefile;	      /* else this, until the controllers have another */
-	struct upcontrol *control;
+	struct upcontrol *control;    /* NULL: not started yet */
 	struct supervise *supervise;
 	struct upstatus *status;
-	char *note; /* path of what `fairlead status` reads */
+	bool failed;	   /* the parts beside the DNS server could not start */
+	char *note;	   /* path of what `fairlead status` reads */
+	char *egress_keys; /* path of the keys of what the DNS server learns; NULL: it does not */
+	struct strbuf egress_never; /* networks whose addresses it never learns */
 	char bind[NET_ADDR_TEXT_MAX];
 	struct controller_machine machine;
 };
@@ -79,6 +93,24 @@ static bool has_nameservers(void)
 	return any;
 }
 
+/* The DNS server learns addresses for egress rules, which their controller collects. A Corefile of the
+ * user may have a stanza for it, but not with our keys. */
+static bool learns_addresses(const struct up *up)
+{
+	const struct controller *controller = controller_find("egressfirewall");
+	return up->conf == NULL && strcmp(up->egress, "off") != 0 && controller != NULL &&
+	       controller_choice_has(&up->chosen, controller);
+}
+
+static void list_service_networks(struct up *up)
+{
+	const struct flag_values *given = &up->api.cidrs;
+	strbuf_reset(&up->egress_never);
+	strbuf_adds(&up->egress_never, given->n == 0 ? EMBEDDED_SERVICE_CIDR : given->v[0]);
+	for (size_t i = 1; i < given->n; i++)
+		strbuf_addf(&up->egress_never, " %s", given->v[i]);
+}
+
 /* Where the DNS server listens, what it reads Services from, and whom it can forward to. */
 static void describe_machine(struct up *up)
 {
@@ -88,7 +120,16 @@ static void describe_machine(struct up *up)
 		.bind = up->bind,
 		.kubeconfig = apiserver_server_system_kubeconfig(up->server),
 		.no_resolvers = !has_nameservers(),
+		.own_corefile = up->conf != NULL,
+		.records = true,
 	};
+	if (!learns_addresses(up))
+		return;
+	up->egress_keys = xasprintf("%s/controllers/egressfirewall/keys", up->api.data);
+	up->machine.egress_ns = UPCONTROL_NAMESPACE;
+	up->machine.egress_keys = up->egress_keys;
+	list_service_networks(up);
+	up->machine.egress_never = up->egress_never.s;
 }
 
 static int load_text(void *ctx, struct strbuf *out, struct err_text why)
@@ -96,7 +137,7 @@ static int load_text(void *ctx, struct strbuf *out, struct err_text why)
 	struct up *u = ctx;
 	if (u->file != NULL)
 		return corefile_source_load(u->file, out, why);
-	if (upcontrol_text(u->control, out))
+	if (u->control != NULL && upcontrol_text(u->control, out))
 		return 0;
 	strbuf_reset(out);
 	strbuf_add_slice(out, strbuf_slice(&u->corefile));
@@ -148,13 +189,29 @@ static void start_status(struct up *up)
 			 err);
 }
 
+static int add_agent(struct up *up, struct err_text err)
+{
+	struct up_egress_conf conf = { .kubeconfig = up->machine.kubeconfig,
+				       .data = up->api.data,
+				       .ns = UPCONTROL_NAMESPACE,
+				       .dns = &up->dns_addr };
+	return strcmp(up->egress, "enforce") == 0 ? up_egress_add_child(&conf, &up->children, err)
+						  : 0;
+}
+
 static int start_parts(struct up *up, struct err_text err)
 {
 	struct upcontrol_conf conf = { .machine = &up->machine,
 				       .controllers = &up->chosen,
 				       .admission = &up->admission,
+				       .lookup_servers = up->lookup,
+				       .n_lookup_servers = up->n_lookup,
+				       .pod_dns_servers = up->pod_dns,
+				       .n_pod_dns_servers = up->n_pod_dns,
 				       .data = up->api.data };
 	int r = upcontrol_start(&conf, &up->control, err);
+	if (r == 0)
+		r = add_agent(up, err);
 	if (r == 0 && up->children.n != 0)
 		r = supervise_start(up->children.v, up->children.n, NULL, &up->supervise, err);
 	if (r == 0)
@@ -186,23 +243,36 @@ static void write_note(const struct up *up)
 			 up->note);
 }
 
-static void on_started(void *ctx)
+static void print_addresses(const struct up *up)
 {
-	const struct up *u = ctx;
 	char dns[NET_ADDR_TEXT_MAX], ip[NET_ADDR_TEXT_MAX];
-	net_addr_str(&u->dns_addr, dns);
-	net_addr_ip_str(&u->dns_addr, ip);
-	write_note(u);
+	net_addr_str(&up->dns_addr, dns);
+	net_addr_ip_str(&up->dns_addr, ip);
 	printf("Fairlead %s is up, its data is in %s\n\n"
 	       "  API  %s\n"
 	       "  DNS  %s\n\n"
 	       "try: %s get services -A --data %s\n"
 	       "     kubectl --kubeconfig %s get services -A\n"
 	       "     dig @%s -p %u kubernetes.default.svc.cluster.local\n",
-	       FAIRLEAD_VERSION, u->api.data, apiserver_server_url(u->server), dns,
-	       program_invocation_name, u->api.data, apiserver_server_kubeconfig(u->server), ip,
-	       net_addr_port(&u->dns_addr));
+	       FAIRLEAD_VERSION, up->api.data, apiserver_server_url(up->server), dns,
+	       program_invocation_name, up->api.data, apiserver_server_kubeconfig(up->server), ip,
+	       net_addr_port(&up->dns_addr));
 	fflush(stdout);
+}
+
+/* The DNS server listens: controllers may ask it, and children, too. */
+static void on_started(void *ctx)
+{
+	struct up *up = ctx;
+	char err[512] = "";
+	if (start_parts(up, ERR_TEXT(err)) < 0) {
+		cmd_print_error("up", "%s", err);
+		up->failed = true;
+		kill(getpid(), SIGTERM);
+		return;
+	}
+	write_note(up);
+	print_addresses(up);
 }
 
 /* ---- life ---- */
@@ -229,16 +299,11 @@ static int run_dns(struct up *up)
 		.started = on_started,
 		.started_ctx = up,
 	};
-	char err[512] = "";
-	int status = EXIT_FAILED;
-	if (start_parts(up, ERR_TEXT(err)) == 0)
-		status = control_run(&o);
-	else
-		cmd_print_error("up", "%s", err);
+	int status = control_run(&o);
 	unlink(up->note);
 	stop_parts(up);
 	corefile_source_free(up->file);
-	return status;
+	return up->failed ? EXIT_FAILED : status;
 }
 
 static void block_signals(void)
@@ -319,8 +384,21 @@ static int check_flags(struct up *up, struct err_text why)
 		err_text_set(why, "--log-format is text or json");
 		return -1;
 	}
-	if (choose_controllers(up, why) < 0)
+	if (strcmp(up->egress, "off") != 0 && strcmp(up->egress, "observe") != 0 &&
+	    strcmp(up->egress, "enforce") != 0) {
+		err_text_set(why, "--egress is off, observe or enforce");
 		return -1;
+	}
+	int n_lookup = controllerconf_parse_addresses("lookup-servers", up->lookup_servers,
+						      up->lookup, ARRAY_LEN(up->lookup), why);
+	int n_pod_dns = n_lookup < 0
+				? -1
+				: controllerconf_parse_ips("pod-dns-servers", up->pod_dns_servers,
+							   up->pod_dns, why);
+	if (n_pod_dns < 0 || choose_controllers(up, why) < 0)
+		return -1;
+	up->n_lookup = (size_t)n_lookup;
+	up->n_pod_dns = (size_t)n_pod_dns;
 	return up_children_parse(&up->child, &up->children, why);
 }
 
@@ -334,12 +412,24 @@ static int parse_flags(struct up *up, int argc, char **argv, struct err_text why
 		FLAG_VALUE("dns", &up->dns, "ADDR:PORT",
 			   "address of the DNS server; default 127.0.0.1:1053"),
 		FLAG_VALUES("load", &up->load, "FILE|DIR",
-			    "manifests to apply at start; may be repeated"),
+			    "manifests to apply at start, of a folder those directly in it; may be "
+			    "repeated"),
 		FLAG_VALUE("conf", &up->conf, "FILE",
 			   "Corefile to use instead of the generated one"),
 		FLAG_VALUE("controllers", &up->controllers, "NAME,...",
-			   "controllers to run; * is all but those for learning, -NAME leaves one "
-			   "of them out; default *"),
+			   "controllers to run; * is all but those that run only by name, -NAME "
+			   "leaves one of them out; default *"),
+		FLAG_VALUE("lookup-servers", &up->lookup_servers, "ADDR:PORT,...",
+			   "DNS servers that controllers ask; default: the one of --dns, and with "
+			   "--conf those of /etc/resolv.conf"),
+		FLAG_VALUE("pod-dns-servers", &up->pod_dns_servers, "IP,...",
+			   "name servers that poddns writes into pods; default: that of --dns, if "
+			   "its port is 53 and pods can reach it"),
+		FLAG_VALUE(
+			"egress", &up->egress, "off|observe|enforce",
+			"observe: the DNS server learns the addresses of names in EgressFirewall "
+			"rules; nothing is blocked; enforce: `fairlead node --machine` runs, too, "
+			"and blocks; default observe"),
 		FLAG_VALUES("child", &up->child, "NAME=PATH [ARG]...",
 			    "program to run beside, and to start again when it ends; may be "
 			    "repeated"),
@@ -358,6 +448,8 @@ static void up_done(struct up *up)
 {
 	strbuf_done(&up->corefile);
 	free(up->note);
+	free(up->egress_keys);
+	strbuf_done(&up->egress_never);
 	vec_done(&up->load);
 	vec_done(&up->child);
 	up_children_done(&up->children);
@@ -370,10 +462,12 @@ int cmd_up(int argc, char **argv)
 	struct up u = { .api = EMBEDDED_INIT,
 			.dns = "127.0.0.1:1053",
 			.log_format = "text",
-			.controllers = "*" };
+			.controllers = "*",
+			.egress = "observe" };
 	char why[512] = "";
 	int status, at = parse_flags(&u, argc, argv, ERR_TEXT(why));
 	strbuf_init(&u.corefile);
+	strbuf_init(&u.egress_never);
 	if (at == -2) {
 		status = EXIT_DONE;
 	} else if (at < 0 || at < argc) {
@@ -382,6 +476,10 @@ int cmd_up(int argc, char **argv)
 		status = complain_usage(why);
 	} else {
 		u.note = xasprintf("%s/up.json", u.api.data);
+		/* Some 80 threads, which mostly sleep: with an arena of their own for each few of
+		 * them, a megabyte is lost. Queries are answered without an allocator. */
+		mallopt(M_ARENA_MAX, ARENAS_MAX);
+		api_tree_memory_keep();
 		status = run_all(&u);
 	}
 	up_done(&u);

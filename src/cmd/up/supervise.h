@@ -3,8 +3,11 @@
  * started again, after a delay that doubles while it keeps ending soon.
  *
  * A child gets its own process group, no signal blocked or ignored, /dev/null as standard input, and
- * of the open files only standard output and standard error. It is killed when this process dies by
- * whatever cause, and what it leaves in its process group is killed when it ends. */
+ * of the open files only standard output and standard error. What it leaves in its process group is
+ * killed when it ends. It is killed when this process dies by whatever cause; if that is SIGKILL or a
+ * crash, nobody is left to kill what the child itself has started: programs that start others should
+ * ask the kernel for a signal at their own parent's death (PR_SET_PDEATHSIG), or run in a unit of
+ * systemd, which ends with all its processes. */
 #pragma once
 
 #include <stdbool.h>

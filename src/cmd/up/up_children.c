@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/strbuf.h"
 
 struct up_child {
 	char *text; /* cut into name and words */
@@ -93,6 +94,31 @@ int up_children_parse(const struct flag_values *values, struct up_children *ret,
 		ret->memory[ret->n] = child;
 		ret->v[ret->n++] = (struct supervise_program){ child->text, child->words };
 	}
+	return 0;
+}
+
+int up_children_add(struct up_children *children, const char *name, const char *const *words,
+		    struct err_text why)
+{
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	if (children->n == UP_CHILDREN_MAX || is_taken(children, name)) {
+		err_text_set(why, "--child: no room for '%s', or another one has its name", name);
+		return -1;
+	}
+	struct up_child *child = xcalloc(1, sizeof(*child));
+	size_t n = 0;
+	strbuf_addf(&text, "%s", name);
+	strbuf_addc(&text, '\0');
+	for (; words[n] != NULL; n++) {
+		strbuf_adds(&text, words[n]);
+		strbuf_addc(&text, '\0');
+	}
+	child->text = xmemdup(text.s, text.n);
+	const char *at = child->text + strlen(name) + 1;
+	for (size_t i = 0; i < n && i < UP_CHILD_WORDS_MAX; i++, at += strlen(at) + 1)
+		child->words[i] = at;
+	children->memory[children->n] = child;
+	children->v[children->n++] = (struct supervise_program){ child->text, child->words };
 	return 0;
 }
 

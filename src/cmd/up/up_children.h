@@ -24,4 +24,7 @@ struct up_children {
  * the caller in any case. */
 MUST_CHECK int up_children_parse(const struct flag_values *values, struct up_children *ret,
 				 struct err_text why);
+/* One more, of these words (copied; ended by NULL). */
+MUST_CHECK int up_children_add(struct up_children *children, const char *name,
+			       const char *const *words, struct err_text why);
 void up_children_done(struct up_children *children);

@@ -84,7 +84,7 @@ static int start_controllers(struct upcontrol *upcontrol, struct err_text err)
 	return manager_start(&(struct manager_conf){ .client = upcontrol->client,
 						     .controllers = upcontrol->controllers->v,
 						     .n_controllers = upcontrol->controllers->n,
-						     .ns = "default",
+						     .ns = UPCONTROL_NAMESPACE,
 						     .no_election = true,
 						     .options = &upcontrol->options },
 			     &upcontrol->manager, err);
@@ -101,6 +101,10 @@ int upcontrol_start(const struct upcontrol_conf *conf, struct upcontrol **ret, s
 	u->data_dir = xasprintf("%s/controllers", conf->data);
 	u->options.machine = &u->machine;
 	u->options.data_dir = u->data_dir;
+	u->options.lookup_servers = conf->lookup_servers;
+	u->options.n_lookup_servers = conf->n_lookup_servers;
+	u->options.pod_dns_servers = conf->pod_dns_servers;
+	u->options.n_pod_dns_servers = conf->n_pod_dns_servers;
 	pthread_mutex_init(&u->lock, NULL);
 	int r = start_controllers(u, err);
 	if (r < 0) {

@@ -16,6 +16,9 @@
 struct embedded_admission;
 struct upcontrol;
 
+/* The namespace of the controllers' own objects. */
+#define UPCONTROL_NAMESPACE "default"
+
 struct upcontrol_conf {
 	/* Without its publish and ctx. When the Corefile changes the process gets SIGUSR1, by which
 	 * its DNS server reloads. */
@@ -23,9 +26,13 @@ struct upcontrol_conf {
 	const struct controller_choice *controllers; /* may be empty */
 	const char *data;		      /* of the program; controllers use a part of it */
 	struct embedded_admission *admission; /* calls their hooks */
+	const union net_addr *lookup_servers; /* as in struct controller_options */
+	size_t n_lookup_servers;
+	const union net_addr *pod_dns_servers; /* likewise */
+	size_t n_pod_dns_servers;
 };
 
-/* What `conf` points to is used until upcontrol_stop. */
+/* When the DNS server listens, since controllers ask it. What `conf` points to is used until upcontrol_stop. */
 MUST_CHECK int upcontrol_start(const struct upcontrol_conf *conf, struct upcontrol **ret,
 			       struct err_text err);
 /* NULL is fine. */

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* `fairlead plan`: compares DNSRecords of files or of an API with what their providers have, and prints
+ * the difference. It changes nothing. */
+#include "cmd/plan/plan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "api/meta.h"
+#include "api/tree.h"
+#include "api/tree_copy.h"
+#include "base/arena.h"
+#include "base/err_text.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/vec.h"
+#include "cmd/cmd.h"
+#include "cmd/explain/list_objects.h"
+#include "cmd/flags.h"
+#include "cmd/kubecli.h"
+#include "cmd/manifest.h"
+#include "cmd/plan/reads.h"
+#include "controller/dnsrecord/plan/diff.h"
+#include "controller/dnsrecord/state.h"
+
+enum { EXIT_CHANGES = 2 };
+
+struct plan {
+	struct kubecli cli;
+	struct flag_values files;
+	const char *output;
+	const char *types, *ownership;
+	bool is_json, has_color;
+	bool is_offline; /* the status says what providers have; they are not asked */
+	json_t *known;	 /* DNSRecords of the API; NULL: it is not asked */
+	json_t *trees;	 /* objects that are compared */
+	VEC(struct plan_object *) objects;
+	struct arena arena;
+	struct plan_reads reads;
+	json_t *report; /* one entry for each object with changes, a problem or a note */
+	bool has_problem, has_changes;
+};
+
+/* ---- comparing ---- */
+
+/* Takes over the reference. */
+static void add_object(struct plan *plan, json_t *tree)
+{
+	struct plan_object *object = xcalloc(1, sizeof(*object));
+	struct dnsrecord_settings settings = { .types = plan->types };
+	json_array_append_new(plan->trees, tree);
+	dnsrecord_read(tree, &plan->arena, &object->record);
+	object->withdraws = api_is_deleting(tree);
+	object->provider = dnsrecord_find_provider(&settings, object->record.spec.type);
+	vec_push(&plan->objects, object);
+}
+
+static bool is_read(const struct plan *plan, const struct plan_object *object)
+{
+	bool is_valid = object->record.problem == NULL || object->withdraws;
+	return !plan->is_offline && is_valid && object->provider != NULL &&
+	       !object->provider->caps.keeps_nothing;
+}
+
+/* What the provider said to one step: a change, a note or a problem. */
+static void add_result(json_t *entry, const struct plan_object *object, size_t index)
+{
+	const struct publisher_request *request = &object->readings[index].request;
+	const struct dnsrecord_step *step = &object->steps[index];
+	bool is_put = step->kind == DNSRECORD_PUT_WANTED;
+	json_t *changes = json_object_get(entry, "changes");
+	if (request->code == PROVIDER_OK && request->n_found == step->n_edits)
+		dnsrecord_diff_step(changes, step, request->zone_id, request->found);
+	else if (is_put)
+		json_object_set_new(entry, "problem", json_string(request->error));
+	else if (request->code == PROVIDER_CONFLICT)
+		json_object_set_new(entry, "note", json_string(request->error));
+	else if (request->code != PROVIDER_NO_ZONE) /* nothing is left to delete */
+		json_object_set_new(entry, "problem", json_string(request->error));
+}
+
+static void compare_object(struct plan *plan, const struct plan_object *object)
+{
+	const json_t *tree = object->record.object;
+	json_t *entry = json_pack("{s:s, s:s, s:[]}", "namespace", api_namespace(tree), "name",
+				  api_name(tree), "changes");
+	if (object->record.problem != NULL && !object->withdraws)
+		json_object_set_new(entry, "problem", json_string(object->record.problem));
+	else if (object->problem != NULL)
+		json_object_set_new(entry, "problem", json_string(object->problem));
+	else if (!is_read(plan, object))
+		json_object_set_new(entry, "changes",
+				    dnsrecord_diff(&object->record, object->withdraws));
+	for (size_t i = 0; i < object->n_steps; i++)
+		add_result(entry, object, i);
+	bool has_problem = json_object_get(entry, "problem") != NULL;
+	bool has_changes = json_array_size(json_object_get(entry, "changes")) != 0;
+	if (!has_changes)
+		json_object_del(entry, "changes");
+	if (has_problem || has_changes || json_object_get(entry, "note") != NULL)
+		json_array_append(plan->report, entry);
+	plan->has_problem = plan->has_problem || has_problem;
+	plan->has_changes = plan->has_changes || has_changes;
+	json_decref(entry);
+}
+
+/* Objects of types without a provider are nobody's here, as for the controller. */
+static void compare_all(struct plan *plan)
+{
+	size_t n_skipped = 0;
+	for (size_t i = 0; i < plan->objects.n; i++) {
+		if (is_read(plan, plan->objects.v[i]))
+			plan_reads_add(&plan->reads, plan->objects.v[i]);
+	}
+	if (!plan->is_offline)
+		plan_reads_run(&plan->reads);
+	for (size_t i = 0; i < plan->objects.n; i++) {
+		if (plan->is_offline || plan->objects.v[i]->provider != NULL)
+			compare_object(plan, plan->objects.v[i]);
+		else
+			n_skipped++;
+	}
+	if (n_skipped != 0)
+		kubecli_say(&plan->cli, "%zu DNSRecords have a type that no provider here serves",
+			    n_skipped);
+}
+
+/* The API's object of that name; NULL: there is none. */
+static const json_t *find_known(const struct plan *plan, const json_t *object, const char *ns)
+{
+	json_t *known;
+	size_t i;
+	json_array_foreach (plan->known, i, known) {
+		if (strcmp(api_name(known), api_name(object)) == 0 &&
+		    strcmp(api_namespace(known), ns) == 0)
+			return known;
+	}
+	return NULL;
+}
+
+/* The file's spec, the API's status. */
+static void add_file_object(struct plan *plan, const json_t *object)
+{
+	const char *named = api_namespace(object);
+	const char *ns = named[0] != '\0' ? named : plan->cli.ns != NULL ? plan->cli.ns : "default";
+	const json_t *known = find_known(plan, object, ns);
+	json_t *merged = api_tree_copy(object);
+	json_object_del(merged, "status");
+	if (known != NULL && json_is_object(json_object_get(known, "status")))
+		json_object_set_new(merged, "status",
+				    api_tree_copy(json_object_get(known, "status")));
+	if (known != NULL) /* part of the owner mark */
+		json_object_set_new(json_object_get(merged, "metadata"), "uid",
+				    json_string(api_uid(known)));
+	json_object_set_new(json_object_get(merged, "metadata"), "namespace", json_string(ns));
+	add_object(plan, merged);
+}
+
+static bool is_record(const json_t *object)
+{
+	return strcmp(api_kind(object), "DNSRecord") == 0 &&
+	       strncmp(api_version(object), "extensions.gardener.cloud/", 26) == 0;
+}
+
+/* False after a message. */
+static bool add_files(struct plan *plan)
+{
+	struct manifests manifests = { 0 };
+	char why[512];
+	bool ok = manifests_read(&plan->files, &manifests, ERR_TEXT(why));
+	if (!ok)
+		kubecli_say(&plan->cli, "%s", why);
+	for (size_t i = 0; ok && i < manifests.objects.n; i++) {
+		if (is_record(manifests.objects.v[i].o))
+			add_file_object(plan, manifests.objects.v[i].o);
+	}
+	manifests_done(&manifests);
+	return ok;
+}
+
+static void add_known(struct plan *plan)
+{
+	json_t *object;
+	size_t i;
+	json_array_foreach (plan->known, i, object)
+		add_object(plan, json_incref(object));
+}
+
+/* ---- output ---- */
+
+static void print_lines(const struct plan *plan, char sign, const json_t *change,
+			const json_t *content)
+{
+	const char *color = !plan->has_color ? "" : sign == '+' ? "\033[32m" : "\033[31m";
+	json_t *value;
+	size_t i;
+	json_array_foreach (json_object_get(content, "values"), i, value) {
+		bool is_text = strcmp(api_get_string(change, "recordType"), "TXT") == 0;
+		printf("%s%c %s %lld %s %s%s%s%s\n", color, sign, api_get_string(change, "name"),
+		       (long long)json_integer_value(json_object_get(content, "ttl")),
+		       api_get_string(change, "recordType"), is_text ? "\"" : "", api_text(value),
+		       is_text ? "\"" : "", plan->has_color ? "\033[0m" : "");
+	}
+}
+
+static void print_entry(const struct plan *plan, const json_t *entry)
+{
+	const char *problem = api_get_string(entry, "problem");
+	const char *note = api_get_string(entry, "note");
+	json_t *change;
+	size_t i;
+	if (problem[0] != '\0')
+		printf("%s/%s: cannot be published: %s\n", api_get_string(entry, "namespace"),
+		       api_get_string(entry, "name"), problem);
+	if (note[0] != '\0')
+		printf("%s/%s: stays: %s\n", api_get_string(entry, "namespace"),
+		       api_get_string(entry, "name"), note);
+	json_array_foreach (json_object_get(entry, "changes"), i, change) {
+		const char *zone = api_get_string(change, "zone");
+		printf("%s/%s: %s in zone %s\n", api_get_string(entry, "namespace"),
+		       api_get_string(entry, "name"), api_get_string(change, "action"),
+		       zone[0] != '\0' ? zone : "(to be found)");
+		print_lines(plan, '-', change, json_object_get(change, "before"));
+		print_lines(plan, '+', change, json_object_get(change, "after"));
+	}
+}
+
+static void print_report(const struct plan *plan)
+{
+	json_t *entry;
+	size_t i;
+	if (plan->is_json) {
+		json_dumpf(plan->report, stdout, JSON_INDENT(2));
+		putchar('\n');
+		return;
+	}
+	json_array_foreach (plan->report, i, entry)
+		print_entry(plan, entry);
+}
+
+/* ---- the command ---- */
+
+/* False after a message. */
+static bool gather_objects(struct plan *plan, bool asks_api)
+{
+	const struct api_kind *kind = api_kind_find("extensions.gardener.cloud", "DNSRecord");
+	if (asks_api &&
+	    (!kubecli_open(&plan->cli) ||
+	     !list_objects(&plan->cli, kind, plan->cli.ns, LIST_OBJECTS_NEEDED, &plan->known)))
+		return false;
+	if (!plan->is_offline && !plan_reads_open(&plan->reads, plan->cli.conn)) {
+		kubecli_say(&plan->cli, "no file descriptors are left");
+		return false;
+	}
+	plan->reads.is_drop_in = plan->ownership != NULL && strcmp(plan->ownership, "drop-in") == 0;
+	if (plan->files.n != 0)
+		return add_files(plan);
+	add_known(plan);
+	return true;
+}
+
+static void release_plan(struct plan *plan)
+{
+	for (size_t i = 0; i < plan->objects.n; i++) {
+		plan_object_release(plan->objects.v[i]);
+		free(plan->objects.v[i]);
+	}
+	vec_done(&plan->objects);
+	if (plan->reads.loop != NULL)
+		plan_reads_close(&plan->reads);
+	json_decref(plan->trees);
+	json_decref(plan->report);
+	json_decref(plan->known);
+	arena_done(&plan->arena);
+}
+
+static int run_plan(struct plan *plan)
+{
+	bool asks_api = plan->files.n == 0 || plan->cli.kubeconfig != NULL ||
+			plan->cli.context != NULL || plan->cli.data != NULL;
+	int status = EXIT_FAILED;
+	plan->is_offline = plan->is_offline || !asks_api; /* Secrets are in the API */
+	plan->report = json_array();
+	plan->trees = json_array();
+	arena_init(&plan->arena);
+	if (gather_objects(plan, asks_api)) {
+		compare_all(plan);
+		print_report(plan);
+		status = plan->has_problem   ? EXIT_FAILED
+			 : plan->has_changes ? EXIT_CHANGES
+					     : EXIT_DONE;
+	}
+	release_plan(plan);
+	if (asks_api)
+		kubecli_close(&plan->cli);
+	return kubecli_flush(&plan->cli, status);
+}
+
+static void print_help(const struct flag *flags, size_t count)
+{
+	printf("usage: fairlead plan [-f FILE|DIR|-]... [FLAGS]\n\n"
+	       "Prints what would change at DNS providers because of DNSRecords: those of the "
+	       "files,\nor those of the API. What the providers have is read there, with the "
+	       "objects' Secrets;\nwith --offline, and for files without an API, it is taken from "
+	       "the status of the API's\nobjects. Changes nothing.\n\n");
+	flags_help(flags, count, stdout);
+	printf("\nexit status: 0 nothing would change, 2 something would, 1 an error\n");
+}
+
+/* False after a message. */
+static bool check_arguments(struct plan *plan, const struct flag_values *args)
+{
+	const char *no_color = getenv("NO_COLOR");
+	plan->is_json = strcmp(plan->output, "json") == 0;
+	plan->has_color = isatty(STDOUT_FILENO) && (no_color == NULL || no_color[0] == '\0');
+	if (args->n != 0) {
+		kubecli_say(&plan->cli, "unexpected argument '%s', try --help", args->v[0]);
+		return false;
+	}
+	if (plan->ownership != NULL && strcmp(plan->ownership, "protect") != 0 &&
+	    strcmp(plan->ownership, "drop-in") != 0) {
+		kubecli_say(&plan->cli, "--dnsrecord-ownership: '%s' is none of protect drop-in",
+			    plan->ownership);
+		return false;
+	}
+	if (plan->is_json || strcmp(plan->output, "diff") == 0)
+		return true;
+	kubecli_say(&plan->cli, "-o: '%s' is none of diff json", plan->output);
+	return false;
+}
+
+int cmd_plan(int argc, char **argv)
+{
+	struct plan plan = { .cli.verb = "plan", .output = "diff" };
+	struct flag_values args = { 0 };
+	const struct flag flags[] = {
+		FLAG_VALUES("f", &plan.files, "FILE|DIR|-",
+			    "manifests; may be repeated; default: the objects of the API"),
+		FLAG_VALUE("o", &plan.output, "FORMAT", "diff (default) or json"),
+		FLAG_SWITCH("offline", &plan.is_offline,
+			    "do not read at providers: the status says what they have"),
+		FLAG_VALUE("dnsrecord-types", &plan.types, "TYPE,...",
+			   "as that of `fairlead controller`: types that are compared"),
+		FLAG_VALUE("dnsrecord-ownership", &plan.ownership, "MODE",
+			   "as that of `fairlead controller`: protect (default) or drop-in"),
+		KUBECLI_FLAGS(&plan.cli),
+	};
+	char why[256];
+	int r = flags_parse_mixed(flags, ARRAY_LEN(flags), argc, argv, &args, ERR_TEXT(why));
+	int status = EXIT_USAGE;
+	if (r == -2) {
+		print_help(flags, ARRAY_LEN(flags));
+		status = EXIT_DONE;
+	} else if (r < 0) {
+		kubecli_say(&plan.cli, "%s, try --help", why);
+	} else if (check_arguments(&plan, &args)) {
+		status = run_plan(&plan);
+	}
+	vec_done(&args);
+	vec_done(&plan.files);
+	return status;
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A publisher on a loop of its own, which runs until everything was read. */
+#include "cmd/plan/reads.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "api/meta.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "controller/dnsrecord/credentials.h"
+#include "net/loop.h"
+
+enum { MANY = 20, SHOW_MS = 200, PATIENCE_S = 60 };
+
+bool plan_reads_open(struct plan_reads *reads, struct kube_conn *conn)
+{
+	*reads = (struct plan_reads){ .loop = loop_new(), .conn = conn };
+	map_init(&reads->accounts);
+	if (reads->loop != NULL)
+		reads->publisher = publisher_new(&(struct publisher_conf){ .loop = reads->loop });
+	return reads->loop != NULL;
+}
+
+void plan_reads_close(struct plan_reads *reads)
+{
+	publisher_free(reads->publisher); /* and all accounts */
+	map_done(&reads->accounts);
+	loop_free(reads->loop);
+}
+
+/* ---- accounts ---- */
+
+static char *make_account_key(const struct plan_object *object)
+{
+	const struct api_dnsrecord *spec = &object->record.spec;
+	return xasprintf("%s %s %s %s %s", spec->type, spec->region,
+			 api_namespace(object->record.object), spec->secret_namespace,
+			 spec->secret_name);
+}
+
+static struct publisher_account *open_account(struct plan_reads *reads, struct plan_object *object)
+{
+	CLEANUP(dnsrecord_credentials_done) struct dnsrecord_credentials credentials = { 0 };
+	struct publisher_account *account = NULL;
+	char why[512];
+	int r = dnsrecord_credentials_read(reads->conn, true, object->record.object, &credentials,
+					   ERR_TEXT(why));
+	if (r == 0)
+		r = publisher_account_open(
+			reads->publisher,
+			&(struct publisher_account_conf){ .provider = object->provider,
+							  .credentials = credentials.v,
+							  .n_credentials = credentials.n,
+							  .region = object->record.spec.region },
+			&account, ERR_TEXT(why));
+	if (r < 0)
+		object->problem = xstrdup(why);
+	return account;
+}
+
+/* Each Secret is read once. NULL: the object has a problem. */
+static struct publisher_account *find_account(struct plan_reads *reads, struct plan_object *object)
+{
+	CLEANUP(freep) char *key = make_account_key(object);
+	struct publisher_account *account = map_get(&reads->accounts, slice_of(key));
+	if (account != NULL)
+		return account;
+	account = open_account(reads, object);
+	if (account != NULL)
+		map_set(&reads->accounts, slice_of(key), account);
+	return account;
+}
+
+/* ---- requests ---- */
+
+static struct dnsrecord_rules rules_of(const struct plan_object *object)
+{
+	return (struct dnsrecord_rules){ .is_drop_in = object->reads->is_drop_in,
+					 .has_marks = object->provider->caps.has_owner_mark };
+}
+
+static void on_done(struct publisher_request *request);
+
+static void submit_reading(struct plan_reading *reading, struct publisher_account *account)
+{
+	const struct dnsrecord_step *step = &reading->object->steps[reading->at];
+	publisher_request_release(&reading->request);
+	reading->request = (struct publisher_request){ .account = account,
+						       .zone = step->zone,
+						       .edits = step->edits,
+						       .n_edits = step->n_edits,
+						       .maybe_applied = step->maybe_applied,
+						       .patience_ns = PATIENCE_S * NS_PER_S,
+						       .only_reads = true,
+						       .done = on_done };
+	publisher_submit(reading->object->reads->publisher, &reading->request);
+}
+
+/* As the controller does: without a mark, what was written may be missing by now. */
+static bool try_again(struct plan_reading *reading)
+{
+	struct plan_object *object = reading->object;
+	struct dnsrecord_rules rules = rules_of(object);
+	struct dnsrecord_step again[DNSRECORD_STEPS_AHEAD];
+	if (reading->request.code != PROVIDER_CONFLICT || reading->is_again ||
+	    !object->steps[reading->at].has_second_try)
+		return false;
+	rules.may_be_gone = true;
+	size_t n = dnsrecord_steps_ahead(&object->record, object->withdraws, &rules, again);
+	assert(reading->at < n);
+	object->steps[reading->at] = again[reading->at];
+	reading->is_again = true;
+	submit_reading(reading, reading->request.account);
+	return true;
+}
+
+static void on_done(struct publisher_request *request)
+{
+	struct plan_reading *reading = CONTAINER_OF(request, struct plan_reading, request);
+	struct plan_reads *reads = reading->object->reads;
+	if (!try_again(reading) && --reads->n_left == 0)
+		loop_stop(reads->loop);
+}
+
+void plan_reads_add(struct plan_reads *reads, struct plan_object *object)
+{
+	object->reads = reads;
+	struct dnsrecord_rules rules = rules_of(object);
+	struct publisher_account *account = find_account(reads, object);
+	if (account == NULL)
+		return;
+	loop_now_refresh(reads->loop); /* the Secret took its time */
+	object->n_steps =
+		dnsrecord_steps_ahead(&object->record, object->withdraws, &rules, object->steps);
+	for (size_t i = 0; i < object->n_steps; i++) {
+		object->readings[i] = (struct plan_reading){ .object = object, .at = i };
+		submit_reading(&object->readings[i], account);
+		reads->n_left++;
+		reads->n_all++;
+	}
+}
+
+/* ---- running ---- */
+
+static void show_progress(struct loop_timer *timer)
+{
+	struct plan_reads *reads = CONTAINER_OF(timer, struct plan_reads, progress);
+	fprintf(stderr, "\rread %zu of %zu record sets", reads->n_all - reads->n_left,
+		reads->n_all);
+	fflush(stderr);
+	reads->has_shown = true;
+	loop_timer_set(reads->loop, timer, loop_now(reads->loop) + SHOW_MS * NS_PER_MS);
+}
+
+void plan_reads_run(struct plan_reads *reads)
+{
+	reads->progress.cb = show_progress;
+	if (reads->n_all >= MANY && isatty(STDERR_FILENO))
+		loop_timer_set(reads->loop, &reads->progress, loop_now(reads->loop));
+	if (reads->n_left != 0)
+		loop_run(reads->loop);
+	loop_timer_stop(reads->loop, &reads->progress);
+	if (reads->has_shown)
+		fputs("\r\033[K", stderr);
+}
+
+void plan_object_release(struct plan_object *object)
+{
+	for (size_t i = 0; i < object->n_steps; i++)
+		publisher_request_release(&object->readings[i].request);
+	free(TAKE_PTR(object->problem));
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Reads what providers have, for many DNSRecords at a time: the same requests as those of the controller,
+ * but none writes. Accounts keep their rates, and record sets of one zone are read together. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/map.h"
+#include "controller/dnsrecord/plan/record.h"
+#include "controller/dnsrecord/plan/step.h"
+#include "net/loop.h"
+#include "provider/publisher.h"
+
+struct kube_conn;
+struct plan_object;
+struct plan_reads;
+
+/* One step of an object. */
+struct plan_reading {
+	struct publisher_request request;
+	struct plan_object *object;
+	size_t at;     /* index of the step */
+	bool is_again; /* its set may be missing: the second try */
+};
+
+struct plan_object {
+	struct plan_reads *reads;
+	struct dnsrecord record;
+	bool withdraws;
+	const struct provider *provider; /* NULL: no provider has its type here */
+	char *problem; /* why it could not be read; NULL: it was, or need not be */
+	struct dnsrecord_step steps[DNSRECORD_STEPS_AHEAD];
+	struct plan_reading readings[DNSRECORD_STEPS_AHEAD];
+	size_t n_steps;
+};
+
+struct plan_reads {
+	struct loop *loop;
+	struct publisher *publisher;
+	struct kube_conn *conn;
+	bool is_drop_in;
+	struct map accounts; /* by Secret and type: struct publisher_account */
+	size_t n_left, n_all;
+	struct loop_timer progress;
+	bool has_shown;
+};
+
+/* False: no descriptors are left. */
+bool plan_reads_open(struct plan_reads *reads, struct kube_conn *conn);
+/* Objects must have been released before. */
+void plan_reads_close(struct plan_reads *reads);
+
+/* Starts to read what the object's steps change. The object stays where it is. */
+void plan_reads_add(struct plan_reads *reads, struct plan_object *object);
+/* Until all have their result; on a terminal a line on standard error says how far it is. */
+void plan_reads_run(struct plan_reads *reads);
+/* Frees what was read. */
+void plan_object_release(struct plan_object *object);

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* `fairlead up --egress enforce`: the agent of this machine as a child process. */
+#pragma once
+
+#include "base/err_text.h"
+#include "cmd/up/up_children.h"
+#include "net/addr.h"
+
+#define UP_EGRESS_CHILD "egress"
+
+struct up_egress_conf {
+	const char *kubeconfig, *data, *ns; /* of DNSNames and of its report */
+	const union net_addr
+		*dns; /* our DNS server: always reachable, as are those of /etc/resolv.conf */
+};
+
+/* Adds `fairlead node --machine` to the programs that run beside. Negative with a sentence. */
+MUST_CHECK int up_egress_add_child(const struct up_egress_conf *conf, struct up_children *children,
+				   struct err_text why);
