@@ -8,6 +8,7 @@ import os
 import re
 
 import pytest
+import yaml
 
 from helpers import plugins, run
 from lib import certs, server
@@ -83,3 +84,25 @@ def test_example_is_valid(tmp_path, note, request, text):
 
 def test_example_of_make_run_is_valid():
     assert run("check", os.path.join(server.ROOT, "examples", "Corefile")) == (0, "", "")
+
+
+def test_limit_of_a_pools_lists():
+    """The page of the controller has the number of entries that the CRDs allow."""
+    rows = dict(re.findall(r"^\| `(addresses|excludedAddresses)` \| (.*) \|$", read("docs/controllers/ipam.md"), re.M))
+    for kind in ("inclusterippools", "globalinclusterippools"):
+        crd = yaml.safe_load(read(f"deploy/crds/ipam.cluster.x-k8s.io_{kind}.yaml"))
+        for version in crd["spec"]["versions"]:
+            fields = version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
+            for field, row in rows.items():
+                assert f"at most {fields[field]['maxItems']} entries" in row
+
+
+def test_limits_on_writes_are_those_of_each_controller():
+    """docs/controllers.md and --help name the same; no page has one figure for all controllers."""
+    status, out, _ = run("controller", "--help")
+    listed = dict(re.findall(r"^  (\w+) +(\d+:\d+) ", out.split("--write-rate:\n")[1], re.M))
+    table = dict(re.findall(r"^\| \[?`(\w+)`\]?(?:\([\w/.]+\))? \| (\d+:\d+) \|", read("docs/controllers.md"), re.M))
+    assert status == 0 and listed == table and listed["ipam"] == "200:400" and listed["dnsoperator"] == "20:40"
+    most = max(int(rate.split(":")[0]) for rate in listed.values())
+    assert f"20 to {most} per second for each controller" in read("docs/reference/kubernetes-client.md")
+    assert f"at most {listed['ipam'].split(':')[0]} objects per second" in read("docs/controllers/ipam.md")

@@ -48,7 +48,7 @@ def http(port, data, timeout=5):
 def test_health_and_ready(serve):
     s = serve(ALL)
     assert s.get("health", "/health") == (200, "OK")
-    assert s.get("ready", "/ready") == (200, "OK")
+    eventually(lambda: s.get("ready", "/ready") == (200, "OK"))  # its port is open before the configuration is in force
     for name, path in (("health", "/"), ("health", "/healthz"), ("ready", "/"), ("ready", "/health"), ("prom", "/")):
         assert s.get(name, path)[0] == 404, (name, path)
 
@@ -232,6 +232,7 @@ def test_log_cannot_be_forged_by_names(serve):
                          ids=range(10))
 def test_odd_http_requests(serve, data):
     s = serve(ALL)
+    eventually(lambda: s.get("ready", "/ready")[0] == 200)  # its port is open before the configuration is in force
     for name in ("health", "ready", "prom"):
         with socket.create_connection(("127.0.0.1", s.http(name)), slower(5)) as sock:
             try:

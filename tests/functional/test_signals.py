@@ -132,7 +132,7 @@ def test_quit_cuts_lameduck_short(serve):
 def test_ready_says_no_in_lameduck(serve):
     s = serve(".:@PORT@ {\n whoami\n ready 127.0.0.1:@HTTP:ready@\n health 127.0.0.1:@HTTP:health@ {\n"
               "  lameduck 1s\n }\n}\n")
-    assert s.get("ready", "/ready") == (200, "OK")
+    eventually(lambda: s.get("ready", "/ready") == (200, "OK"))
     s.process.send_signal(signal.SIGTERM)
     eventually(lambda: s.get("ready", "/ready")[0] == 503)
     assert answers(s.port())

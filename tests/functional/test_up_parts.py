@@ -14,7 +14,8 @@ import pytest
 
 from helpers import eventually, sanitizer, status
 from lib import server
-from test_up import DNS_OBJECT, OBJECTS, addresses, run, start  # noqa: F401  pylint: disable=unused-import
+from lib.ports import free_port
+from test_up import DNS_OBJECT, OBJECTS, Up, addresses, run, start  # noqa: F401  pylint: disable=unused-import
 
 IDLE_SECONDS = 5
 RSS_MAX_KB = 30 * 1024
@@ -48,7 +49,7 @@ def controllers(up):
 
 def test_all_controllers_but_those_for_learning(start):
     names, by_name = registry()
-    assert by_name == ["example"]
+    assert by_name == ["dnssource", "example"]
     assert controllers(start()) == ", ".join(n for n in names if n not in by_name)
 
 
@@ -68,6 +69,44 @@ def test_controllers_by_name(start):
     run(up, "apply", "-f", "-", text=DNS_OBJECT.format(port=53, templates="[]"))
     assert addresses(up, "kubernetes.default.svc.cluster.local") == ["10.96.0.1"]
     assert "status" not in run(up, "get", "dnses", "default", "-o", "yaml")
+
+
+LOOKING = """apiVersion: v1
+kind: Namespace
+metadata:
+  name: {name}
+  labels: {{example.fairlead.dev/copy: "true"}}
+  annotations: {{example.fairlead.dev/lookup: {wanted}}}
+"""
+
+
+def found(up, name):
+    """The addresses that the copy in this Namespace has."""
+    items = json.loads(run(up, "get", "cm", "-n", name, "-o", "json"))["items"]
+    notes = [i["metadata"].get("annotations", {}) for i in items if i["metadata"]["name"] == "fairlead-example-copy"]
+    return notes and notes[0].get("example.fairlead.dev/addresses")
+
+
+def test_lookups_right_after_the_start(start, tmp_path):
+    """Controllers ask the DNS server of the same process: none of their lookups comes before it listens."""
+    manifest = tmp_path / "objects.yaml"
+    for i in range(3):
+        name = f"looks-{i}"
+        manifest.write_text(COPY + "---\n" + LOOKING.format(name=name, wanted="kubernetes.default.svc.cluster.local"))
+        up = start("data", "--controllers", "*,example", "--load", str(manifest))
+        assert eventually(lambda: found(up, name)) == "10.96.0.1"  # pylint: disable=cell-var-from-loop
+        assert "refused" not in run(up, "get", "events", "-A"), run(up, "get", "events", "-A")
+        up.stop()
+
+
+def test_servers_for_lookups(start, tmp_path):
+    """By a flag, and with a Corefile that listens elsewhere than --dns says."""
+    conf = tmp_path / "Corefile"
+    port = free_port()
+    conf.write_text(f".:{port} {{\n    bind 127.0.0.1\n    hosts {{\n        192.0.2.7 own.example\n    }}\n}}\n")
+    up = start("data", "--conf", str(conf), "--controllers", "example", "--lookup-servers", f"127.0.0.1:{port}")
+    run(up, "apply", "-f", "-", text=COPY + "---\n" + LOOKING.format(name="looks", wanted="own.example"))
+    assert eventually(lambda: found(up, "looks")) == "192.0.2.7"
 
 
 def test_no_controllers(start):
@@ -97,6 +136,8 @@ def test_file_of_the_socket_in_the_way(start, tmp_path):
 @pytest.mark.parametrize("arguments, said", [
     (["--controllers", "nonsense"], "unknown controller 'nonsense'"),
     (["--controllers", "-dnsoperator"], "write '*,-dnsoperator'"),
+    (["--lookup-servers", "192.0.2.1"], "--lookup-servers: expected addresses with a port"),
+    (["--pod-dns-servers", "192.0.2.1:53"], "--pod-dns-servers: expected at most 3 addresses such as 10.96.0.10"),
     (["--child", "node"], "expected NAME=PATH"),
     (["--child", "node=sleep 1"], "needs the path of a program"),
     (["--child", "a=/bin/true", "--child", "a=/bin/true"], "named twice"),
@@ -135,7 +176,7 @@ def test_crash_loop_is_reported(start):
     eventually(lambda: "ended with exit status 1, 2 times in a row" in status_text(up))
     report = run(up, "status", status=1)
     assert "child other: could not be started: '/nonexistent/program': No such file or directory" in report
-    assert "2 with problems" in report and "it ended with exit status 1; starting it again in 2.0 s" in up.text()
+    assert "2 problems" in report and "it ended with exit status 1; starting it again in 2.0 s" in up.text()
     # no zombies
     children = subprocess.run(["ps", "-o", "stat=", "--ppid", str(up.process.pid)], capture_output=True, text=True, check=False).stdout
     assert "Z" not in children
@@ -188,3 +229,23 @@ def test_at_rest(start, note):
     assert writes == 0
     if not sanitizer():
         assert rss <= RSS_MAX_KB
+
+
+def dumps_core(process):
+    """Ends by a signal: did it leave a core dump?"""
+    process.send_signal(signal.SIGABRT)
+    ended = os.waitpid(process.pid, 0)[1]
+    process.returncode = -signal.SIGABRT
+    assert os.WIFSIGNALED(ended)
+    return os.WCOREDUMP(ended)
+
+
+def test_no_core_dump(tmp_path, monkeypatch):
+    """DR-P12: memory with Secrets of users is in no core dump, also where the system would make one."""
+    monkeypatch.chdir(tmp_path)
+    unlimited = ["prlimit", "--core=unlimited"]
+    with subprocess.Popen([*unlimited, "sh", "-c", "echo started; exec sleep 60"], stdout=subprocess.PIPE) as other:
+        other.stdout.readline()
+        if not dumps_core(other):
+            pytest.skip("this system makes no core dumps")
+    assert not dumps_core(Up(tmp_path / "data", command=unlimited).process)

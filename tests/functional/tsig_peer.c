@@ -26,7 +26,7 @@
 #include "dns/rrtext/rrtext.h"
 #include "dns/tsig_explain.h"
 #include "dns/tsig_server.h"
-#include "dns/update.h"
+#include "dns/update_test.h"
 #include "net/loop.h"
 #include "net/sock.h"
 #include "resolve/resolver.h"

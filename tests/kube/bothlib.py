@@ -22,6 +22,7 @@ WHY = {
     "certificates": "the server's certificate is swapped; ours is renewed by itself (src/apiserver/access/test_ca.c)",
     "admission": "registrations of web hooks and policies are not served; hooks of this program are called in process",
     "definitions": "definitions of other kinds are not served",
+    "kinds": "the embedded API serves no workloads: a machine has no Deployments",
     "oracle": "they record what the real server says; unit tests hold our code to it",
     "discovery": "the kinds of this program are not there before their definitions are",
 }

@@ -236,7 +236,8 @@ def changed(rng, text, pieces, times):
 
 
 def run(caller, ns, steps):
-    """The answers to a scenario's steps, normalised: [{status, type, warnings, body}]."""
+    """The answers to a scenario's steps, normalised: [{status, type, warnings, body}]. kube-apiserver warns about keys of a
+    map in any order."""
     kept, names, answers = {}, Names(), []
     for step in steps:
         end = time.monotonic() + WAIT_SECONDS
@@ -250,7 +251,7 @@ def run(caller, ns, steps):
         for name, path in step.keep:
             kept[name] = dig(tree, path)
         answer = {"status": status, "type": (reply.headers.get("Content-Type") or ""),
-                  "warnings": reply.headers.get_all("Warning") or [], "body": names.tree(tree)}
+                  "warnings": sorted(reply.headers.get_all("Warning") or []), "body": names.tree(tree)}
         for path in step.differ:
             drop(answer, path)
         answers.append(answer)

@@ -207,6 +207,31 @@ ENDPOINTS = [
     (EPS, {**eps(), **meta(labels={"kubernetes.io/service-name": "web"})}),
 ]
 
+def letters(*lengths):
+    """Search domains of these lengths."""
+    return ["a" * n for n in lengths]
+
+
+NUMBERED = [str(n) for n in range(1, 34)]
+# dnsPolicy and dnsConfig: the cases of kube-apiserver's own tests as objects, and more (PD-7, PD-22, PD-23, PD-28 to PD-33).
+DNS_CONFIGS = [
+    {}, {"options": [{"name": "ndots", "value": "2"}]}, {"nameservers": ["127.0.0.1"]}, {"searches": ["custom"]}, {"searches": ["custom."]},
+    {"nameservers": ["127.0.0.1", "10.0.0.10", "8.8.8.8"], "searches": NUMBERED[:6]},
+    {"nameservers": ["127.0.0.1", "10.0.0.10", "8.8.8.8"], "searches": NUMBERED[:32]}, {"searches": NUMBERED[:7]}, {"searches": NUMBERED[:33]},
+    {"searches": letters(1, *[50] * 5)}, {"searches": letters(2, *[50] * 5)}, {"searches": letters(64, *[63] * 31)}, {"searches": letters(65, *[63] * 31)},
+    {"searches": letters(253)}, {"searches": ["a" * 253 + "."]}, {"searches": letters(254)},
+    {"nameservers": ["FE80::0202:B3FF:FE1E:8329"]}, {"nameservers": ["127.0.0.1", "10.0.0.10", "8.8.8.8", "1.2.3.4"]}, {"searches": ["custom?"]},
+    {"nameservers": ["invalid"]}, {"nameservers": ["001.002.003.004"]}, {"nameservers": ["::ffff:192.0.2.1", "fe80::1%eth0", ""]}, {"options": [{"value": "2"}]},
+    {"options": [{"name": "", "value": "2"}, {"name": "x"}, {"name": "x", "value": ""}]},
+    *({"searches": [s]} for s in ("_sip._tcp.abc_d.example.com", "abc_d.example.com", ".", "..", "_.", "-.", "__.", ".__", "._", "____________", "example.com",
+                                  "\u2603.example.com", "a._b", "a.__b", "A.b", "a..b", ".a", "a b", "", "a" * 64)),
+    {"nameservers": ["x"], "searches": ["A."], "options": [{"value": "1"}]},
+]
+POD_DNS = [(POD, pod(box(), dnsConfig=config)) for config in DNS_CONFIGS] + [
+    (POD, pod(box(), dnsPolicy=policy, **more)) for policy in ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None", "Custom", "", None)
+    for more in ({}, {"dnsConfig": {}}, {"dnsConfig": {"searches": ["A"]}}, {"dnsConfig": {"nameservers": ["192.0.2.1"]}})] + [
+    (POD, pod(box(), dnsPolicy="x", restartPolicy="x", hostname="H", dnsConfig={"nameservers": ["x"]})),
+    (POD, pod(box(), dnsPolicy="Default"), pod(box())), (POD, pod(box(), dnsConfig={"searches": ["a"]}), pod(box()))]
 PODS = [
     (POD, {}), (POD, {"spec": {}}), (POD, pod()), (POD, pod(box())), (POD, pod({})), (POD, pod(box(name="A"))), (POD, pod(box(), box())), (POD, pod({"name": "c"})),
     (POD, pod(box(image=" i"))), (POD, pod(box(image="i"))), (POD, pod(box(image="i:latest"))), (POD, pod(box(image="i@sha256:" + "0" * 64))),
@@ -328,3 +353,4 @@ CASES += [
 DECODING += [
     (EP, {"subsets": {}}), (EP, {"subsets": [{"addresses": "x"}]}), (EP, {"subsets": [{"ports": [{"port": "80"}]}]}), (EP, {"subsets": [{"addresses": [{"ip": 4}]}]}), (EP, {"subsets": "x"}),
 ]
+CASES += POD_DNS

@@ -12,7 +12,7 @@ from changelib import NETWORKS, Rig, changing
 from controllerlib import LeaseHistory, until
 from lib import cluster
 from test_dnsoperator import DNS, Place
-from test_rbac import install_roles
+from rbaclib import install_roles
 
 USER, TOKEN = "system:serviceaccount:fairlead:fairlead-dnsoperator", "dnsoperator-token"
 WRITES = ("create", "update", "patch", "delete", "deletecollection")

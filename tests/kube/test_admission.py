@@ -49,13 +49,13 @@ def port_of(p):
     return int(p.wait_line("web hooks on port")[1].split()[-1])
 
 
-def register(c, port, bundle=None, kinds=("Validating", "Mutating")):
+def register(c, port, bundle=None, kinds=("Validating", "Mutating"), path_of=lambda path: path):
     """The shipped registrations, pointed at a port of loopback, and failing closed."""
     for o in objects(c, "deploy/webhooks/example.yaml"):
         if not o["kind"].startswith(kinds):
             continue
         for hook in o["webhooks"]:
-            path = hook["clientConfig"].pop("service")["path"]
+            path = path_of(hook["clientConfig"].pop("service")["path"])
             hook["clientConfig"]["url"] = f"https://127.0.0.1:{port}{path}"
             hook["failurePolicy"] = "Fail"
             if bundle:
@@ -187,6 +187,23 @@ def test_nobody_asks_about_deletion(hooked):
 
 
 # ---- certificates ----
+
+
+def test_paths_without_a_name(c, run):
+    """As registrations of older versions have them: all hooks of the kind are asked."""
+    p = run("--webhook-look", "200ms")
+    register(c, port_of(p), path_of=lambda path: "/" + path.split("/")[1])
+    until(lambda: refuses(c))
+    assert try_namespace(c, "maybe") == (403, refusal("maybe"))
+    status, body = try_namespace(c, "yes")
+    assert status == 201 and body["metadata"]["labels"][LABEL] == "true", body
+
+
+def test_path_of_an_unknown_hook(c, run):
+    """The registration's failurePolicy decides, which is Fail here."""
+    p = run("--webhook-look", "200ms")
+    register(c, port_of(p), kinds=("Validating",), path_of=lambda path: path + ".not")
+    until(lambda: "could not find the requested resource" in try_namespace(c, "true")[1].get("message", ""))
 
 
 def test_frozen_server_at_start(c, run):

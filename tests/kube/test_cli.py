@@ -93,6 +93,8 @@ def test_conflicts_are_named_and_can_be_forced(c, cli, shop):
     ("", "no object in '-'"),
     ("# nothing\n---\n", "no object in '-'"),
     ("kind: Service\napiVersion: v1\n", "<stdin>:1:1: object without metadata.name"),
+    ("kind: ConfigMap\napiVersion: v1\nmetadata: {generateName: g-}\n", "<stdin>:1:1: object without metadata.name"),
+    ("kind: ConfigMapList\napiVersion: v1\nitems: [{metadata: {name: x}}]\n", "<stdin>:3:9: object without kind"),
     ("kind: Gadget\napiVersion: x/v1\nmetadata: {name: x}\n", "<stdin>:1:1: Gadget of x/v1 is not a kind that fairlead handles"),
     ("kind: ConfigMap\napiVersion: v1\nmetadata:\n  name: x\n  namespace: one\n",
      "<stdin>:5:3: the object is for namespace 'one', but -n is 'two'"),

@@ -156,6 +156,23 @@ def test_lookups_complete_later(c, run):
         assert "tried again" not in p.text()
 
 
+def test_addresses_hold_for_their_ttl(c, run):
+    """Changes of other things ask no server again; a lookup of another name that fails leaves no address of the old one."""
+    with Upstream("bad.example.\n    rcode SERVFAIL\n" + SLOW) as up:
+        namespace(c, "held")
+        set_lookup(c, "held", "other.example")
+        set_label(c, "held", "true")
+        run("--lookup-servers", up.address)
+        until(lambda: addresses_of(c, "held") == "192.0.2.7")
+        asked = up.count("other.example.")
+        for i in range(3):
+            config_map(c, "default", "fairlead-example", {"held": str(i)}, method="PUT")
+            until(lambda: copy_of(c, "held") == {"held": str(i)})
+        assert up.count("other.example.") == asked
+        set_lookup(c, "held", "bad.example")
+        until(lambda: copy_of(c, "held") is not None and addresses_of(c, "held") is None)
+
+
 def test_lookup_that_fails(c, run):
     """The copy is made without addresses, and an Event says which server did what."""
     with Upstream("*\n    rcode SERVFAIL\n") as up:
@@ -165,7 +182,8 @@ def test_lookup_that_fails(c, run):
         run("--lookup-servers", up.address)
         until(lambda: copy_of(c, "failing") is not None)
         assert addresses_of(c, "failing") is None
-        seen = until(lambda: [e for e in events(c, "default") if e["reason"] == "LookupFailed"])
+        seen = until(lambda: [e for e in events(c, "default")
+                              if e["reason"] == "LookupFailed" and e["regarding"]["name"] == "failing"])
         assert seen[0]["note"] == f"{up.address}: SERVFAIL"
 
 
@@ -201,6 +219,11 @@ def test_why_it_does_not_lead_is_said(c, run):
     (["--controllers", "example,example"], "named twice"),
     (["--controllers", "example", "--lease-renew", "20s"], "must last longer than"),
     (["--controllers", "example", "--lease-retry", "x"], "expected a duration such as '15s'"),
+    (["--controllers", "example", "--take-lease", "other"], "'other' is not one of those of --controllers"),
+    (["--controllers", "dnsoperator", "--take-lease", "dnsoperator"], "use dnsoperator=NAMESPACE/LEASE"),
+    (["--controllers", "example", "--take-lease", "example=a/b/c"], "expected NAME, NAME=LEASE or NAME=NAMESPACE/LEASE"),
+    (["--controllers", "example", "--take-lease", "example", "--no-election"], "exclude each other"),
+    (["--controllers", "example", "--heartbeat", "1500ms"], "expected whole seconds"),
     (["--controllers", "example", "more"], "takes no arguments"),
     (["--what"], "flag provided but not defined: -what"),
 ])

@@ -5,6 +5,7 @@ import contextlib
 import copy
 import json
 import os
+import re
 import ssl
 import urllib.error
 import urllib.request
@@ -190,6 +191,39 @@ def test_life_of_templates(place, run):
     assert "foo.com:53 {" in place.text()
     place.says("TemplateConfigurationValid", "True NoTemplates")
     assert place.configmap("kube-system", "coredns")["data"]["Corefile.before-fairlead"] == KUBEADM
+
+
+def node(place, name, *ranges):
+    place.done("POST", "/api/v1/nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name},
+                                         "spec": {"podCIDR": ranges[0], "podCIDRs": list(ranges)}})
+
+
+def test_networks_that_are_never_learnt(place, run):
+    """EF-D2: the stanza for egress rules has the cluster's pods and Services; a node inside of them changes nothing. Without the
+    gate there is no such stanza, and the text is one for stock CoreDNS."""
+    def never():
+        return re.findall(r"^        never (.*)$", place.text(), re.M)
+    services = " ".join(place.done("GET", "/apis/networking.k8s.io/v1/servicecidrs")["items"][0]["spec"]["cidrs"])
+    try:
+        p = run("--feature-gates", "EgressFirewallNames=true")
+        place.dns({"logLevel": "Debug"})
+        until(lambda: never() == [services])
+        node(place, "never-0", "10.244.0.0/24")
+        node(place, "never-3", "10.244.3.0/24")
+        until(lambda: never() == [f"{services} 10.244.0.0/22"])
+        node(place, "never-2", "10.244.2.0/24")
+        place.dns({"logLevel": "Trace"})  # a pass that sees the node
+        until(lambda: "class all" in place.text())
+        assert never() == [f"{services} 10.244.0.0/22"]
+        node(place, "never-9", "10.99.0.0/24")
+        until(lambda: never() == [" ".join(sorted([services, "10.99.0.0/24", "10.244.0.0/22"], key=lambda n: [
+            int(x) for x in n.split("/")[0].split(".")]))])
+        assert p.stop() == 0, p.text()
+        run()
+        until(lambda: "egressfirewall" not in place.text() and "never" not in place.text())
+    finally:
+        for name in ("never-0", "never-2", "never-3", "never-9"):
+            place.call("DELETE", f"/api/v1/nodes/{name}")
 
 
 def test_refused_templates_leave_the_last(place, run):

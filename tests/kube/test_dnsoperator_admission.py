@@ -88,7 +88,8 @@ class Place:
         port = int(self.hook.wait_line("web hooks on port")[1].split()[-1])
         until(lambda: self.hook.get("/readyz") == (200, "ok\n"))
         o = next(o for o in objects(self.c, "deploy/webhooks/dnsoperator.yaml") if o["kind"].startswith("Validating"))
-        o["webhooks"][0]["clientConfig"] = {"url": f"https://127.0.0.1:{port}/validate"}
+        path = o["webhooks"][0]["clientConfig"]["service"]["path"]
+        o["webhooks"][0]["clientConfig"] = {"url": f"https://127.0.0.1:{port}{path}"}
         assert self.c.call("POST", HOOKS, o)[0] == 201
         bad = {"name": "a", "zones": ["10.0.0.0/8", "10.in-addr.arpa"], "forwardPlugin": {"upstreams": ["192.0.2.1"]}}
         until(lambda: self.put({"servers": [bad]})[0] == "hook")
@@ -215,7 +216,7 @@ def test_the_largest_list_is_within_the_cost(place):
         assert by == "policy" and "Template t19: spec.templates[19].zones" in message and words in message, message
     # so many zones are not compared with each other by the policy
     big[19]["zones"][255] = big[0]["zones"][0]
-    assert place.put({"templates": big})[0] == "hook"
+    until(lambda: place.put({"templates": big})[0] == "hook", 60)  # on a busy machine it may be too late for the API server
     few = [{**t, "zones": t["zones"][:18]} for t in big]
     few[19]["zones"][17] = few[0]["zones"][0].upper() + "."
     by, message = place.put({"templates": few})

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The web hook of `dnsoperator`: the program of deploy/webhooks against a real API server, its role, and what no file of
 deploy/ may have."""
-import base64
 import os
 
 import pytest
@@ -9,7 +8,8 @@ import pytest
 import crdlib
 from controllerlib import objects, start, until
 from lib import server
-from test_rbac import PATHS, RBAC, Audited, check_every_verb, install_roles
+from rbaclib import (RBAC, Audited, bundle_of, certificate_of, check_every_verb, check_nothing_is_refused, install_roles,
+                     stepper)
 
 NAME = "fairlead-dnsoperator"
 TOKEN = "dnsoperator-token"
@@ -43,43 +43,29 @@ def registration(c):
 
 def scenario(c, enough):
     """A start with a certificate that is renewed and a registration to write, until enough() says so."""
-    def step(done):
-        until(lambda: enough() or done(), 25)
-        return enough()
-
-    def secret():
-        status, body = c.call("GET", SECRET)
-        return body["data"]["tls.crt"] if status == 200 else None
-
-    def bundle():
-        hook = c.call("GET", f"{HOOKS}/{NAME}")[1]["webhooks"][0]
-        return base64.b64decode(hook["clientConfig"].get("caBundle", ""))
-
+    step = stepper(enough)
     c.call("DELETE", SECRET)
     c.call("DELETE", f"{HOOKS}/{NAME}")
     assert c.call("POST", HOOKS, registration(c))[0] == 201
     p = start(c.kubeconfig(TOKEN, "fairlead"), *FLAGS, "--webhook-cert-life", "3s", "--lease-retry", "300ms",
               controllers="dnsoperator")
     try:
-        if step(lambda: b"BEGIN CERTIFICATE" in bundle()):
+        if step(lambda: b"BEGIN CERTIFICATE" in bundle_of(c, "validating", NAME)):
             return
-        first = secret()
-        step(lambda: secret() not in (None, first))
+        first = certificate_of(c, SECRET)
+        step(lambda: certificate_of(c, SECRET) not in (None, first))
     finally:
         p.process.terminate()
         p.process.wait(20)
 
 
 def test_nothing_is_refused(c):
-    since = c.size()
-    scenario(c, lambda: False)
-    assert c.refused(since) == []
-    assert c.size() > since, "nothing was written down: the test cannot fail"
+    check_nothing_is_refused(c, scenario)
 
 
-@pytest.mark.parametrize("kind", ["Role", "ClusterRole"])
-def test_every_verb_is_needed(c, kind):
-    check_every_verb(c, f"{RBAC}{PATHS[kind]}/{NAME}-webhooks", scenario)
+@pytest.mark.parametrize("where", ["namespaces/fairlead/roles", "clusterroles"])
+def test_every_verb_is_needed(c, where):
+    check_every_verb(c, f"{RBAC}/{where}/{NAME}-webhooks", scenario)
 
 
 def test_shipped_registration(c):
@@ -127,7 +113,8 @@ def hooked(c):
         port = int(p.wait_line("web hooks on port")[1].split()[-1])
         until(lambda: p.get("/readyz") == (200, "ok\n"))
         o = registration(c)
-        o["webhooks"][0]["clientConfig"] = {"url": f"https://127.0.0.1:{port}/validate"}
+        path = o["webhooks"][0]["clientConfig"]["service"]["path"]
+        o["webhooks"][0]["clientConfig"] = {"url": f"https://127.0.0.1:{port}{path}"}
         assert c.call("POST", HOOKS, o)[0] == 201
         until(lambda: c.call("GET", f"{HOOKS}/{NAME}")[1]["webhooks"][0]["clientConfig"].get("caBundle"))
         until(lambda: create(c, {"templates": [BAD]}, dry=True)[0] == 422)
@@ -177,7 +164,8 @@ def test_stored_bad_objects_stay_usable(c, hooked):
     assert status == 201, body
     port = int(hooked.find("web hooks on port")[1].split()[-1])
     o = registration(c)
-    o["webhooks"][0]["clientConfig"] = {"url": f"https://127.0.0.1:{port}/validate"}
+    path = o["webhooks"][0]["clientConfig"]["service"]["path"]
+    o["webhooks"][0]["clientConfig"] = {"url": f"https://127.0.0.1:{port}{path}"}
     assert c.call("POST", HOOKS, o)[0] == 201
     until(lambda: create(c, {"templates": [BAD]}, dry=True)[0] == 422)
     before = asked(c)

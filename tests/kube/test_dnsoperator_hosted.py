@@ -12,7 +12,7 @@ from controllerlib import FAST, Controller, namespace, objects, stopping, until
 from lib import cluster
 from netlib import SECRETS
 from test_dnsoperator import LEGACY, Place
-from test_rbac import Audited, path_of
+from rbaclib import Audited, path_of
 
 NAME = "fairlead-dnsoperator"
 TOKEN = "dnsoperator-token"
@@ -185,4 +185,5 @@ def test_keys_of_web_hooks_stay_with_the_program(pair, run):
     assert b"BEGIN CERTIFICATE" in base64.b64decode(trusted)
     after = [everything(c) for c in pair]
     assert written(before[0], after[0]) == {("validatingwebhookconfigurations", None, "fairlead")}
-    assert written(before[1], after[1]) == {("secrets", NS, "fairlead-webhooks"), ("leases", NS, "fairlead-example")}
+    assert written(before[1], after[1]) == {("secrets", NS, "fairlead-webhooks"), ("leases", NS, "fairlead-example"),
+                                                  ("leases", NS, "fairlead-example-heartbeat")}

@@ -9,7 +9,7 @@ import pytest
 import crdlib
 from controllerlib import Controller, events, objects, stopping, until
 from lib import cluster, server
-from test_rbac import RBAC, Audited, install_roles
+from rbaclib import RBAC, Audited, install_roles
 
 NAME = "fairlead-dnsoperator"
 TOKEN = "dnsoperator-token"
@@ -173,6 +173,31 @@ def test_objects(place, run):
     assert {e["name"]: e["value"] for e in container(place.get(f"{SETS}/node-resolver"), "dns-node-resolver")["env"]} == {
         "SERVICES": "image-registry.openshift-image-registry.svc", "NAMESERVER": "10.96.0.10", "CLUSTER_DOMAIN": "cluster.local"}
     assert not p.find("ServiceMonitor"), p.text()  # there is no such kind: no noise
+
+
+@pytest.mark.parametrize("platform, servers, role, corefile", (
+    ("openshift", f"{SETS}/dns-default", "openshift-dns", f"{NS}/configmaps/dns-default"),
+    ("kubernetes", f"/apis/apps/v1{SYSTEM}/daemonsets/fairlead-dns", "fairlead-dns", f"{CORE}{SYSTEM}/configmaps/coredns")))
+def test_hold(place, run, platform, servers, role, corefile):
+    """EF-P1: with the gate EgressFirewallHold servers hold answers and have what they need for it; without it all is as before."""
+    def applied():
+        o, rules, text = place.get(servers), place.get(f"{RBAC}/clusterroles/{role}"), place.get(corefile)
+        if None in (o, rules, text):
+            return None
+        pod = o["spec"]["template"]["spec"]
+        return ("        hold\n" in text["data"]["Corefile"],
+                [e["name"] for e in container(o, "dns").get("env", [])] == ["NODE_NAME"],
+                {"/run/fairlead", "/etc/fairlead/agents"} <= {m["mountPath"] for m in container(o, "dns")["volumeMounts"]},
+                "fairlead-node-client" in [v["secret"]["secretName"] for v in pod["volumes"] if "secret" in v],
+                any("egressfirewalls" in r["resources"] for r in rules["rules"]))
+    since = place.size()
+    p = run("--dns-operands", "true", "--feature-gates", "EgressFirewallHold=true", platform=platform)
+    until(lambda: applied() == (True,) * 5)
+    p.stop()
+    run("--dns-operands", "true", "--feature-gates", "EgressFirewallNames=true", platform=platform)
+    until(lambda: applied() == (False,) * 5)
+    assert "egressfirewall {" in place.get(corefile)["data"]["Corefile"]
+    assert place.refused(since) == []
 
 
 def test_node_resolver(place, run, tmp_path):

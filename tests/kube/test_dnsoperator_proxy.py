@@ -12,7 +12,7 @@ from controllerlib import Controller, stopping, until
 from lib import cluster, server
 from netlib import NODE, Node
 from test_dnsoperator import DNS, LEGACY, Place
-from test_rbac import RBAC, Audited, each_without_one, install_roles, read_role
+from rbaclib import RBAC, Audited, each_without_one, install_roles, read_role
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root (network namespaces)")
 

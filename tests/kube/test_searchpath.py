@@ -5,19 +5,18 @@ import os
 import random
 import re
 import secrets
-import shutil
-import socket
 import subprocess
-import threading
 
 import pytest
 
 from controllerlib import until
 from dnslib import Api, answers, ask, fairlead, lines, rcode, until_answer
 from lib import cluster, server
+from lib.libc import Port53, lookup_program
 from lib.upstream import Upstream
 
 KEY = "dns.fairlead.dev/search"
+FURTHER = "dns.fairlead.dev/search-lists"
 COREFILE = """.:@PORT@ {
     searchpath cluster.local
     cache
@@ -195,6 +194,25 @@ def test_lists_follow_the_annotation(place):
     assert rcode(ask(s.port(), "moving.search.cluster.local")) == "NOERROR"
 
 
+def test_further_lists(place):
+    """Lists in the second annotation are found by their ids alone; one that stays is never missing."""
+    api, s, _, _, _ = place
+    shop, other = "shop.svc.cluster.local", "other.svc.cluster.local"
+    by_shop = f"web.{list_id([shop])}.search.cluster.local"
+    by_both = f"db.{list_id([other, shop])}.search.cluster.local"
+    api.namespace("further", {FURTHER: f"{shop}; a..b"})
+    until_answer(s.port(), by_shop)
+    assert rcode(ask(s.port(), "web.further.search.cluster.local")) == "NXDOMAIN"  # its own list is the default one
+    api.annotate("further", **{FURTHER: f"{other} {shop}; {shop}"})
+    until_answer(s.port(), by_both)
+    assert rcode(ask(s.port(), by_shop)) == "NOERROR"
+    api.annotate("further", **{FURTHER: f"{other} {shop}"})
+    until(lambda: rcode(ask(s.port(), by_shop)) == "NXDOMAIN")
+    assert rcode(ask(s.port(), by_both)) == "NOERROR"
+    api.annotate("further", **{FURTHER: None})
+    until(lambda: rcode(ask(s.port(), by_both)) == "NXDOMAIN")
+
+
 def test_same_as_a_client_that_walks(place):
     """PD-M2: random names, lists and types; the code, the winner and its data are those of the model."""
     _, s, world, own, _ = place
@@ -217,55 +235,15 @@ def test_same_as_a_client_that_walks(place):
 # ---- PD-M1 ----
 
 
-class Counter:
-    """Port 53 of a loopback address of its own, for programs that know no other port; counts what passes."""
-
-    def __init__(self, port):
-        self.address = "127." + ".".join(str(secrets.randbelow(200) + 20) for _ in range(3))
-        self.sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self.sock.bind((self.address, 53))
-        self.port = port
-        self.count = 0
-        self.thread = threading.Thread(target=self.run, daemon=True)
-        self.thread.start()
-
-    def run(self):
-        while True:
-            data, peer = self.sock.recvfrom(4096)
-            if data == b"end":
-                return
-            self.count += 1
-            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as up:
-                up.bind(("127.0.1.1", 0))
-                up.settimeout(5)
-                up.sendto(data, ("127.0.0.1", self.port))
-                self.sock.sendto(up.recv(65535), peer)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
-            s.sendto(b"end", (self.address, 53))
-        self.thread.join()
-        self.sock.close()
-
-
 @pytest.fixture(scope="module", params=["gcc", "musl-gcc"])
 def program(request, tmp_path_factory):
-    if shutil.which(request.param) is None:
-        pytest.fail(f"{request.param} is not installed (tools/deps test)")
-    path = tmp_path_factory.mktemp("lookup") / request.param
-    source = os.path.join(os.path.dirname(__file__), "lookup.c")
-    static = ["-static"] if request.param == "musl-gcc" else []
-    subprocess.run([request.param, "-O1", *static, "-o", path, source], check=True)
-    return path
+    return lookup_program(request.param, tmp_path_factory.mktemp("lookup") / request.param)
 
 
-def look_up(program, tmp_path, counter, name, search):
+def look_up(program, tmp_path, counter, name, search, options="ndots:5"):
     """(addresses, number of queries) of one getaddrinfo."""
     conf = tmp_path / "resolv.conf"
-    conf.write_text(f"nameserver {counter.address}\nsearch {search}\noptions ndots:5\n")
+    conf.write_text(f"nameserver {counter.address}\nsearch {search}\noptions {options}\n")
     before = counter.count
     done = subprocess.run(["unshare", "--mount", "sh", "-c", 'mount --bind "$0" /etc/resolv.conf && exec "$1" "$2"', conf,
                            program, name], capture_output=True, text=True, timeout=60, check=True)
@@ -283,7 +261,7 @@ def test_queries_of_a_lookup(place, program, tmp_path, name):
     """PD-M1: with four search domains, the same and autopath, and the virtual suffix. The addresses are the same."""
     _, s, _, _, _ = place
     counts = []
-    with Counter(s.port()) as bare, Counter(s.port("plain")) as autopath:
+    with Port53(s.port()) as bare, Port53(s.port("plain")) as autopath:
         for counter, search in ((bare, FOUR), (autopath, FOUR), (bare, "shop.search.cluster.local")):
             addresses, n = look_up(program, tmp_path, counter, name, search)
             assert addresses == FOUND[name] or FOUND[name] is None and addresses[0].startswith("error")

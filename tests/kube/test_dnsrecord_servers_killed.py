@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""DR-P5 with real name servers: a proxy in front of BIND, Knot or PowerDNS kills the controller (SIGKILL) when its n-th change has reached
+the server, before or after the server has carried it out and before the controller knows. One that starts afterwards, without
+the proxy, must come to the same end: no record set is left, none is there twice."""
+import contextlib
+import re
+import socket
+import threading
+
+import pytest
+
+from bothlib import embedded  # noqa: F401 (fixture)
+from controllerlib import Controller, namespace, until
+from dnsrecordlib import delete, get, make, make_secret, patch, settled
+from lib.nameserver import place
+
+FLAGS = ["--no-election", "--heartbeat", "1h"]
+
+
+class Killer:
+    """Passes connections on. The `at`-th change kills the process: "before" it is passed on, or "after" the server answered."""
+
+    def __init__(self, zone, when):
+        self.zone, self.when = zone, when
+        self.at = self.changes = 0
+        self.victim = None
+        self.lock = threading.Lock()
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.number = self.listener.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        with contextlib.suppress(OSError):
+            while True:
+                client, _ = self.listener.accept()
+                threading.Thread(target=self.serve, args=(client,), daemon=True).start()
+
+    def serve(self, client):
+        read = self.read_http if self.zone.kind == "powerdns" else self.read_dns
+        with client, socket.create_connection(("127.0.0.1", self.zone.port)) as server, contextlib.suppress(OSError, EOFError):
+            while True:
+                message, is_change = read(client)
+                is_last = is_change and self.count()
+                if is_last and self.when == "before":
+                    self.kill()
+                    return
+                server.sendall(message)
+                answer, _ = read(server)
+                if is_last:
+                    self.kill()
+                    return
+                client.sendall(answer)
+
+    def count(self):
+        """True: this change is the one."""
+        with self.lock:
+            self.changes += 1
+            return self.changes == self.at
+
+    def kill(self):
+        self.victim.process.kill()
+        self.victim.process.wait()
+
+    @staticmethod
+    def exactly(sock, size):
+        data = b""
+        while len(data) < size:
+            part = sock.recv(size - len(data))
+            if not part:
+                raise EOFError
+            data += part
+        return data
+
+    def read_dns(self, sock):
+        """One message; is it an UPDATE with changes?"""
+        head = self.exactly(sock, 2)
+        message = head + self.exactly(sock, int.from_bytes(head, "big"))
+        return message, message[4] >> 3 & 15 == 5 and message[10:12] != b"\0\0"
+
+    def read_http(self, sock):
+        """One request or answer with a length, or an answer that ends with its connection; is it a PATCH?"""
+        message = b""
+        while b"\r\n\r\n" not in message:
+            part = sock.recv(65536)
+            if not part:
+                raise EOFError
+            message += part
+        head, _, body = message.partition(b"\r\n\r\n")
+        length = re.search(rb"content-length: *(\d+)", head, re.I)
+        if length:
+            message += self.exactly(sock, int(length[1]) - len(body))
+        elif head.startswith(b"HTTP/") and not head.startswith((b"HTTP/1.1 204", b"HTTP/1.0 204")):
+            while part := sock.recv(65536):
+                message += part
+        return message, head.startswith(b"PATCH")
+
+    def close(self):
+        self.listener.close()
+
+
+@pytest.fixture(scope="module", params=["bind", "knot", "powerdns"])
+def zone(request, tmp_path_factory):
+    with place(request.param, tmp_path_factory.mktemp(request.param)) as one:
+        yield one
+
+
+class Life:
+    """The steps of one object's life: what is done, when it has come to its end, and what is served then."""
+
+    def __init__(self, c, ns, name, zone):
+        self.c, self.ns, self.name, self.zone = c, ns, name, zone
+        self.host = f"{name}.{zone.zone}"
+
+    def create(self):
+        make(self.c, self.ns, self.name, self.host, type=self.zone.type)
+        return lambda: settled(self.c, self.ns, self.name), (120, ["192.0.2.1"])
+
+    def change(self):
+        patch(self.c, self.ns, self.name, {"spec": {"values": ["192.0.2.2", "192.0.2.3"], "ttl": 60}})
+        return lambda: settled(self.c, self.ns, self.name), (60, ["192.0.2.2", "192.0.2.3"])
+
+    def end(self):
+        delete(self.c, self.ns, self.name)
+        return lambda: get(self.c, self.ns, self.name) is None, None
+
+
+def point_secret(c, ns, zone, port=None):
+    """The Secret leads to the proxy, or past it."""
+    c.call("DELETE", f"/api/v1/namespaces/{ns}/secrets/credentials")
+    make_secret(c, ns, zone.secret(port))
+
+
+def run(c, ns, zone, killer, at):
+    """A life with a kill at the change number `at`; false: there were fewer."""
+    life = Life(c, ns, f"{killer.when}-{at}", zone)
+    point_secret(c, ns, zone, killer.number)
+    killer.at, killer.changes = at, 0
+    killer.victim = first = Controller(c.kubeconfig(c.system), *FLAGS, controllers="dnsrecord")
+    first.wait_line("leading as")
+    second = None
+    for step in (life.create, life.change, life.end):
+        done, served = step()
+        until(lambda: first.process.poll() is not None or done(), 60)  # pylint: disable=cell-var-from-loop
+        if first.process.poll() is not None and second is None:
+            point_secret(c, ns, zone)
+            second = Controller(c.kubeconfig(c.system), *FLAGS, controllers="dnsrecord")
+            second.wait_line("leading as")
+        until(done, 60)
+        assert zone.read(life.host) == served, (at, step.__name__)
+    if second is None:
+        assert first.stop() == 0, first.text()
+        return False
+    assert first.process.returncode == -9 and second.stop() == 0, second.text()
+    return True
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_killed_at_any_change(embedded, zone, when, capsys):  # noqa: F811
+    ns = f"{zone.kind}-{when}"
+    namespace(embedded, ns)
+    killer = Killer(zone, when)
+    at = 1
+    try:
+        while run(embedded, ns, zone, killer, at):
+            at += 1
+            assert at < 10
+    finally:
+        killer.close()
+        if killer.victim.process.poll() is None:
+            killer.victim.stop()
+    assert at >= 4, "at least one change for each step: created, changed, deleted"
+    with capsys.disabled():
+        print(f" [killed {when} each of {at - 1} changes]", end="")

@@ -1,0 +1,322 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The controller ipam on a real API server and on the embedded one: claims get addresses, keep them, give them back."""
+import itertools
+
+import pytest
+
+import crdlib
+from bothlib import c as served, embedded, real  # noqa: F401 (fixtures)
+from controllerlib import FAST, config_map, events, namespace, start, until
+from ipamlib import (GLOBAL_POOL, GROUP, addresses_path, bound, claims_path, delete, get, items, make, make_claim, make_pool, patch,
+                     pools_path, ready_of, wait_bound, wait_reason)
+from lib.cluster import Cluster
+
+PAUSED = "cluster.x-k8s.io/paused"
+
+
+@pytest.fixture(scope="module")
+def c(served):  # noqa: F811
+    if isinstance(served, Cluster):
+        crdlib.apply_all(served, group="cluster.x-k8s.io")
+    return served
+
+
+def start_ipam(c):
+    """With the identity that may write status on the embedded API."""
+    return start(c.kubeconfig(getattr(c, "system", None)), *FAST, controllers="ipam")
+
+
+@pytest.fixture(scope="module")
+def controller(c):
+    p = start_ipam(c)
+    p.wait_line("leading as")
+    yield p
+    assert p.stop() == 0, p.text()
+
+
+@pytest.fixture
+def ns(c, request):
+    name = request.node.originalname.replace("_", "-")[:50] if hasattr(request.node, "originalname") else "x"
+    namespace(c, name)
+    return name
+
+
+def test_claim_gets_an_address(c, controller, ns):
+    """CT-3, CT-4, CT-6, PR-3, PR-4, PR-7, IP-2: address, owners, finalizers, label, conditions in both forms."""
+    pool = make_pool(c, ns, "pool", ["10.0.0.0/29"], 29, gateway="10.0.0.1",
+                     nameservers={"search": ["corp.example"], "addresses": ["10.0.0.53", "2001:db8::53"]})
+    claim = make_claim(c, ns, "vm-0-0", "pool", labels={"cluster.x-k8s.io/cluster-name": ""})
+    assert wait_bound(c, ns, "vm-0-0") == "10.0.0.2"
+    address = get(c, addresses_path(ns, "vm-0-0"))
+    assert address["spec"] == {"address": "10.0.0.2", "prefix": 29, "gateway": "10.0.0.1", "claimRef": {"name": "vm-0-0"},
+                               "poolRef": {"apiGroup": GROUP, "kind": "InClusterIPPool", "name": "pool"},
+                               "nameservers": {"search": ["corp.example"], "addresses": ["10.0.0.53", "2001:db8::53"]}}
+    owners = {o["kind"]: o for o in address["metadata"]["ownerReferences"]}
+    assert owners["IPAddressClaim"]["uid"] == claim["metadata"]["uid"] and owners["IPAddressClaim"]["controller"]
+    assert owners["InClusterIPPool"]["uid"] == pool["metadata"]["uid"] and not owners["InClusterIPPool"]["controller"]
+    assert all(o["blockOwnerDeletion"] for o in owners.values())
+    assert address["metadata"]["finalizers"] == [GROUP + "/ProtectAddress"]
+    claim = get(c, claims_path(ns, "vm-0-0"))
+    assert claim["metadata"]["finalizers"] == [GROUP + "/ReleaseAddress"]
+    assert ready_of(claim)[:2] == ("True", "Allocated")
+    old = claim["status"]["deprecated"]["v1beta1"]["conditions"]
+    assert [(x["type"], x["status"]) for x in old] == [("Ready", "True")]
+    assert GROUP + "/ProtectPool" in until(lambda: get(c, pools_path(ns, "pool"))["metadata"].get("finalizers"))
+
+
+def test_waiting_claims_are_served_in_order(c, controller, ns):
+    """PR-9: an exhausted pool is reported; an address that comes free goes to the oldest claim."""
+    make_pool(c, ns, "pool", ["10.1.0.10"])
+    make_claim(c, ns, "a", "pool")
+    assert wait_bound(c, ns, "a") == "10.1.0.10"
+    for name in ["b", "c"]:
+        make_claim(c, ns, name, "pool")
+        wait_reason(c, ns, name, "PoolExhausted")
+    assert ready_of(get(c, claims_path(ns, "b")))[0] == "False"
+    delete(c, claims_path(ns, "a"))
+    assert wait_bound(c, ns, "b") == "10.1.0.10"
+    assert ready_of(get(c, claims_path(ns, "b")))[:2] == ("True", "Allocated")
+    assert bound(c, ns, "c") is None
+    patch(c, pools_path(ns, "pool"), {"spec": {"addresses": ["10.1.0.10", "10.1.0.11"]}})
+    assert wait_bound(c, ns, "c") == "10.1.0.11"
+
+
+def test_release(c, controller, ns):
+    """CT-5: the address goes before the claim; a pool goes after its last address."""
+    make_pool(c, ns, "pool", ["10.2.0.10-10.2.0.12"])
+    make_claim(c, ns, "a", "pool")
+    wait_bound(c, ns, "a")
+    delete(c, pools_path(ns, "pool"))
+    assert get(c, pools_path(ns, "pool"))["metadata"]["deletionTimestamp"]
+    make_claim(c, ns, "late", "pool")
+    wait_reason(c, ns, "late", "PoolNotReady")
+    assert bound(c, ns, "a") == "10.2.0.10"
+    delete(c, claims_path(ns, "a"))
+    until(lambda: get(c, claims_path(ns, "a")) is None)
+    assert get(c, addresses_path(ns, "a")) is None
+    until(lambda: get(c, pools_path(ns, "pool")) is None)
+
+
+def test_grace_period(c, controller, ns):
+    """PR-11: a released address rests; meanwhile its claim and its object stay."""
+    make_pool(c, ns, "pool", ["10.3.0.10"], addressReuseGracePeriodSeconds=2)
+    make_claim(c, ns, "a", "pool")
+    wait_bound(c, ns, "a")
+    delete(c, claims_path(ns, "a"))
+    make_claim(c, ns, "b", "pool")
+    wait_reason(c, ns, "b", "PoolExhausted")
+    assert get(c, addresses_path(ns, "a")) is not None
+    assert wait_bound(c, ns, "b") == "10.3.0.10"
+    assert get(c, addresses_path(ns, "a")) is None
+
+
+def test_pauses(c, controller, ns):
+    """CT-2, PR-10: nothing is assigned or released while claim, pool or Cluster is paused, or the Cluster is missing."""
+    make_pool(c, ns, "pool", ["10.4.0.10-10.4.0.20"])
+    make_claim(c, ns, "sleeping", "pool", annotations={PAUSED: ""})
+    make_claim(c, ns, "lost", "pool", cluster="nowhere")
+    wait_reason(c, ns, "lost", "AllocationFailed")
+    assert "'nowhere' does not exist" in ready_of(get(c, claims_path(ns, "lost")))[2]
+    cluster = {"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "metadata": {"name": "nowhere"}, "spec": {"paused": True}}
+    clusters = f"/apis/cluster.x-k8s.io/v1beta2/namespaces/{ns}/clusters"
+    assert c.call("POST", clusters, cluster)[0] == 201
+    make_claim(c, ns, "last", "pool")
+    wait_bound(c, ns, "last")
+    assert bound(c, ns, "lost") is None and bound(c, ns, "sleeping") is None
+    patch(c, clusters + "/nowhere", {"spec": {"paused": False}})
+    wait_bound(c, ns, "lost")
+    patch(c, claims_path(ns, "sleeping"), {"metadata": {"annotations": {PAUSED: None}}})
+    wait_bound(c, ns, "sleeping")
+    patch(c, pools_path(ns, "pool"), {"metadata": {"annotations": {PAUSED: "true"}}})
+    delete(c, claims_path(ns, "last"))
+    make_claim(c, ns, "next", "pool")
+    until(lambda: get(c, claims_path(ns, "last"))["metadata"].get("deletionTimestamp"))
+    patch(c, pools_path(ns, "pool"), {"metadata": {"annotations": {PAUSED: None}}})
+    wait_bound(c, ns, "next")
+    until(lambda: get(c, claims_path(ns, "last")) is None)
+    # The Cluster is gone: nothing new, but releases go on.
+    delete(c, clusters + "/nowhere")
+    until(lambda: get(c, clusters + "/nowhere") is None)
+    delete(c, claims_path(ns, "lost"))
+    until(lambda: get(c, claims_path(ns, "lost")) is None)
+
+
+def test_messages_follow_what_is_wrong(c, controller, ns):
+    """CT-6: a condition whose reason stays has the message of the newest pass."""
+    def message_has(name, text):
+        return until(lambda: text in (ready_of(get(c, claims_path(ns, name)))[2] or ""))
+    make_pool(c, ns, "pool", ["10.10.0.10"])
+    make_claim(c, ns, "f1", "pool", cluster="cl")
+    message_has("f1", "Cluster 'cl' does not exist")
+    make(c, addresses_path(ns), {"apiVersion": f"{GROUP}/v1beta2", "kind": "IPAddress", "metadata": {"name": "f1"}, "spec": {
+        "address": "10.10.0.99", "prefix": 24, "claimRef": {"name": "another"},
+        "poolRef": {"apiGroup": GROUP, "kind": "InClusterIPPool", "name": "pool"}}})
+    make(c, f"/apis/cluster.x-k8s.io/v1beta2/namespaces/{ns}/clusters",
+         {"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "metadata": {"name": "cl"}, "spec": {"paused": False}})
+    message_has("f1", "an IPAddress 'f1' exists that is not of this claim")
+    delete(c, addresses_path(ns, "f1"))
+    wait_bound(c, ns, "f1")
+    delete(c, pools_path(ns, "pool"))
+    make_claim(c, ns, "late", "pool")
+    message_has("late", "'pool' is being deleted")
+    delete(c, claims_path(ns, "f1"))
+    message_has("late", "'pool' does not exist")
+
+
+def test_repairs(c, controller, ns):
+    """PR-6: owners, finalizer and Cluster label of an address come back, its spec stays whatever the pool says now."""
+    make(c, f"/apis/cluster.x-k8s.io/v1beta2/namespaces/{ns}/clusters",
+         {"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "metadata": {"name": "prod"}, "spec": {}})
+    make_pool(c, ns, "pool", ["10.5.0.10-10.5.0.20"], gateway="10.5.0.1")
+    make_claim(c, ns, "a", "pool", labels={"cluster.x-k8s.io/cluster-name": "prod"})
+    wait_bound(c, ns, "a")
+    patch(c, pools_path(ns, "pool"), {"spec": {"gateway": "10.5.0.2"}})
+    patch(c, addresses_path(ns, "a"), {"metadata": {"ownerReferences": None, "finalizers": None}})
+    address = until(lambda: (o := get(c, addresses_path(ns, "a"))) and len(o["metadata"].get("ownerReferences", [])) == 2
+                    and o["metadata"].get("finalizers") and o)
+    assert address["spec"]["gateway"] == "10.5.0.1"
+    patch(c, addresses_path(ns, "a"), {"metadata": {"labels": None}})
+    until(lambda: get(c, addresses_path(ns, "a"))["metadata"].get("labels") == {"cluster.x-k8s.io/cluster-name": "prod"})
+
+
+def test_pool_without_usable_address(c, controller, ns):
+    """PR-3: the claim and the pool name what the address is instead; a change of the pool serves the claim."""
+    make_pool(c, ns, "pool", ["10.9.0.5"], 32)
+    make_claim(c, ns, "a", "pool")
+    why = "10.9.0.5, its only address, is reserved as the first one of its network (spec.allocateReservedIPAddresses)"
+    until(lambda: ready_of(get(c, claims_path(ns, "a"))) ==
+          ("False", "PoolNotReady", f"InClusterIPPool 'pool' has no address to allocate: {why}"))
+    until(lambda: ready_of(get(c, pools_path(ns, "pool"))) == ("False", "NoUsableAddress", why))
+    patch(c, pools_path(ns, "pool"), {"spec": {"allocateReservedIPAddresses": True}})
+    assert wait_bound(c, ns, "a") == "10.9.0.5"
+    until(lambda: ready_of(get(c, pools_path(ns, "pool")))[:2] == ("True", "Valid"))
+
+
+def test_pools_of_the_cluster(c, controller, ns):
+    """CT-7, PR-1: a cluster-wide pool serves claims of all namespaces; IPv6 too."""
+    make_pool(c, None, "wide", ["2001:db8::/126"], 126)
+    for name in ["a", "b", "d"]:
+        make_claim(c, ns, name, "wide", kind=GLOBAL_POOL)
+    assert {wait_bound(c, ns, name) for name in ["a", "b", "d"]} == {"2001:db8::1", "2001:db8::2", "2001:db8::3"}
+    make_claim(c, ns, "e", "wide", kind=GLOBAL_POOL)
+    wait_reason(c, ns, "e", "PoolExhausted")
+    numbers = until(lambda: (s := get(c, pools_path(None, "wide")).get("status", {}).get("ipAddresses", {})) and s["used"] == 3 and s)
+    assert numbers == {"total": 3, "used": 3, "free": 0, "outOfRange": 0}
+
+
+def test_numbers_and_overlaps(c, controller, ns):
+    """PR-8, PR-13: numbers of the status, never negative; pools with common addresses are reported."""
+    make_pool(c, ns, "one", ["10.6.0.10-10.6.0.12"])
+    make_claim(c, ns, "a", "one")
+    make_claim(c, ns, "b", "one")
+    wait_bound(c, ns, "a"), wait_bound(c, ns, "b")
+    patch(c, pools_path(ns, "one"), {"spec": {"addresses": ["10.6.0.100"]}})
+    until(lambda: get(c, pools_path(ns, "one"))["status"]["ipAddresses"] ==
+          {"total": 1, "used": 2, "free": 1, "outOfRange": 2})
+    make_pool(c, ns, "two", ["10.6.0.90-10.6.0.110"])
+
+    def overlap(pool):
+        """The message of the condition; None if it is False."""
+        found = [x for x in get(c, pools_path(ns, pool)).get("status", {}).get("conditions", []) if x["type"] == "Overlapping"]
+        return found[0]["message"] if found and found[0]["status"] == "True" else None
+    assert f"InClusterIPPool '{ns}/one' (from 10.6.0.100)" in until(lambda: overlap("two"))
+    assert f"InClusterIPPool '{ns}/two' (from 10.6.0.100)" in until(lambda: overlap("one"))
+    # Neither side keeps it after the other one has changed, or is gone.
+    make_pool(c, ns, "three", ["10.6.0.105"])
+    until(lambda: f"'{ns}/three'" in (overlap("two") or ""))
+    patch(c, pools_path(ns, "two"), {"spec": {"addresses": ["10.6.0.105-10.6.0.110"]}})
+    until(lambda: overlap("one") is None)
+    delete(c, pools_path(ns, "three"))
+    until(lambda: overlap("two") is None)
+
+
+def test_name_servers_that_guests_cannot_hold(c, controller, ns):
+    """IP-15: a pool lists what is cut from its name servers: more than 3 servers, 6 domains or 256 characters."""
+    def condition():
+        found = [x for x in get(c, pools_path(ns, "pool")).get("status", {}).get("conditions", []) if x["type"] == "NameserversCut"]
+        return found[0] if found else {}
+    make_pool(c, ns, "pool", ["10.9.0.10"], nameservers={
+        "addresses": ["10.0.0.1", "10.0.0.2", "10.0.0.1", "10.0.0.3", "2001:db8::53"], "search": [f"d{i}.example" for i in range(8)]})
+    until(lambda: condition().get("status") == "True")
+    assert condition()["reason"] == "GuestLimits"
+    assert condition()["message"].endswith("do not get: search domain 'd6.example', search domain 'd7.example', server '2001:db8::53'")
+    patch(c, pools_path(ns, "pool"), {"spec": {"nameservers": {"addresses": ["10.0.0.1"], "search": ["a" * 60 + "." + c60 + ".example"
+                                                                                                    for c60 in ("b" * 60, "c" * 60)]}}})
+    until(lambda: condition().get("message", "").endswith(f"do not get: search domain '{'a' * 60}.{'c' * 60}.example'"))
+    patch(c, pools_path(ns, "pool"), {"spec": {"nameservers": {"search": ["a.example"]}}})
+    until(lambda: condition().get("status") == "False")
+
+
+def test_invalid_default_nameservers(c, controller, ns):
+    """IP-2: what is wrong with the ConfigMap is a condition of pools and an Event; the last valid default stays."""
+    def condition():
+        found = [x for x in get(c, pools_path(ns, "pool")).get("status", {}).get("conditions", [])
+                 if x["type"] == "DefaultNameserversInvalid"]
+        return (found[0]["status"], found[0]["message"]) if found else (None, "")
+
+    def nameservers_of(name):
+        make_claim(c, ns, name, "pool")
+        wait_bound(c, ns, name)
+        return get(c, addresses_path(ns, name))["spec"].get("nameservers")
+
+    def set_default(text):
+        patch(c, path, {"data": {"nameservers": text}})
+    path, good = "/api/v1/namespaces/default/configmaps/fairlead-ipam", {"search": ["corp.example"], "addresses": ["10.0.0.53"]}
+    make_pool(c, ns, "pool", ["10.11.0.10-10.11.0.90"])
+    make_pool(c, ns, "own", ["10.12.0.10"], nameservers={"addresses": ["10.0.0.1"]})
+    config_map(c, "default", "fairlead-ipam", {"nameservers": "search: [corp.example]\naddresses: [10.0.0.53]\n"})
+    numbers = itertools.count()
+    until(lambda: nameservers_of(f"first-{next(numbers)}") == good)
+    assert condition() == ("False", "")
+    set_default("search: [corp\n addresses: {")
+    until(lambda: condition()[0] == "True")
+    assert "data.nameservers: is not YAML: line " in condition()[1]
+    assert nameservers_of("second") == good
+    set_default("searchs: [corp.example]\naddresses: [10.0.0.54]\n")
+    until(lambda: "has the unknown member 'searchs'" in condition()[1])
+    assert nameservers_of("third") == good
+    event = until(lambda: [e for e in events(c, "default") if e["reason"] == "InvalidNameservers"])[0]
+    assert (event["regarding"]["kind"], event["regarding"]["name"], event["type"]) == ("ConfigMap", "fairlead-ipam", "Warning")
+    assert controller.find("ConfigMap 'fairlead-ipam': .*is not YAML") and controller.find("ConfigMap 'fairlead-ipam': .*'searchs'")
+    assert not any(x["status"] == "True" for x in get(c, pools_path(ns, "own"))["status"]["conditions"]
+                   if x["type"] == "DefaultNameserversInvalid")
+    set_default("addresses: [10.0.0.54]\n")
+    until(lambda: condition() == ("False", ""))
+    assert nameservers_of("fourth") == {"search": [], "addresses": ["10.0.0.54"]}
+    delete(c, path)
+    until(lambda: nameservers_of(f"last-{next(numbers)}") is None)
+
+
+def test_prefix_pools_and_foreign_claims(c, controller, ns):
+    """CT-1, PR-1: claims of other providers are left alone; a pool of prefixes is refused with a sentence."""
+    make_claim(c, ns, "prefix", "pool", kind="InClusterPrefixPool")
+    wait_reason(c, ns, "prefix", "AllocationFailed")
+    assert "pools of prefixes are not supported" in ready_of(get(c, claims_path(ns, "prefix")))[2]
+    make_claim(c, ns, "foreign", "pool", kind="MetalPool")
+    make_pool(c, ns, "pool", ["10.7.0.10"])
+    make_claim(c, ns, "ours", "pool")
+    wait_bound(c, ns, "ours")
+    foreign = get(c, claims_path(ns, "foreign"))
+    assert "status" not in foreign and "finalizers" not in foreign["metadata"]
+
+
+def test_settled_writes_nothing(c, controller, ns):
+    """A settled controller writes nothing; neither does a restarted one."""
+    make_pool(c, ns, "pool", ["10.8.0.0/24"])
+    for i in range(20):
+        make_claim(c, ns, f"c{i}", "pool")
+    addresses = {wait_bound(c, ns, f"c{i}") for i in range(20)}
+    assert len(addresses) == 20
+    until(lambda: get(c, pools_path(ns, "pool"))["status"]["ipAddresses"]["used"] == 20)
+
+    def versions():
+        return {(o["kind"], o["metadata"]["name"]): o["metadata"]["resourceVersion"]
+                for path in (claims_path(ns), addresses_path(ns), pools_path(ns)) for o in items(c, path)}
+    before = versions()
+    p = start_ipam(c)
+    p.wait_line("health and metrics")
+    make_claim(c, ns, "c20", "pool")
+    assert wait_bound(c, ns, "c20") not in addresses
+    after = versions()
+    assert {k: v for k, v in before.items() if k[0] != "InClusterIPPool"}.items() <= after.items()
+    assert p.stop() == 0, p.text()

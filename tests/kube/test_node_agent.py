@@ -1,0 +1,560 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`fairlead node` on a node of this test: pods, servers and the node are network namespaces, the API is the embedded one, and
+rules are judged by whether connections of pods open."""
+import hashlib
+import ipaddress
+import os
+import re
+import signal
+import socket
+import ssl
+import struct
+import subprocess
+import threading
+import time
+import urllib.request
+
+import pytest
+
+from controllerlib import until
+from lib import certs, node_network, server
+from lib.cluster import Embedded
+from lib.node_network import NodeNetwork
+
+REASON = node_network.why_not()
+pytestmark = pytest.mark.skipif(REASON is not None, reason=f"THIS MACHINE CANNOT RUN NODE TESTS: {REASON}")
+
+POD, POD6, PLAIN, LATE = "10.1.0.2", "fd01:1::2", "10.1.0.3", "10.1.0.4"
+ALLOWED, OTHER, OTHER6 = "203.0.113.7", "203.0.113.8", "2001:db8::8"
+FIREWALLS = "/apis/k8s.ovn.org/v1/namespaces/{}/egressfirewalls"
+NAMES = "/apis/k8s.ovn.org/v1/namespaces/default/dnsnames"
+
+
+class Node:
+    """The network, an API server inside of it, and the agent."""
+
+    def __init__(self, folder):
+        self.net = NodeNetwork()
+        self.socket = os.path.join(folder, "egress.sock")
+        self.log = os.path.join(folder, "agent.log")
+        self.agent = None
+        for addresses in ((POD, POD6), (PLAIN,), (LATE,)):
+            self.net.add_pod(*addresses)
+        for port in (80, 443):
+            self.net.serve("tcp", port)
+        self.api = Embedded()
+        self.net.node.call(self.api.__enter__)
+
+    def close(self):
+        if self.agent is not None:
+            self.stop()
+        self.net.node.call(lambda: self.api.__exit__(None, None, None))
+        self.net.close()
+
+    def call(self, method, path, body=None, content_type="application/json"):
+        """As the platform itself, which may write DNSName and status."""
+        status, reply = self.net.node.call(
+            lambda: self.api.call(method, path, body, token=self.api.system, content_type=content_type))
+        assert status in (200, 201), (method, path, status, reply)
+        return reply
+
+    def add_pod(self, ns, name, *addresses, phase="Running", **spec):
+        path = f"/api/v1/namespaces/{ns}/pods"
+        self.call("POST", path, {"metadata": {"name": name}, "spec": {"nodeName": "node-1", "containers": [
+            {"name": "main", "image": "registry.example/x"}], **spec}})
+        self.call("PATCH", f"{path}/{name}/status", {"status": {
+            "phase": phase, "podIP": addresses[0], "podIPs": [{"ip": a} for a in addresses]}}, "application/merge-patch+json")
+
+    def write_rules(self, ns, *rules):
+        path = FIREWALLS.format(ns)
+        body = {"apiVersion": "k8s.ovn.org/v1", "kind": "EgressFirewall", "metadata": {"name": "default"},
+                "spec": {"egress": list(rules)}}
+        found = self.net.node.call(lambda: self.api.call("GET", path + "/default"))
+        if found[0] == 200:
+            self.call("PATCH", path + "/default", {"spec": body["spec"]}, "application/merge-patch+json")
+        else:
+            self.call("POST", path, body)
+
+    def start(self, *flags):
+        with open(self.log, "a", encoding="utf-8") as log:
+            self.agent = self.net.node.start([server.fairlead_program(), "node", "--kubeconfig", self.api.kubeconfig(self.api.system),
+                                              "--name", "node-1", "--socket", self.socket, *flags],
+                                             stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+    def stop(self, number=signal.SIGTERM):
+        self.agent.send_signal(number)
+        status = self.agent.wait(20)
+        self.agent = None
+        assert status == (0 if number == signal.SIGTERM else -number), self.text()
+        assert "Sanitizer" not in self.text()
+
+    def text(self):
+        with open(self.log, encoding="utf-8") as f:
+            return f.read()
+
+    def wait(self, pod, address, outcome, port=80):
+        until(lambda: self.net.connect(pod, address, port) == outcome, 20, 0.05)
+
+    def ruleset(self):
+        return self.net.node.run("nft", "list", "table", "inet", "fairlead")
+
+
+class Asker:
+    """A DNS server's side of the protocol."""
+
+    def __init__(self, path):
+        if isinstance(path, str):
+            self.sock = socket.socket(socket.AF_UNIX)
+            self.sock.settimeout(5)
+            self.sock.connect(path)
+        else:
+            self.sock = path
+        self.sock.sendall(self.frame(b"\x01fairlead\0\x01"))
+        assert self.read()[:9] == b"\x01fairlead"
+
+    @staticmethod
+    def frame(body):
+        return struct.pack("!H", len(body)) + body
+
+    def exactly(self, n):
+        data = b""
+        while len(data) < n:
+            more = self.sock.recv(n - len(data))
+            assert more, "the agent has hung up"
+            data += more
+        return data
+
+    def read(self):
+        return self.exactly(*struct.unpack("!H", self.exactly(2)))
+
+    def add(self, name, *addresses, seconds=60):
+        name_id = hashlib.sha256(name.encode()).digest()[:16]
+        pairs = b""
+        for a in addresses:
+            raw = socket.inet_pton(socket.AF_INET6 if ":" in a else socket.AF_INET, a)
+            pairs += name_id + struct.pack("!IB", seconds * 1000, len(raw)) + raw
+        self.sock.sendall(self.frame(b"\x02\0\0\0\x07" + pairs))
+        return self.read() == b"\x03\0\0\0\x07\0"
+
+    def close(self):
+        self.sock.close()
+
+
+def rule(kind, to, **more):
+    return {"type": kind, "to": {"dnsName" if not to[0].isdigit() and ":" not in to else "cidrSelector": to}, **more}
+
+
+DENY = (rule("Deny", "0.0.0.0/0"), rule("Deny", "::/0"))
+
+
+@pytest.fixture(scope="module")
+def node(tmp_path_factory):
+    made = Node(str(tmp_path_factory.mktemp("node")))
+    try:
+        for ns in ("web", "plain"):
+            made.call("POST", "/api/v1/namespaces", {"metadata": {"name": ns}})
+        made.call("POST", "/api/v1/nodes", {"metadata": {"name": "node-1"},
+                                            "spec": {"podCIDR": "10.1.0.0/24", "podCIDRs": ["10.1.0.0/24", "fd01:1::/64"]}})
+        made.add_pod("web", "a", POD, POD6)
+        made.add_pod("plain", "b", PLAIN)
+        yield made
+    finally:
+        made.close()
+
+
+@pytest.fixture
+def agent(node):
+    node.write_rules("web", rule("Allow", "www.example"), *DENY)
+    node.start()
+    until(lambda: "table is in force" in node.text(), 20, 0.05)
+    yield node
+    if node.agent is not None:
+        node.stop()
+    node.net.node.run(server.fairlead_program(), "node", "--remove")
+    os.remove(node.log)
+
+
+def test_the_name_that_a_server_asks_for(agent):
+    """EF-P1: an address works the moment the agent has acknowledged it, and only for the name's namespace."""
+    assert agent.net.connect(POD, ALLOWED, 80) == "refused"
+    assert agent.net.connect(PLAIN, ALLOWED, 80) == "open"
+    asker = Asker(agent.socket)
+    for last in range(7, 57):
+        assert asker.add("www.example", f"203.0.113.{last}", f"2001:db8::{last:x}")
+        assert agent.net.connect(POD, f"203.0.113.{last}", 80) == "open"
+        assert agent.net.connect(POD, f"2001:db8::{last:x}", 80) == "open"
+    assert agent.net.connect(POD, "203.0.113.99", 80) == "refused"
+    # The address of a name that no rule has opens nothing.
+    assert asker.add("other.example", "203.0.113.99")
+    assert agent.net.connect(POD, "203.0.113.99", 80) == "refused"
+    asker.close()
+
+
+def test_somebody_else_changes_the_table(agent):
+    """The agent mends it, and servers forget what they knew: their connections end."""
+    asker = Asker(agent.socket)
+    assert asker.add("www.example", ALLOWED)
+    assert agent.net.connect(POD, ALLOWED, 80) == "open"
+    agent.net.node.run("nft", "delete", "table", "inet", "fairlead")
+    assert agent.net.connect(POD, OTHER, 80) == "open"  # what it costs until then
+    until(lambda: agent.net.connect(POD, OTHER, 80) == "refused", 15, 0.1)
+    asker.sock.settimeout(15)
+    assert asker.sock.recv(1) == b""
+    asker.close()
+    asker = Asker(agent.socket)
+    assert asker.add("www.example", ALLOWED)
+    assert agent.net.connect(POD, ALLOWED, 80) == "open"
+    assert "somebody else has changed" in agent.text()
+    asker.close()
+
+
+def elements(agent, name):
+    return agent.net.node.run("nft", "list", "set", "inet", "fairlead", name)
+
+
+def test_somebody_else_changes_addresses(agent):
+    """Addresses that somebody removes come again before their time is over, those that somebody adds go; servers have to ask again."""
+    asker = Asker(agent.socket)
+    assert asker.add("www.example", ALLOWED, "2001:db8::7")
+    agent.net.node.run("nft", "flush", "set", "inet", "fairlead", "names4")
+    agent.wait(POD, ALLOWED, "open")
+    assert agent.net.connect(POD, "2001:db8::7", 80) == "open"
+    asker.sock.settimeout(15)
+    assert asker.sock.recv(1) == b""
+    asker.close()
+    asker = Asker(agent.socket)
+    key = str(ipaddress.IPv6Address(hashlib.sha256(b"www.example").digest()[:16]))
+    for action, element in (("delete", f"{key} . 2001:db8::7"), ("add", f"{key} . {OTHER6}")):
+        agent.net.node.run("nft", action, "element", "inet", "fairlead", "names6", "{ " + element + " }")
+    agent.wait(POD, OTHER6, "refused")
+    agent.wait(POD, "2001:db8::7", "open")
+    assert agent.net.connect(POD, ALLOWED, 80) == "open"
+    assert OTHER6 not in elements(agent, "names6") and "2001:db8::7 timeout" in elements(agent, "names6")
+    assert "1 addresses" in agent.text() or "2 addresses" in agent.text()
+    asker.close()
+    # Its own changes, and those of other tables, are not taken for somebody else's.
+    count = agent.text().count("somebody else")
+    agent.net.node.run("nft", "add", "table", "inet", "other")
+    agent.net.node.run("nft", "delete", "table", "inet", "other")
+    asker = Asker(agent.socket)
+    for last in range(60, 90):
+        assert asker.add("www.example", f"203.0.113.{last}")
+    agent.write_rules("web", rule("Allow", "www.example"), rule("Allow", OTHER + "/32"), *DENY)
+    agent.wait(POD, OTHER, "open")
+    assert agent.text().count("somebody else") == count, agent.text()
+    assert asker.add("www.example", "203.0.113.90")  # still connected
+    asker.close()
+
+
+REPORT = "/api/v1/namespaces/default/configmaps/fairlead-node-node-1"
+
+
+def test_report(agent):
+    """EF-P11: the agent reports what is in force, and what takes packets past it; the controller makes the condition of it."""
+    def data():
+        return agent.call("GET", REPORT)["data"]
+
+    def line():
+        found = agent.call("GET", FIREWALLS.format("web") + "/default")["metadata"]
+        return f"web {found['uid']} {found['generation']}\n"
+    until(lambda: data()["firewalls"] == line(), 20, 0.05)
+    with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as f:
+        assert data()["bootID"] == f.read().strip()
+    assert data()["node"] == "node-1" and data()["dataPath"] == ""
+    agent.write_rules("web", rule("Allow", OTHER + "/32"), *DENY)
+    agent.wait(POD, OTHER, "open")
+    until(lambda: data()["firewalls"] == line(), 20, 0.05)
+    version = agent.call("GET", REPORT)["metadata"]["resourceVersion"]
+    agent.net.node.run("ip", "link", "add", "cilium_host", "type", "veth", "peer", "name", "cilium_net")
+    try:
+        agent.write_rules("web", rule("Allow", ALLOWED + "/32"), *DENY)  # so that it looks
+        until(lambda: "Cilium" in data()["dataPath"], 20, 0.1)
+        assert "nothing is enforced on this node: Cilium" in agent.text()
+        # Nothing else was written meanwhile: the version is that of the only write.
+        assert int(agent.call("GET", REPORT)["metadata"]["resourceVersion"]) > int(version)
+        agent.stop()
+        agent.start("--data-path", "nftables")
+        until(lambda: data()["dataPath"] == "", 20, 0.1)
+    finally:
+        agent.net.node.run("ip", "link", "del", "cilium_host")
+
+
+def ask_by_tls(agent, folder, port, cert):
+    """The answer to an address that was asked for with this certificate (None: without one); OSError where the agent hangs up."""
+    context = ssl.create_default_context(cafile=folder / "agents.pem")
+    if cert is not None:
+        context.load_cert_chain(folder / f"{cert}.pem", folder / f"{cert}.key")
+    sock = agent.net.node.call(lambda: socket.create_connection(("127.0.0.1", port), 5))
+    with context.wrap_socket(sock, server_hostname="fairlead-node") as tls:
+        asker = Asker(tls)
+        return asker.add("www.example", ALLOWED)
+
+
+def is_refused(agent, folder, port, cert):
+    try:
+        ask_by_tls(agent, folder, port, cert)
+    except (OSError, AssertionError):  # in the handshake, or the agent has hung up
+        return True
+    return False
+
+
+def test_only_dns_servers_may_ask(node, tmp_path):
+    """Refused: no certificate, another authority's, an agent's own. Certificates are read again when their files change."""
+    for ca, name in (("agents", "agent"), ("servers", "server"), ("strangers", "stranger"), ("new-servers", "new-server")):
+        certs.make_ca(tmp_path, ca)
+        certs.make_cert(tmp_path, name, san="DNS:fairlead-node", ca=ca, key=f"{name}.key")
+    trusted = tmp_path / "trusted.pem"
+    trusted.write_bytes((tmp_path / "servers.pem").read_bytes())
+    node.write_rules("web", rule("Allow", "www.example"), *DENY)
+    node.start("--listen", "127.0.0.1:0", "--tls-cert", str(tmp_path / "agent.pem"), "--tls-key", str(tmp_path / "agent.key"),
+               "--tls-ca", str(trusted))
+    try:
+        port = int(until(lambda: re.search(r"ask at port (\d+)", node.text()), 20, 0.05)[1])
+        for cert in (None, "stranger", "agent", "new-server"):
+            assert is_refused(node, tmp_path, port, cert), cert
+        assert ask_by_tls(node, tmp_path, port, "server")
+        fresh = tmp_path / "fresh"
+        fresh.write_bytes((tmp_path / "new-servers.pem").read_bytes())
+        os.replace(fresh, trusted)
+        until(lambda: is_refused(node, tmp_path, port, "server"), 20, 0.2)
+        assert ask_by_tls(node, tmp_path, port, "new-server")
+        # What cannot be read changes nothing.
+        trusted.write_text("no certificate", encoding="ascii")
+        until(lambda: "meet the certificate of before" in node.text(), 20, 0.2)
+        assert ask_by_tls(node, tmp_path, port, "new-server")
+        node.stop()
+    finally:
+        node.net.node.run(server.fairlead_program(), "node", "--remove")
+        os.remove(node.log)
+
+
+def test_denied_connections(agent):
+    """EF-P11: samples of what is denied become one Event of the firewall for each destination, and a metric."""
+    agent.stop()
+    os.remove(agent.log)
+    agent.start("--log-group", "77", "--metrics", "127.0.0.1:0")
+    until(lambda: "table is in force" in agent.text(), 20, 0.05)
+    for _ in range(5):
+        assert agent.net.connect(POD, OTHER, 80) == "refused"
+    assert agent.net.connect(POD, OTHER6, 443) == "refused"
+    assert agent.net.connect(PLAIN, OTHER, 80) == "open"
+
+    def seen():
+        found = agent.call("GET", "/apis/events.k8s.io/v1/namespaces/web/events")["items"]
+        return {(e["action"], e["note"], e["regarding"]["kind"]) for e in found if e["reason"] == "ConnectionDenied"}
+    until(lambda: seen() == {
+        (f"Connect {OTHER}", f"pod {POD} may not connect to {OTHER}, TCP port 80, by the rule 'deny 0.0.0.0/0'", "EgressFirewall"),
+        (f"Connect {OTHER6}", f"pod {POD6} may not connect to {OTHER6}, TCP port 443, by the rule 'deny ::/0'", "EgressFirewall")})
+    told = agent.net.node.run(server.fairlead_program(), "explain", OTHER, "-n", "web", "--kubeconfig",
+                              agent.api.kubeconfig(agent.api.system))
+    assert f"  denied: pod {POD} may not connect to {OTHER}, TCP port 80, by the rule 'deny 0.0.0.0/0' (" in told and OTHER6 not in told
+    port = int(re.search(r"metrics on port (\d+)", agent.text())[1])
+
+    def page():
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as reply:
+            return reply.read().decode()
+    assert 'fairlead_node_denied_samples_total{namespace="web"} 6' in agent.net.node.call(page)
+
+
+def test_rules_change(agent):
+    """Other rules, another order, no firewall."""
+    agent.write_rules("web", rule("Allow", "203.0.113.0/28", ports=[{"protocol": "TCP", "port": 443}]), *DENY)
+    agent.wait(POD, OTHER, "open", 443)
+    assert agent.net.connect(POD, OTHER, 80) == "refused"
+    agent.write_rules("web", rule("Allow", "203.0.113.0/28"), *DENY)
+    agent.wait(POD, OTHER, "open")
+    agent.write_rules("web", *DENY, rule("Allow", "203.0.113.0/28"))
+    agent.wait(POD, OTHER, "refused")
+    agent.call("DELETE", FIREWALLS.format("web") + "/default")
+    agent.wait(POD, OTHER, "open")
+
+
+def test_pods_come_and_go(agent):
+    """A pod that nobody knows yet is closed; one without firewall is open as soon as it is known."""
+    assert agent.net.connect(LATE, OTHER, 80) == "refused"
+    agent.add_pod("plain", "late", LATE)
+    agent.wait(LATE, OTHER, "open")
+    agent.call("DELETE", "/api/v1/namespaces/plain/pods/late")
+    agent.wait(LATE, OTHER, "refused")
+    # Its address is another pod's now, in a namespace with rules; a pod that has ended reports it, too.
+    agent.add_pod("plain", "ended", LATE, phase="Succeeded")
+    agent.add_pod("web", "again", LATE)
+    until(lambda: f"{LATE} : goto ns-web" in " ".join(agent.ruleset().split()) or LATE in agent.ruleset(), 10, 0.05)
+    assert agent.net.connect(LATE, OTHER, 80) == "refused"
+    for ns, name in (("plain", "ended"), ("web", "again")):
+        agent.call("DELETE", f"/api/v1/namespaces/{ns}/pods/{name}")
+
+
+def test_reported_addresses(agent):
+    """What DNSName objects report counts without any server that asks; never loopback or link-local addresses (8.7)."""
+    later = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 30))
+    info = [{"ip": ip, "ttl": "60", "nextlookuptime": later} for ip in (ALLOWED, "2001:db8::7", "169.254.7.2", "no address")]
+    agent.call("POST", NAMES, {"apiVersion": "k8s.ovn.org/v1", "kind": "DNSName", "metadata": {"name": "www.example"},
+                               "spec": {"isregular": True, "iswildcard": False}})
+    agent.call("PATCH", NAMES + "/www.example/status", {"status": {"items": [{"dnsname": "www.example", "info": info[:3]}]}},
+               "application/merge-patch+json")
+    agent.wait(POD, ALLOWED, "open")
+    agent.wait(POD, "2001:db8::7", "open")
+    assert agent.net.connect(POD, OTHER, 80) == "refused"
+    assert "169.254.7.2" not in agent.ruleset()
+    agent.call("DELETE", NAMES + "/www.example")
+
+
+@pytest.mark.parametrize("number", (signal.SIGTERM, signal.SIGKILL))
+def test_agent_ends(agent, number, tmp_path):
+    """EF-P8: the rules stay in force without the agent, and are the same with the next one; no set is emptied."""
+    asker = Asker(agent.socket)
+    assert asker.add("www.example", ALLOWED)
+    asker.close()
+    agent.stop(number)
+    assert agent.net.connect(POD, ALLOWED, 80) == "open"
+    assert agent.net.connect(POD, OTHER, 80) == "refused"
+    events = tmp_path / "events"
+    with open(events, "w", encoding="utf-8") as out:
+        monitor = agent.net.node.start(["nft", "monitor"], stdout=out, env={"PATH": node_network.SBIN})
+    os.remove(agent.log)
+    agent.start()
+    until(lambda: "table is in force" in agent.text(), 20, 0.05)
+    assert agent.net.connect(POD, ALLOWED, 80) == "open"
+    assert agent.net.connect(POD, OTHER, 80) == "refused"
+    asker = Asker(agent.socket)
+    assert asker.add("www.example", OTHER)
+    assert agent.net.connect(POD, OTHER, 80) == "open"
+    asker.close()
+    until(lambda: OTHER in events.read_text(encoding="utf-8"), 10, 0.05)  # it saw what there was to see
+    monitor.terminate()
+    monitor.wait(10)
+    seen = events.read_text(encoding="utf-8")
+    assert "delete rule" not in seen and "delete set" not in seen and "delete chain" not in seen, seen
+
+
+def test_killed_under_load(agent, tmp_path):
+    """EF-P8: SIGKILL while servers ask and pods connect: what was handed out stays open, what is not allowed stays closed."""
+    ends, wrong, counts = threading.Event(), [], {"asked": 0, "connected": 0}
+
+    def ask():
+        last = 0
+        while not ends.is_set():
+            try:
+                asker = Asker(agent.socket)
+                while not ends.is_set():
+                    last = last % 200 + 1
+                    if asker.add("www.example", f"198.51.100.{last}"):
+                        counts["asked"] += 1
+                        if agent.net.connect(POD, f"198.51.100.{last}", 80) != "open":
+                            wrong.append(f"198.51.100.{last} was handed out")
+            except (OSError, AssertionError):
+                time.sleep(0.02)  # no agent: the server answers SERVFAIL
+
+    def connect():
+        while not ends.is_set():
+            for address, wanted in ((ALLOWED, "open"), (OTHER, "refused")):
+                counts["connected"] += 1
+                outcome = agent.net.connect(POD, address, 80)
+                if outcome != wanted:
+                    wrong.append(f"{address} is {outcome}")
+    asker = Asker(agent.socket)
+    assert asker.add("www.example", ALLOWED, seconds=300)
+    asker.close()
+    events = tmp_path / "events"
+    with open(events, "w", encoding="utf-8") as out:
+        monitor = agent.net.node.start(["nft", "monitor"], stdout=out, env={"PATH": node_network.SBIN})
+    threads = [threading.Thread(target=x) for x in (ask, connect)]
+    for thread in threads:
+        thread.start()
+    try:
+        for _ in range(4):
+            asked = counts["asked"]
+            until(lambda: counts["asked"] > asked + 10, 20, 0.01)  # pylint: disable=cell-var-from-loop
+            agent.stop(signal.SIGKILL)
+            agent.start()
+        asked = counts["asked"]
+        until(lambda: counts["asked"] > asked + 10, 20, 0.01)
+    finally:
+        ends.set()
+        for thread in threads:
+            thread.join()
+        monitor.terminate()
+        monitor.wait(10)
+    assert wrong == [] and counts["connected"] > 20
+    seen = events.read_text(encoding="utf-8")
+    assert "198.51.100." in seen and not re.search(r"delete (table|set|chain|rule)|flush", seen), seen
+
+
+def test_revocation(agent):
+    """A rule that goes takes its open connections with it within a second; those of other rules go on."""
+    agent.write_rules("web", rule("Allow", OTHER + "/32"), rule("Allow", "www.example"), *DENY)
+    agent.wait(POD, OTHER, "open")
+    asker = Asker(agent.socket)
+    assert asker.add("www.example", ALLOWED, seconds=60)
+    with agent.net.open(POD, OTHER, 80) as cut, agent.net.open(POD, ALLOWED, 80) as stays:
+        agent.write_rules("web", rule("Allow", "www.example"), *DENY)
+        begin = time.monotonic()
+        try:
+            while True:
+                cut.send(b"x")
+                cut.recv(10)
+        except OSError:
+            took = time.monotonic() - begin
+        stays.send(b"x")
+        assert stays.recv(10) == b"x"
+    assert took < 3, "on a busy machine; a second on one that is not"
+    asker.close()
+
+
+def test_api_away(agent):
+    """EF-P8: without the API the rules stay, and servers are still answered."""
+    agent.net.node.call(lambda: agent.api.api.stop())
+    try:
+        asker = Asker(agent.socket)
+        assert asker.add("www.example", ALLOWED)
+        assert agent.net.connect(POD, ALLOWED, 80) == "open"
+        assert agent.net.connect(POD, OTHER, 80) == "refused"
+        asker.close()
+    finally:
+        agent.net.node.call(agent.api.start_api)
+    agent.write_rules("web", rule("Allow", OTHER + "/32"), *DENY)
+    agent.wait(POD, OTHER, "open")
+
+
+def test_started_before_the_api(node):
+    """The table of before holds until the agent knows enough for another one."""
+    node.write_rules("web", rule("Allow", OTHER + "/32"), *DENY)
+    node.start()
+    node.wait(POD, ALLOWED, "refused")
+    node.stop()
+    node.net.node.call(lambda: node.api.api.stop())
+    try:
+        node.start()
+        asker = until(lambda: os.path.exists(node.socket) and Asker(node.socket), 10, 0.05)
+        assert node.net.connect(POD, OTHER, 80) == "open"
+        assert node.net.connect(POD, ALLOWED, 80) == "refused"
+        asker.close()
+        node.stop()
+    finally:
+        node.net.node.call(node.api.start_api)
+        node.net.node.run(server.fairlead_program(), "node", "--remove")
+        os.remove(node.log)
+
+
+def test_probe(agent, tmp_path):
+    def probe(path):
+        return subprocess.run([server.fairlead_program(), "node", "--probe", "--socket", str(path)], capture_output=True, text=True,
+                              timeout=20, check=False)
+    assert probe(agent.socket).returncode == 0
+    missing = probe(tmp_path / "missing")
+    assert missing.returncode == 1 and "no agent answers" in missing.stderr and "No such file" in missing.stderr
+
+
+def test_flags():
+    """Wrong flags are named, and nothing is touched."""
+    for flags, words in ((["--pod-ranges", "10.0.0.0/8,x"], "--pod-ranges: 'x' is no range"),
+                         (["--always-open", "10.0.0.0/33"], "--always-open: '10.0.0.0/33'"),
+                         (["--log-group", "70000"], "--log-group"),
+                         (["--data-path", "x"], "--data-path is auto or nftables"),
+                         (["--name", "Not A Node"], "--name"),
+                         (["--listen", "127.0.0.1:1"], "belong together"),
+                         (["--tls-cert", "x"], "belong together"),
+                         (["extra"], "takes no arguments")):
+        done = subprocess.run([server.fairlead_program(), "node", *flags], capture_output=True, text=True, timeout=20, check=False)
+        assert done.returncode == 64 and words in done.stderr, done

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Egress rules on one machine without a cluster: annotations of a Namespace name a user, a cgroup or a network namespace. The machine is a
+network namespace of this test."""
+import os
+import subprocess
+import sys
+
+import pytest
+
+from controllerlib import until
+from lib import node_network, server
+from test_node_agent import DENY, OTHER, OTHER6, POD, Node, rule
+
+REASON = node_network.why_not()
+pytestmark = pytest.mark.skipif(REASON is not None, reason=f"THIS MACHINE CANNOT RUN NODE TESTS: {REASON}")
+
+USER = 54321
+GROUPS = "/sys/fs/cgroup"
+# Connects, says how it went, and when it is told so sends a byte over the same connection.
+CLIENT = """
+import errno, socket, sys
+address, port = sys.argv[1], int(sys.argv[2])
+try:
+    s = socket.create_connection((address, port), 5)
+except OSError as e:
+    print("refused" if e.errno in (errno.ECONNREFUSED, errno.EHOSTUNREACH, errno.EACCES, errno.EPERM) else e, flush=True)
+    sys.exit()
+print("open", flush=True)
+for line in sys.stdin:
+    s.settimeout(5)
+    try:
+        s.send(b"x")
+        print("alive" if s.recv(1) else "cut", flush=True)
+    except OSError:
+        print("cut", flush=True)
+"""
+
+
+@pytest.fixture(scope="module")
+def machine(tmp_path_factory):
+    made = Node(str(tmp_path_factory.mktemp("machine")))
+    name = f"fairlead-test-{os.getpid()}"
+    os.makedirs("/run/netns", exist_ok=True)
+    os.symlink(f"/proc/{os.getpid()}/fd/{made.net.pods[POD].fd}", f"/run/netns/{name}")
+    try:
+        for ns, annotation, value in (("by-user", "uid", str(USER)), ("by-cgroup", "cgroup", "fairlead-test"), ("by-netns", "netns", name)):
+            made.call("POST", "/api/v1/namespaces", {"metadata": {"name": ns, "annotations": {f"egress.fairlead.dev/{annotation}": value}}})
+            made.write_rules(ns, rule("Allow", OTHER + "/32"), *DENY)
+        yield made
+    finally:
+        os.remove(f"/run/netns/{name}")
+        made.close()
+
+
+def start_client(machine, address, user=None, group=None):
+    """In a cgroup of the hierarchy that the agent sees."""
+    argv = [sys.executable, "-c", CLIENT, address, "80"]
+    if group is not None:
+        argv = ["nsenter", "-t", str(machine.agent.pid), "-m", "sh", "-c", f'echo $$ > {GROUPS}/{group}/cgroup.procs && exec "$@"', "sh", *argv]
+    return machine.net.node.call(lambda: subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, user=user))
+
+
+def outcome(machine, address, **who):
+    client = start_client(machine, address, **who)
+    return client.communicate(timeout=20)[0].strip()
+
+
+def start_agent(machine):
+    """With a hierarchy of cgroups of its own, also where the system has the old ones."""
+    script = (f"mount -t cgroup2 none {GROUPS} && mkdir -p {GROUPS}/fairlead-test/below && exec \"$@\"")
+    with open(machine.log, "w", encoding="utf-8") as log:
+        machine.agent = machine.net.node.start(
+            ["unshare", "-m", "sh", "-c", script, "sh", server.fairlead_program(), "node", "--machine", "--kubeconfig",
+             machine.api.kubeconfig(machine.api.system), "--name", "machine", "--socket", machine.socket],
+            stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+    until(lambda: "table is in force" in machine.text(), 20, 0.05)
+
+
+def test_users_cgroups_and_network_namespaces(machine):
+    """Only what annotations name is judged; connections from before the rules, and those to the machine itself, go on."""
+    older = start_client(machine, "203.0.113.9", user=USER)
+    assert older.stdout.readline() == "open\n"
+    machine.net.serve("tcp", 80, machine.net.node)
+    start_agent(machine)
+    for who in ({"user": USER}, {"group": "fairlead-test"}, {"group": "fairlead-test/below"}):
+        assert outcome(machine, OTHER, **who) == "open", who
+        assert outcome(machine, "203.0.113.9", **who) == "refused", who
+        assert outcome(machine, OTHER6, **who) == "refused", who
+        assert outcome(machine, machine.net.NODE4, **who) == "open", who  # by lo
+    assert outcome(machine, "203.0.113.9") == "open"  # somebody else
+    assert outcome(machine, "203.0.113.9", user=USER + 1) == "open"
+    assert machine.net.connect(POD, OTHER, 80) == "open"
+    assert machine.net.connect(POD, "203.0.113.9", 80) == "refused"
+    older.stdin.write("\n")
+    older.stdin.flush()
+    assert older.stdout.readline() == "alive\n"
+    older.communicate(timeout=20)
+    # A rule that goes takes its connections with it, at once.
+    opened = start_client(machine, OTHER, user=USER)
+    assert opened.stdout.readline() == "open\n"
+    machine.write_rules("by-user", *DENY)
+    until(lambda: outcome(machine, OTHER, user=USER) == "refused", 20, 0.05)
+    opened.stdin.write("\n")
+    opened.stdin.flush()
+    assert opened.stdout.readline() == "cut\n"
+    opened.communicate(timeout=20)
+    machine.stop()
+    machine.net.node.run(server.fairlead_program(), "node", "--remove")
+
+
+OBJECTS = """
+apiVersion: v1
+kind: Namespace
+metadata: {name: shop, annotations: {egress.fairlead.dev/uid: "54322"}}
+---
+apiVersion: k8s.ovn.org/v1
+kind: EgressFirewall
+metadata: {name: default, namespace: shop}
+spec:
+  egress:
+  - {type: Allow, to: {cidrSelector: 203.0.113.8/32}}
+  - {type: Deny, to: {cidrSelector: 0.0.0.0/0}}
+"""
+
+
+def test_up(machine, tmp_path):
+    """`fairlead up --egress enforce` runs the agent, and the firewall's status says that it is in force."""
+    (tmp_path / "objects.yaml").write_text(OBJECTS, encoding="ascii")
+    data, user = tmp_path / "data", USER + 1
+    program = server.fairlead_program()
+    with open(tmp_path / "log", "w", encoding="utf-8") as log:
+        up = machine.net.node.start([program, "up", "--egress", "enforce", "--data", str(data), "--api", "127.0.0.1:0", "--dns",
+                                     "127.0.0.1:1053", "--load", str(tmp_path / "objects.yaml")],
+                                    stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+    try:
+        until(lambda: outcome(machine, "203.0.113.9", user=user) == "refused", 30, 0.1)
+        assert outcome(machine, OTHER, user=user) == "open"
+        assert outcome(machine, "203.0.113.9") == "open"
+
+        def status():
+            done = machine.net.node.call(lambda: subprocess.run(
+                [program, "get", "egressfirewalls", "-n", "shop", "-o", "yaml", "--data", str(data)],
+                capture_output=True, text=True, timeout=20, check=False))
+            return done.stdout
+        until(lambda: "in force on 1 of 1 nodes" in status(), 30, 0.2)
+    finally:
+        up.terminate()
+        assert up.wait(30) == 0, (tmp_path / "log").read_text(encoding="utf-8")
+        # The rules stay; so they are removed by hand.
+        assert outcome(machine, "203.0.113.9", user=user) == "refused"
+        machine.net.node.run(program, "node", "--remove")
