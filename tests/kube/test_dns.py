@@ -255,9 +255,12 @@ def test_ready_with_many_services(c, started, who):
         assert probe.at_ready == "NOERROR"
         assert set(probe.said) <= {(503, "kubernetes"), (200, "OK")}
         assert probe.said[0] == (503, "kubernetes")
-        # Not before the last one was known.
+        # Not before the last one was known. CoreDNS has been seen to be ready earlier: the promise is ours.
         for k in (0, 5_000, 9_999):
-            assert rcode(s, f"many-{k}.default.svc.cluster.local.") == "NOERROR"
+            name = f"many-{k}.default.svc.cluster.local."
+            if who == "coredns":
+                until(lambda name=name: rcode(s, name) == "NOERROR", 60)
+            assert rcode(s, name) == "NOERROR"
     finally:
         c.put([(key, None) for key, _ in many])
 
