@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "dns/request.h"
-#include "dns/tsig_explain.h"
+#include "dns/tsig/explain.h"
 #include "resolve/resolver.h"
 
 static uint64_t wall_seconds(void)

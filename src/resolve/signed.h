@@ -18,7 +18,7 @@
 
 #include "base/compiler.h"
 #include "base/err_text.h"
-#include "dns/tsig.h"
+#include "dns/tsig/tsig.h"
 #include "resolve/types.h"
 
 struct resolver;

@@ -4,7 +4,7 @@
 
 #include "base/err.h"
 #include "dns/message.h"
-#include "dns/tsig_server.h"
+#include "dns/tsig/server.h"
 #include "dns/update.h"
 #include "resolve/signed.h"
 #include "resolve/test_env.h"

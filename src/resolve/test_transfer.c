@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "base/err.h"
-#include "dns/tsig_server.h"
+#include "dns/tsig/server.h"
 #include "resolve/test_env.h"
 #include "resolve/test_transfer_messages.h"
 #include "resolve/transfer.h"

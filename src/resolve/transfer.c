@@ -15,7 +15,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "dns/tsig_explain.h"
+#include "dns/tsig/explain.h"
 #include "resolve/tcp_frame.h"
 #include "resolve/transfer_reader_priv.h"
 

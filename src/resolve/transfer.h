@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "dns/message.h"
-#include "dns/tsig.h"
+#include "dns/tsig/tsig.h"
 #include "net/addr.h"
 #include "net/loop.h"
 

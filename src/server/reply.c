@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "dns/tsig_server.h"
+#include "dns/tsig/server.h"
 #include "server/conn/flow.h"
 #include "server/conn/listener.h"
 #include "server/generation.h"

@@ -28,8 +28,8 @@
 #include "server/generation.h"
 #include "server/server_state.h"
 #include "server/server_test.h"
-#include "server/task.h"
-#include "server/task_test.h"
+#include "net/task.h"
+#include "net/task_test.h"
 
 enum { QUEUE = 2048, DATAGRAM_MAX = 65536 };
 

@@ -16,7 +16,7 @@
 #include "base/mem.h"
 #include "base/rcu/rcu.h"
 #include "base/secret.h"
-#include "server/task.h"
+#include "net/task.h"
 
 #define AREA "plugin/egressfirewall"
 

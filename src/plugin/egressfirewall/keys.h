@@ -9,7 +9,7 @@
 
 #include "base/compiler.h"
 #include "base/err_text.h"
-#include "dns/tsig_key.h"
+#include "dns/tsig/key.h"
 
 enum { EGRESSFIREWALL_KEYS_MAX = 8, EGRESSFIREWALL_KEYS_BYTES_MAX = 16384 };
 

@@ -27,7 +27,7 @@
 #include "plugin/shared/kubeaccess.h"
 #include "server/query.h"
 #include "server/resource.h"
-#include "server/task.h"
+#include "net/task.h"
 #include "server/worker.h"
 
 #define AREA "plugin/egressfirewall"

@@ -18,7 +18,7 @@
 #include "base/err.h"
 #include "base/rcu/rcu.h"
 #include "plugin/egressfirewall/keys_test.h"
-#include "server/task_test.h"
+#include "net/task_test.h"
 
 static const struct {
 	const char *text;

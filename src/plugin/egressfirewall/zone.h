@@ -5,7 +5,7 @@
 
 #include "dns/learnt/learnt_record.h"
 #include "dns/request.h"
-#include "dns/tsig_server.h"
+#include "dns/tsig/server.h"
 #include "plugin/egressfirewall/conf.h"
 #include "plugin/shared/zonesender.h"
 #include "server/query.h"

@@ -14,7 +14,7 @@
 #include "plugin/file/source.h"
 #include "plugin/shared/zonecopy.h"
 #include "plugin/shared/zoneserve.h"
-#include "server/task.h"
+#include "net/task.h"
 
 #define AREA "plugin/file"
 

@@ -13,7 +13,7 @@
 #include "server/handler.h"
 #include "server/resource.h"
 #include "server/setup.h"
-#include "server/task.h"
+#include "net/task.h"
 
 static const uint64_t check_interval_ns = NS_PER_S;
 

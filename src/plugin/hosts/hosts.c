@@ -19,7 +19,7 @@
 #include "plugin/hosts/hostsfile.h"
 #include "server/query.h"
 #include "server/setup.h"
-#include "server/task.h"
+#include "net/task.h"
 
 #define AREA "plugin/hosts"
 

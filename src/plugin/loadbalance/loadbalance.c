@@ -22,7 +22,7 @@
 #include "plugin/loadbalance/weights.h"
 #include "server/query.h"
 #include "server/setup.h"
-#include "server/task.h"
+#include "net/task.h"
 
 #define AREA "plugin/loadbalance"
 

@@ -9,7 +9,7 @@
 #include "base/arena.h"
 #include "base/vec.h"
 #include "dns/message.h"
-#include "dns/tsig_record.h"
+#include "dns/tsig/record.h"
 #include "provider/rfc2136/account_priv.h"
 #include "provider/rfc2136/answer_priv.h"
 #include "provider/rfc2136/ask_priv.h"

@@ -9,7 +9,7 @@
 #include "base/compiler.h"
 #include "base/err_text.h"
 #include "dns/name.h"
-#include "dns/tsig_key.h"
+#include "dns/tsig/key.h"
 #include "net/addr.h"
 #include "provider/provider.h"
 

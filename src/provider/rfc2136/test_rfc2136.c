@@ -16,7 +16,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "dns/request.h"
-#include "dns/tsig_server.h"
+#include "dns/tsig/server.h"
 #include "dns/types.h"
 #include "net/loop.h"
 #include "provider/provider.h"

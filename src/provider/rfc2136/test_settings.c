@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/err.h"
-#include "dns/tsig_key.h"
+#include "dns/tsig/key.h"
 
 #define SECRET "c2VjcmV0LXdvcmQ="
 

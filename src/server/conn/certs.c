@@ -18,7 +18,7 @@
 #include "base/strbuf.h"
 #include "base/crypto/digest.h"
 #include "server/resource.h"
-#include "server/task.h"
+#include "net/task.h"
 
 #define AREA	 "plugin/tls"
 #define CHECK_NS (5 * NS_PER_S)

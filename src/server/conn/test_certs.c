@@ -20,8 +20,8 @@
 #include "base/log.h"
 #include "server/conn/certs.h"
 #include "server/handler.h"
-#include "server/task.h"
-#include "server/task_test.h"
+#include "net/task.h"
+#include "net/task_test.h"
 #include "testing/testcert.h"
 
 const struct plugin *const plugin_list[] = { NULL };

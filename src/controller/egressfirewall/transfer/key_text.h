@@ -11,7 +11,7 @@
 #include "base/compiler.h"
 #include "base/slice.h"
 #include "base/strbuf.h"
-#include "dns/tsig_key.h"
+#include "dns/tsig/key.h"
 
 enum {
 	EGRESSFIREWALL_TRANSFER_KEYS_MAX = 8,		/* in use */

@@ -14,7 +14,7 @@
 #include "base/err.h"
 #include "controller/egressfirewall/transfer/collect.h"
 #include "dns/learnt/learnt_record.h"
-#include "dns/tsig_server.h"
+#include "dns/tsig/server.h"
 #include "testing/fake_upstream.h"
 
 #define KEYS "hmac-sha256:egress-1:c2VjcmV0\n"

@@ -9,7 +9,7 @@
 #include "base/compiler.h"
 #include "base/crypto/hmac.h"
 #include "dns/name.h"
-#include "dns/tsig_key.h"
+#include "dns/tsig/key.h"
 
 enum {
 	DNS_TSIG_TIME_BYTES = 6, /* seconds since 1970 */

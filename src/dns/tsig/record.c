@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The TSIG record on the wire. It is the last record of a message, and nothing may follow it:
  * what does would not be signed. */
-#include "dns/tsig_record.h"
+#include "dns/tsig/record.h"
 
 #include <assert.h>
 #include <string.h>

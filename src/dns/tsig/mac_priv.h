@@ -2,7 +2,7 @@
 /* MACs of a conversation, which client and server compute alike. `tsig` has its key. */
 #pragma once
 
-#include "dns/tsig.h"
+#include "dns/tsig/tsig.h"
 
 /* Appends the record, which has everything but the MAC and the original id, with them. New
  * length, or ERR_SPACE. */

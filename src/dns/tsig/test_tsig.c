@@ -14,10 +14,10 @@
 #include "base/err.h"
 #include "dns/request.h"
 #include "dns/test_bytes.h"
-#include "dns/test_tsig_vectors.h"
-#include "dns/tsig.h"
-#include "dns/tsig_explain.h"
-#include "dns/tsig_server.h"
+#include "dns/tsig/test_vectors.h"
+#include "dns/tsig/tsig.h"
+#include "dns/tsig/explain.h"
+#include "dns/tsig/server.h"
 #include "dns/types.h"
 
 enum { NOW = VECTOR_TIME, MESSAGE_CAP = 1024 };

@@ -3,7 +3,7 @@
  * types. */
 #pragma once
 
-#include "dns/tsig.h"
+#include "dns/tsig/tsig.h"
 
 /* `tsig` is zero; it refers to one of the keys afterwards. With BADKEY, BADSIG, BADTIME and
  * BADTRUNC the answer has rcode NOTAUTH and goes through dns_tsig_sign_answer(), which knows

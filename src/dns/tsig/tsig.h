@@ -12,7 +12,7 @@
  *
  * A `struct dns_tsig` is one conversation: a request and its answer. A client sets the key, signs
  * the request, then verifies each message of the answer. A server verifies the request, which finds
- * the key, then signs each message of the answer, also that which reports an error (tsig_server.h).
+ * the key, then signs each message of the answer, also that which reports an error (dns/tsig/server.h).
  * The id in the header is not covered: whoever sends a message may change it.
  *
  * One thread at a time. Nothing is allocated but the state of an HMAC. */
@@ -25,8 +25,8 @@
 #include "base/compiler.h"
 #include "base/crypto/hmac.h"
 #include "dns/name.h"
-#include "dns/tsig_key.h"
-#include "dns/tsig_record.h"
+#include "dns/tsig/key.h"
+#include "dns/tsig/record.h"
 
 enum {
 	DNS_TSIG_FUDGE = 300,	    /* seconds, that we send */

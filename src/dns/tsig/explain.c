@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reports on answers, as sentences. */
-#include "dns/tsig_explain.h"
+#include "dns/tsig/explain.h"
 
 #include <inttypes.h>
 

@@ -16,11 +16,8 @@
 
 #include "base/clock.h"
 #include "base/clock_test.h"
-#include "server/handler.h"
-#include "server/task.h"
-#include "server/task_test.h"
-
-const struct plugin *const plugin_list[] = { NULL };
+#include "net/task.h"
+#include "net/task_test.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the MAC of a message covers, computed for signing and for verifying. */
-#include "dns/tsig_mac_priv.h"
+#include "dns/tsig/mac_priv.h"
 
 #include <assert.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* Tests that move the clock wait for the background thread. */
 #pragma once
 
-#include "server/task.h"
+#include "net/task.h"
 
 /* Waits until every task that is due by now has run. */
 void task_sync(void);

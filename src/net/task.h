@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Background work of plugins: one thread for the whole process on which files are read again,
+/* Background work: one thread for the whole process on which files are read again,
  * probes are sent and timers fire. Nothing here runs on a worker. The thread is registered with
  * base/rcu/rcu.h. */
 #pragma once

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The client's side of TSIG. */
-#include "dns/tsig.h"
+#include "dns/tsig/tsig.h"
 
 #include <assert.h>
 #include <string.h>
 
 #include "dns/request.h"
-#include "dns/tsig_mac_priv.h"
+#include "dns/tsig/mac_priv.h"
 #include "dns/types.h"
 
 int dns_tsig_sign_request(struct dns_tsig *tsig, uint8_t *msg, size_t len, size_t cap,

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "dns/tsig_key.h"
+#include "dns/tsig/key.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

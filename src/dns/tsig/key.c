@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reading a TSIG key from text. */
-#include "dns/tsig_key.h"
+#include "dns/tsig/key.h"
 
 #include <assert.h>
 #include <string.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The server's side of TSIG. */
-#include "dns/tsig_server.h"
+#include "dns/tsig/server.h"
 
 #include <assert.h>
 #include <string.h>
 
 #include "dns/request.h"
-#include "dns/tsig_mac_priv.h"
+#include "dns/tsig/mac_priv.h"
 
 static const struct dns_tsig_key *find_key(const struct dns_tsig_key *keys, size_t n_keys,
 					   const struct dns_tsig_record *record)

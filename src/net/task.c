@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One background thread with a loop of its own; it starts with the first task. */
-#include "server/task.h"
-#include "server/task_test.h"
+#include "net/task.h"
+#include "net/task_test.h"
 
 #include <assert.h>
 #include <pthread.h>

@@ -12,7 +12,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "dns/tsig_key.h"
+#include "dns/tsig/key.h"
 
 static void accepted(void **state)
 {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/err_text.h"
-#include "dns/tsig.h"
+#include "dns/tsig/tsig.h"
 
 /* A sentence on a report of dns_tsig_verify_answer() that is not DNS_TSIG_OK: what happened, to
  * which key, what to do. `now_s` is what was passed there. */

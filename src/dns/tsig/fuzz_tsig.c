@@ -8,9 +8,9 @@
 
 #include "base/mem.h"
 #include "dns/request.h"
-#include "dns/tsig.h"
-#include "dns/tsig_explain.h"
-#include "dns/tsig_server.h"
+#include "dns/tsig/tsig.h"
+#include "dns/tsig/explain.h"
+#include "dns/tsig/server.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
