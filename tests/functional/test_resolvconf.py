@@ -540,6 +540,9 @@ class Resolver:
             data, peer = sock.recvfrom(4096)
             if data == b"end":
                 return
+            if data == b"sync":
+                sock.sendto(data, peer)
+                continue
             with contextlib.suppress(wire.Malformed):  # musl 1.2.3 may send some
                 sock.sendto(self.reply(data, address), peer)
 
@@ -560,11 +563,23 @@ class Resolver:
         done = podlib.Network.inside(self.network, lambda: subprocess.run(
             ["unshare", "--mount", "sh", "-c", 'mount --bind "$0" /etc/resolv.conf && exec "$1" "$2"', conf, program, name],
             capture_output=True, text=True, timeout=90, check=True))
+        self.sync()
         return done.stdout.split("\n")[:-1], self.queries
 
+    def socket(self):
+        return contextlib.closing(podlib.Network.inside(self.network, lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM)))
+
+    def sync(self):
+        """What was sent before is in `queries`: the first answer ends a look-up, while others may wait in their sockets."""
+        for address in self.addresses:
+            with self.socket() as s:
+                s.settimeout(30)
+                s.sendto(b"sync", (address, 53))
+                assert s.recv(16) == b"sync"
+
     def close(self):
-        for sock, address in zip(self.sockets, self.addresses):
-            with contextlib.closing(podlib.Network.inside(self.network, lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM))) as s:
+        for address in self.addresses:
+            with self.socket() as s:
                 s.sendto(b"end", (address, 53))
         for thread in self.threads:
             thread.join()
@@ -642,7 +657,9 @@ def test_running_programs_follow_the_host_file(resolver, libc, tmp_path):
             resolver.queries = []
             p.stdin.write("db\n")
             p.stdin.flush()
-            return p.stdout.readline().strip(), {q[0] for q in resolver.queries}
+            address = p.stdout.readline().strip()
+            resolver.sync()
+            return address, {q[0] for q in resolver.queries}
 
         assert look_up() == ("192.0.2.7", {"10.0.0.10"})
         host.write_text("nameserver 10.0.0.11\nsearch two.example\n")
