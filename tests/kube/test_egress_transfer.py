@@ -9,7 +9,7 @@ import time
 import pytest
 
 from bothlib import embedded  # noqa: F401 (fixture)
-from controllerlib import FAST, namespace, start, until
+from controllerlib import namespace, start, until
 from dnslib import ask
 from egresslib import Zone, delete, firewalls_path, get, items, make_firewall, names_path, system_of
 from lib import cluster, server
@@ -84,7 +84,7 @@ def rules(c):
 
 def run(c, dns, *others):
     instances = ",".join(one.address for one in (dns, *others))
-    p = start(c.kubeconfig(system_of(c)), "--dns-instances", instances, "--lookup-servers", dns.address, *GATE, *FAST,
+    p = start(c.kubeconfig(system_of(c)), "--dns-instances", instances, "--lookup-servers", dns.address, *GATE, "--no-election",
               controllers="egressfirewall")
     p.wait_line("leading as")
     return p
@@ -128,7 +128,7 @@ def test_names_that_clients_ask_for(c, rules):
         assert re.fullmatch(r"hmac-sha256:egress-\d+:[A-Za-z0-9+/]{43}=", key)
         dns.mount(key + "\n")
         until(lambda: metric(p, "changed") > 0, 30, 0.1)
-        learns(c, dns, "one", 1, 5)
+        learns(c, dns, "one", 1)
         # A server that begins anew, with another version of its zone.
         before = metric(p, "changed")
         dns.restart()

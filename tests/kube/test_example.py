@@ -74,7 +74,7 @@ def place(c):  # noqa: F811
 def test_source_goes_after_its_copies(place, c):  # noqa: F811
     """The finalizer holds a source that is deleted while nobody runs; whoever comes removes the copies first."""
     target = place.target()
-    p = place.run(*FAST)
+    p = place.run("--no-election")
     copy = until(lambda: (lambda s, b: b if s == 200 else None)(*c.call("GET", COPY.format(target))))
     owner = c.call("GET", f"{NAMESPACES}/{target}")[1]["metadata"]
     assert copy["metadata"]["ownerReferences"] == [
@@ -84,7 +84,7 @@ def test_source_goes_after_its_copies(place, c):  # noqa: F811
     assert c.call("DELETE", place.source)[0] == 200
     assert "deletionTimestamp" in c.call("GET", place.source)[1]["metadata"]
     assert copy_of(c, target) == {"a": "1"}
-    place.run(*FAST)
+    place.run("--no-election")
     until(lambda: c.call("GET", place.source)[0] == 404)
     assert copy_of(c, target) is None
 
@@ -92,7 +92,7 @@ def test_source_goes_after_its_copies(place, c):  # noqa: F811
 def test_conditions_and_events(place, c):  # noqa: F811
     """True when all is copied; False, with an Event, while a name is taken; a settled one is not written again."""
     first, taken = place.target(), place.target(labelled=False)
-    p = place.run(*FAST)
+    p = place.run("--no-election")
     good = until(place.condition)
     assert (good["type"], good["status"], good["reason"]) == ("Copied", "True", "AllCopied")
     assert good["lastUpdateTime"] == good["lastTransitionTime"]
@@ -121,7 +121,7 @@ def test_conditions_and_events(place, c):  # noqa: F811
 
 def test_drift_is_repaired_but_not_for_ever(place, c):  # noqa: F811
     target = place.target()
-    p = place.run(*FAST)
+    p = place.run("--no-election")
     until(lambda: copy_of(c, target) == {"a": "1"})
     again = 'fairlead_controller_reconciles_total{controller="example",result="again"}'
     repairs = 0
@@ -142,7 +142,7 @@ def test_drift_is_repaired_but_not_for_ever(place, c):  # noqa: F811
 def test_writes_are_limited(place, c):  # noqa: F811
     """Six copies at two writes a second, after one at once."""
     targets = [place.target() for _ in range(6)]
-    p = place.run(*FAST, "--write-rate", "example=2:1")
+    p = place.run("--no-election", "--write-rate", "example=2:1")
     began = p.wait_line("leading as")[0]
     until(lambda: all(copy_of(c, t) for t in targets), 60)
     assert time.monotonic() - began >= 2.5

@@ -6,7 +6,7 @@ import pytest
 
 import crdlib
 from bothlib import c as served, embedded, real  # noqa: F401 (fixtures)
-from controllerlib import FAST, config_map, events, namespace, start, until
+from controllerlib import config_map, events, namespace, start, until
 from ipamlib import (GLOBAL_POOL, GROUP, addresses_path, bound, claims_path, delete, get, items, make, make_claim, make_pool, patch,
                      pools_path, ready_of, wait_bound, wait_reason)
 from lib.cluster import Cluster
@@ -23,7 +23,7 @@ def c(served):  # noqa: F811
 
 def start_ipam(c):
     """With the identity that may write status on the embedded API."""
-    return start(c.kubeconfig(getattr(c, "system", None)), *FAST, controllers="ipam")
+    return start(c.kubeconfig(getattr(c, "system", None)), "--no-election", controllers="ipam")
 
 
 @pytest.fixture(scope="module")

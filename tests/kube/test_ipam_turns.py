@@ -8,7 +8,7 @@ import pytest
 
 import crdlib
 from bothlib import c as served, embedded, real  # noqa: F401 (fixtures)
-from controllerlib import FAST, namespace, start, until
+from controllerlib import namespace, start, until
 from ipamlib import (addresses_path, are_turns_fair, bound, claims_path, delete, get, make, make_claim, make_pool, patch, pools_path,
                      wait_bound, wait_reason)
 from lib.cluster import Cluster
@@ -31,7 +31,7 @@ class Replica:
         self.start()
 
     def start(self):
-        self.process = start(self.c.kubeconfig(getattr(self.c, "system", None)), *FAST, controllers="ipam")
+        self.process = start(self.c.kubeconfig(getattr(self.c, "system", None)), "--no-election", controllers="ipam")
         self.process.wait_line("leading as")
 
 
