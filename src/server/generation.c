@@ -190,6 +190,7 @@ static struct plugin_inst *new_inst(struct builder *builder, struct block *blk,
 	for (size_t i = 0; i < count; i++)
 		add_stanza_text(&text, dirs[i]);
 	inst->plugin = plugin;
+	inst->respond = plugin->respond;
 	inst->block = blk;
 	inst->conf = arena_calloc(arena, plugin->conf_size);
 	inst->id = (unsigned)builder->inst.n;
@@ -234,7 +235,7 @@ static int setup_one(struct builder *builder, struct block *blk, const struct pl
 	vec_push(&builder->inst, inst);
 	blk->inst[blk->n_inst++] = inst;
 	inst->state_at = blk->n_states++; /* filters and metadata may want one, too */
-	if (plugin->serve == NULL && plugin->respond == NULL && plugin->done == NULL)
+	if (plugin->serve == NULL && inst->respond == NULL && plugin->done == NULL)
 		return 0;
 	inst->chain_at = blk->n_chain;
 	blk->chain[blk->n_chain++] = inst;

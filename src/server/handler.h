@@ -123,6 +123,8 @@ struct plugin_inst {
 	const struct plugin *plugin;
 	struct block *block;
 	void *conf;
+	/* The plugin's; parse may set another one that its options ask for. */
+	enum verdict (*respond)(struct plugin_inst *self, struct query *q);
 	unsigned id;	    /* unique in its generation */
 	unsigned chain_at;  /* position in the chain; UINT_MAX when not a member */
 	unsigned state_at;  /* index of its query state */

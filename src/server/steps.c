@@ -19,7 +19,7 @@ const struct steps *steps_new(struct arena *arena, struct plugin_inst *const *ch
 		call.call = plugin->serve;
 		if (call.call != NULL)
 			*down++ = call;
-		call.call = plugin->respond;
+		call.call = inst->respond;
 		if (call.call != NULL)
 			*up++ = call;
 		if (plugin->done != NULL)

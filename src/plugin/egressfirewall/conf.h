@@ -39,11 +39,8 @@ struct egressfirewall_conf {
 	struct egressfirewall_hold *hold; /* NULL: answers are not held */
 	struct resource *held;
 	struct egressfirewall_store *store;
-	const struct egressfirewall_rules *rules; /* the store's */
-	/* Where a response is looked up first: in these rules; where answers are held, in a filter that
-	 * nothing passes. */
-	const struct egressfirewall_rules_now *first;
-	struct egressfirewall_keyfile *keyfile; /* NULL: the zone is not offered */
+	const struct egressfirewall_rules_now *now; /* the store's rules */
+	struct egressfirewall_keyfile *keyfile;	    /* NULL: the zone is not offered */
 	/* commit: */
 	struct zonesender *sender;
 	struct egressfirewall_listener listener;

@@ -53,18 +53,9 @@ static int open_store(struct plugin_inst *self, struct srcerr *err)
 		return srcerr_set(err, self->pos, "egressfirewall: %s",
 				  reason[0] != '\0' ? reason : err_str(r));
 	c->store = egressfirewall_store_of(c->held);
-	c->rules = egressfirewall_store_rules(c->store);
-	c->first = egressfirewall_rules_now(c->rules);
+	c->now = egressfirewall_rules_now(egressfirewall_store_rules(c->store));
 	return 0;
 }
-
-/* A filter that sends every answer to learn_or_hold: so that others need not ask whether answers are
- * held. No reply has its note. */
-static const uint64_t all_bits[2] = { UINT64_MAX, UINT64_MAX };
-static struct egressfirewall_filter hold_filter = { .bits = all_bits, .note = UINT32_MAX };
-static const struct egressfirewall_rules_now hold_all = {
-	.matcher = (struct egressfirewall_matcher *)(void *)&hold_filter
-};
 
 static int open_hold(struct plugin_inst *self, struct srcerr *err)
 {
@@ -97,7 +88,6 @@ static int open_hold(struct plugin_inst *self, struct srcerr *err)
 		return srcerr_set(err, c->hold_pos, "egressfirewall: %s",
 				  reason[0] != '\0' ? reason : err_str(r));
 	c->hold = egressfirewall_hold_of(c->hold_held);
-	c->first = &hold_all;
 	return 0;
 }
 
@@ -184,66 +174,67 @@ static NOINLINE enum verdict learn(const struct egressfirewall_conf *conf, struc
 	return V_NEXT;
 }
 
-/* Of an uncovered name. In a function of its own, so that those before it need not save registers for
- * its calls. */
-static NOINLINE enum verdict inspect_odd(struct plugin_inst *self, struct query *q,
-					 const struct egressfirewall_matcher *matcher)
+/* Of a name that no rule covers: one may cover a name of the CNAME chain, if there is a chain. In a function of its
+ * own, so that those before it need not save registers for its calls. */
+static NOINLINE enum verdict learn_from_chain(struct plugin_inst *self, struct query *q,
+					      const struct egressfirewall_matcher *matcher)
 {
 	if (q->outcome != V_ANSWERED || !egressfirewall_starts_with_own_address(q))
 		return learn(self->conf, q, matcher);
-	note_answer(q, matcher);
 	return V_NEXT;
 }
 
-/* No rule covers the name; one may cover a name of the chain, if there is a chain. */
-static ALWAYS_INLINE enum verdict inspect_uncovered(struct plugin_inst *self, struct query *q,
-						    const struct egressfirewall_matcher *matcher)
-{
-	if (UNLIKELY(!egressfirewall_plainly_starts_with_own_address(q)))
-		return inspect_odd(self, q, matcher);
-	note_answer(q, matcher);
-	return V_NEXT;
-}
-
-/* Where there are wildcards over any number of labels, and no other rule covers the name. */
-static NOINLINE enum verdict inspect_deep(struct plugin_inst *self, struct query *q,
-					  const struct egressfirewall_matcher *matcher)
-{
-	if (egressfirewall_may_match_deep(matcher, &q->qname))
-		return learn(self->conf, q, matcher);
-	return inspect_uncovered(self, q, matcher);
-}
-
-/* Has a cache served the reply before, and have these rules seen it? Both are 0 where there are no rules. */
+/* Have these rules seen the reply, which a cache has served before? Both are 0 where there are no rules. */
 static ALWAYS_INLINE bool was_inspected(const struct query *q,
 					const struct egressfirewall_matcher *matcher)
 {
 	return q->resp.noted == egressfirewall_matcher_note(matcher);
 }
 
-static NOINLINE enum verdict learn_or_hold(struct plugin_inst *self, struct query *q,
-					   const struct egressfirewall_matcher *matcher)
-{
-	const struct egressfirewall_conf *c = self->conf;
-	if (LIKELY(c->hold == NULL))
-		return learn(c, q, matcher);
-	matcher = egressfirewall_rules_get(c->rules); /* not the filter that nothing passes */
-	if (!was_inspected(q, matcher))
-		learn(c, q, matcher);
-	return egressfirewall_hold_answer(c->hold, self, q);
-}
-
+/* Each instruction counts here, for answers of a cache, and for those of names that no rule covers. */
 static enum verdict egressfirewall_respond(struct plugin_inst *self, struct query *q)
 {
 	const struct egressfirewall_conf *c = self->conf;
-	const struct egressfirewall_matcher *matcher = rcu_get(&c->first->matcher);
-	if (was_inspected(q, matcher) || q->resp.count[DNS_ANSWER] == 0)
+	const struct egressfirewall_matcher *matcher = rcu_get(&c->now->matcher);
+	bool is_kept = q->resp.note != NULL;
+	if ((is_kept && was_inspected(q, matcher)) || q->resp.count[DNS_ANSWER] == 0)
 		return V_NEXT;
-	if (!egressfirewall_is_plainly_uncovered(q, matcher))
-		return learn_or_hold(self, q, matcher);
-	if (UNLIKELY(!egressfirewall_is_shallow(matcher)))
-		return inspect_deep(self, q, matcher);
-	return inspect_uncovered(self, q, matcher);
+	if (UNLIKELY(is_kept) || egressfirewall_may_match_shallow(matcher, &q->qname) ||
+	    UNLIKELY(q->question != q->req.qname) ||
+	    (UNLIKELY(matcher->deep != 0) && egressfirewall_may_match_deep(matcher, &q->qname)))
+		return learn(c, q, matcher);
+	if (LIKELY(egressfirewall_plainly_starts_with_own_address(q)))
+		return V_NEXT;
+	return learn_from_chain(self, q, matcher);
+}
+
+static NOINLINE enum verdict learn_and_hold(struct plugin_inst *self, struct query *q,
+					    const struct egressfirewall_matcher *matcher)
+{
+	const struct egressfirewall_conf *c = self->conf;
+	learn(c, q, matcher);
+	return egressfirewall_hold_answer(c->hold, self, q);
+}
+
+/* Instead of egressfirewall_respond, where answers are held. */
+static enum verdict respond_and_hold(struct plugin_inst *self, struct query *q)
+{
+	const struct egressfirewall_conf *c = self->conf;
+	const struct egressfirewall_matcher *matcher = rcu_get(&c->now->matcher);
+	if (q->resp.count[DNS_ANSWER] == 0)
+		return V_NEXT;
+	if (UNLIKELY(!was_inspected(q, matcher)))
+		return learn_and_hold(self, q, matcher);
+	return egressfirewall_hold_answer(c->hold, self, q);
+}
+
+static int parse_stanza(struct plugin_inst *self, struct setup *setup)
+{
+	const struct egressfirewall_conf *c = self->conf;
+	int r = egressfirewall_parse(self, setup);
+	if (r == 0 && c->hold_ns != 0)
+		self->respond = respond_and_hold;
+	return r;
 }
 
 static enum verdict egressfirewall_resume(struct plugin_inst *self, struct query *q)
@@ -259,7 +250,7 @@ const struct plugin egressfirewall_plugin = {
 	.n_opts = EGRESSFIREWALL_N_OPTS,
 	.conf_size = sizeof(struct egressfirewall_conf),
 	.state_size = sizeof(struct egressfirewall_state),
-	.parse = egressfirewall_parse,
+	.parse = parse_stanza,
 	.prepare = egressfirewall_prepare,
 	.commit = egressfirewall_commit,
 	.worker_init = egressfirewall_worker_init,

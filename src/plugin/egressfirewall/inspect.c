@@ -40,7 +40,7 @@ static ALWAYS_INLINE uint64_t seed_of(const struct inspection *inspection,
 				      const struct dns_qname *qname)
 {
 	return egressfirewall_sightings_seed(inspection->sightings, qname->wire, qname->len,
-					     egressfirewall_matcher_number(inspection->matcher));
+					     inspection->matcher->number);
 }
 
 /* ---- the chain ---- */

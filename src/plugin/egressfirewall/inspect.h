@@ -49,15 +49,6 @@ static ALWAYS_INLINE bool egressfirewall_starts_with_own_address(const struct qu
 		dns_name_eq(rr->owner, q->qname.wire));
 }
 
-/* Is it seen at once that no rule covers a name that was asked or looked up, wildcards over any number
- * of labels left aside? So for most of them. */
-static ALWAYS_INLINE bool egressfirewall_is_plainly_uncovered(
-	const struct query *q, const struct egressfirewall_matcher *matcher)
-{
-	return LIKELY(!egressfirewall_may_match_shallow(matcher, &q->qname)) &&
-	       q->question == q->req.qname;
-}
-
 struct egressfirewall_inspect_counts {
 	unsigned queued, full; /* sightings that were reported; that had no room */
 };

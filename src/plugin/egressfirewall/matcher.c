@@ -18,12 +18,9 @@
 /* Few enough names share a bit with a rule that looking for them costs the others nothing. */
 enum { BITS_PER_RULE = 128 };
 
-struct egressfirewall_matcher {
-	struct egressfirewall_filter filter; /* first: egressfirewall_may_match looks there */
-	uint64_t *bits;			     /* the filter's */
+struct egressfirewall_matcher_sets {
 	struct dns_zoneset *exact, *one_label, *deep; /* the last two: NULL when empty */
 	struct egressfirewall_rule *rules;
-	struct rcu_item item;
 };
 
 /* Characters that a DNSName object may have in its name; more is no object name. */
@@ -68,21 +65,20 @@ static uint32_t add_name(struct dns_zoneset **set, const char *text, uint32_t se
 	return dns_name_hash(wire);
 }
 
-static void make_filter(struct egressfirewall_matcher *matcher, size_t count)
+/* Bits of each part of the filter. */
+static uint32_t count_bits(size_t n_rules)
 {
-	uint32_t n_bits = 1024; /* of each part */
-	while (n_bits / BITS_PER_RULE < count && n_bits < UINT32_C(1) << 31)
+	uint32_t n_bits = 1024;
+	while (n_bits / BITS_PER_RULE < n_rules && n_bits < UINT32_C(1) << 31)
 		n_bits *= 2;
-	matcher->bits = xcalloc((size_t)n_bits / 64 * 2, sizeof(*matcher->bits));
-	matcher->filter.bits = matcher->bits;
-	matcher->filter.mask = (n_bits - 1) & ~UINT32_C(63);
+	return n_bits;
 }
 
 static void set_bit(struct egressfirewall_matcher *matcher, enum egressfirewall_filter_part part,
 		    uint32_t hash)
 {
-	matcher->bits[egressfirewall_filter_word(&matcher->filter, part, hash)] |= UINT64_C(1)
-										   << (hash & 63);
+	matcher->words[egressfirewall_filter_word(matcher, part, hash)] |= UINT64_C(1)
+									   << (hash & 63);
 }
 
 static unsigned count_labels(const char *text)
@@ -96,19 +92,20 @@ static unsigned count_labels(const char *text)
 static void add_rule(struct egressfirewall_matcher *matcher, uint32_t seq,
 		     struct egressfirewall_rule *rule)
 {
+	struct egressfirewall_matcher_sets *sets = matcher->sets;
 	if (rule->regular)
 		set_bit(matcher, EGRESSFIREWALL_OF_NAMES,
-			add_name(&matcher->exact, rule->object, seq, rule));
+			add_name(&sets->exact, rule->object, seq, rule));
 	if (!rule->wildcard)
 		return;
 	const char *parent = rule->object + strlen(WILDCARD);
 	if (rule->any_depth) {
 		set_bit(matcher, EGRESSFIREWALL_OF_PARENTS,
-			add_name(&matcher->deep, parent, seq, rule) ^ EGRESSFIREWALL_DEEP_BITS);
-		matcher->filter.deep |= UINT64_C(1) << MIN(count_labels(parent), 63);
+			add_name(&sets->deep, parent, seq, rule) ^ EGRESSFIREWALL_DEEP_BITS);
+		matcher->deep |= UINT64_C(1) << MIN(count_labels(parent), 63);
 	} else {
 		set_bit(matcher, EGRESSFIREWALL_OF_PARENTS,
-			add_name(&matcher->one_label, parent, seq, rule));
+			add_name(&sets->one_label, parent, seq, rule));
 	}
 }
 
@@ -120,24 +117,27 @@ static uint32_t next_number(void)
 
 void egressfirewall_matcher_renew_note(struct egressfirewall_matcher *matcher)
 {
-	if (matcher->filter.number != 0)
-		atomic_store_explicit(&matcher->filter.note, next_number(), memory_order_release);
+	if (matcher->number != 0)
+		atomic_store_explicit(&matcher->note, next_number(), memory_order_release);
 }
 
 struct egressfirewall_matcher *egressfirewall_matcher_new(
 	const struct egressfirewall_rule *const *rules, size_t count)
 {
-	struct egressfirewall_matcher *m = xcalloc(1, sizeof(*m));
+	uint32_t n_bits = count_bits(count);
+	struct egressfirewall_matcher *m =
+		xcalloc(1, sizeof(*m) + (size_t)n_bits / 64 * 2 * sizeof(m->words[0]));
+	m->mask = (n_bits - 1) & ~UINT32_C(63);
 	if (count != 0) {
-		m->filter.number = next_number();
-		atomic_init(&m->filter.note, m->filter.number);
+		m->number = next_number();
+		atomic_init(&m->note, m->number);
 	}
-	m->exact = dns_zoneset_new();
-	m->rules = xcalloc(count, sizeof(*m->rules));
-	make_filter(m, count);
+	m->sets = xcalloc(1, sizeof(*m->sets));
+	m->sets->exact = dns_zoneset_new();
+	m->sets->rules = xcalloc(count, sizeof(*m->sets->rules));
 	for (size_t i = 0; i < count; i++) {
-		m->rules[i] = *rules[i];
-		add_rule(m, (uint32_t)i, &m->rules[i]);
+		m->sets->rules[i] = *rules[i];
+		add_rule(m, (uint32_t)i, &m->sets->rules[i]);
 	}
 	return m;
 }
@@ -146,11 +146,11 @@ void egressfirewall_matcher_free(struct egressfirewall_matcher *matcher)
 {
 	if (matcher == NULL)
 		return;
-	dns_zoneset_free(matcher->exact);
-	dns_zoneset_free(matcher->one_label);
-	dns_zoneset_free(matcher->deep);
-	free(matcher->bits);
-	free(matcher->rules);
+	dns_zoneset_free(matcher->sets->exact);
+	dns_zoneset_free(matcher->sets->one_label);
+	dns_zoneset_free(matcher->sets->deep);
+	free(matcher->sets->rules);
+	free(matcher->sets);
 	free(matcher);
 }
 
@@ -168,12 +168,12 @@ void egressfirewall_matcher_retire(struct egressfirewall_matcher *matcher)
 bool egressfirewall_matches(const struct egressfirewall_matcher *matcher,
 			    const struct dns_qname *qname)
 {
+	const struct egressfirewall_matcher_sets *sets = matcher->sets;
 	unsigned label;
-	return dns_zoneset_at(matcher->exact, qname, 0) != NULL ||
-	       (matcher->one_label != NULL &&
-		dns_zoneset_at(matcher->one_label, qname, 1) != NULL) ||
-	       (UNLIKELY(matcher->deep != NULL) &&
-		dns_zoneset_longest(matcher->deep, qname, 1, &label) != NULL);
+	return dns_zoneset_at(sets->exact, qname, 0) != NULL ||
+	       (sets->one_label != NULL && dns_zoneset_at(sets->one_label, qname, 1) != NULL) ||
+	       (UNLIKELY(sets->deep != NULL) &&
+		dns_zoneset_longest(sets->deep, qname, 1, &label) != NULL);
 }
 
 /* The rules of an entry and those of the same name, if they are not in the list yet: an object whose
@@ -195,17 +195,17 @@ size_t egressfirewall_match(const struct egressfirewall_matcher *matcher,
 			    const struct dns_qname *qname, const struct egressfirewall_rule **out,
 			    size_t max)
 {
+	const struct egressfirewall_matcher_sets *sets = matcher->sets;
 	const struct dns_zone_entry *entry;
-	size_t n =
-		take_rules(matcher->exact, dns_zoneset_at(matcher->exact, qname, 0), out, 0, max);
-	if (matcher->one_label != NULL)
-		n = take_rules(matcher->one_label, dns_zoneset_at(matcher->one_label, qname, 1),
-			       out, n, max);
-	for (unsigned label = 1; matcher->deep != NULL && label <= qname->n_labels; label++) {
-		entry = dns_zoneset_longest(matcher->deep, qname, label, &label);
+	size_t n = take_rules(sets->exact, dns_zoneset_at(sets->exact, qname, 0), out, 0, max);
+	if (sets->one_label != NULL)
+		n = take_rules(sets->one_label, dns_zoneset_at(sets->one_label, qname, 1), out, n,
+			       max);
+	for (unsigned label = 1; sets->deep != NULL && label <= qname->n_labels; label++) {
+		entry = dns_zoneset_longest(sets->deep, qname, label, &label);
 		if (entry == NULL)
 			break;
-		n = take_rules(matcher->deep, entry, out, n, max);
+		n = take_rules(sets->deep, entry, out, n, max);
 	}
 	return n;
 }

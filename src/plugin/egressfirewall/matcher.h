@@ -15,11 +15,12 @@
 #include <stdint.h>
 
 #include "base/compiler.h"
+#include "base/rcu/rcu.h"
 #include "base/slice.h"
 #include "dns/learnt/learnt_record.h"
 #include "dns/request.h"
 
-struct egressfirewall_matcher;
+struct egressfirewall_matcher_sets;
 
 struct egressfirewall_rule {
 	bool regular, wildcard;
@@ -39,11 +40,11 @@ struct egressfirewall_matcher *egressfirewall_matcher_new(
 void egressfirewall_matcher_free(struct egressfirewall_matcher *matcher);
 /* Frees it when all readers of this moment have left. NULL is fine. */
 void egressfirewall_matcher_retire(struct egressfirewall_matcher *matcher);
-/* The beginning of a matcher: a bit for the hash of each name, so that nearly all names that no rule
- * covers are told apart by two look-ups. Words for names and words for parents take turns. */
-struct egressfirewall_filter {
-	const uint64_t *bits;
-	uint32_t mask; /* of a hash: which word */
+
+/* What workers read. It has a bit for the hash of each name, so that nearly all names that no rule covers are
+ * told apart by two look-ups. */
+struct egressfirewall_matcher {
+	uint64_t mask; /* of a hash: which word */
 	/* No two matchers of one process have the same numbers, but those without rules: theirs are
 	 * 0. `note` is what replies of a cache are noted with; it changes when they have to be inspected
 	 * anew. */
@@ -52,21 +53,16 @@ struct egressfirewall_filter {
 	/* How many labels parents of wildcards over any number of labels have: bit 1 for one label
 	 * and so on, the highest for as many and more. 0: there are no such wildcards. */
 	uint64_t deep;
+	struct egressfirewall_matcher_sets *sets; /* the names themselves */
+	struct rcu_item item;
+	uint64_t words[]; /* of names and of parents, in turn */
 };
-
-static ALWAYS_INLINE uint32_t
-egressfirewall_matcher_number(const struct egressfirewall_matcher *matcher)
-{
-	return ((const struct egressfirewall_filter *)(const void *)matcher)->number;
-}
 
 /* Who sees a new one also sees what was done before it was given. */
 static ALWAYS_INLINE uint32_t
 egressfirewall_matcher_note(const struct egressfirewall_matcher *matcher)
 {
-	return atomic_load_explicit(
-		&((const struct egressfirewall_filter *)(const void *)matcher)->note,
-		memory_order_acquire);
+	return atomic_load_explicit(&matcher->note, memory_order_acquire);
 }
 /* Gives it a new one. The control thread only. */
 void egressfirewall_matcher_renew_note(struct egressfirewall_matcher *matcher);
@@ -74,42 +70,35 @@ void egressfirewall_matcher_renew_note(struct egressfirewall_matcher *matcher);
 enum egressfirewall_filter_part { EGRESSFIREWALL_OF_NAMES, EGRESSFIREWALL_OF_PARENTS };
 
 /* The number of the hash's word, and of its bit there: the lowest six of the hash. */
-static ALWAYS_INLINE size_t egressfirewall_filter_word(const struct egressfirewall_filter *filter,
+static ALWAYS_INLINE size_t egressfirewall_filter_word(const struct egressfirewall_matcher *matcher,
 						       enum egressfirewall_filter_part part,
 						       uint32_t hash)
 {
-	return ((hash & filter->mask) >> 5) + part;
+	return ((hash & matcher->mask) >> 5) + part;
 }
 
-static ALWAYS_INLINE bool egressfirewall_filter_has(const struct egressfirewall_filter *filter,
+static ALWAYS_INLINE bool egressfirewall_filter_has(const struct egressfirewall_matcher *matcher,
 						    enum egressfirewall_filter_part part,
 						    uint32_t hash)
 {
-	return (filter->bits[egressfirewall_filter_word(filter, part, hash)] >> (hash & 63) & 1) !=
-	       0;
+	size_t word = egressfirewall_filter_word(matcher, part, hash);
+	return (matcher->words[word] >> (hash & 63) & 1) != 0;
 }
 
 /* By which parents of wildcards over any number of labels are told apart from others. */
 enum { EGRESSFIREWALL_DEEP_BITS = 0x2d2d2d2d };
 
-/* Does no wildcard over any number of labels exist? */
-static ALWAYS_INLINE bool egressfirewall_is_shallow(const struct egressfirewall_matcher *matcher)
-{
-	return ((const struct egressfirewall_filter *)(const void *)matcher)->deep == 0;
-}
-
 /* False: no such wildcard covers the name. A look-up for each number of labels that a parent has. */
 static ALWAYS_INLINE bool egressfirewall_may_match_deep(
 	const struct egressfirewall_matcher *matcher, const struct dns_qname *qname)
 {
-	const struct egressfirewall_filter *filter = (const void *)matcher;
 	unsigned n_labels = qname->n_labels;
 	if (UNLIKELY(n_labels >= 63))
-		return filter->deep != 0;
-	for (uint64_t left = filter->deep & ((UINT64_C(1) << n_labels) - 1); left != 0;
+		return matcher->deep != 0;
+	for (uint64_t left = matcher->deep & ((UINT64_C(1) << n_labels) - 1); left != 0;
 	     left &= left - 1) {
 		unsigned parent = n_labels - (unsigned)__builtin_ctzll(left);
-		if (egressfirewall_filter_has(filter, EGRESSFIREWALL_OF_PARENTS,
+		if (egressfirewall_filter_has(matcher, EGRESSFIREWALL_OF_PARENTS,
 					      qname->hash[parent] ^ EGRESSFIREWALL_DEEP_BITS))
 			return true;
 	}
@@ -120,9 +109,8 @@ static ALWAYS_INLINE bool egressfirewall_may_match_deep(
 static ALWAYS_INLINE bool egressfirewall_may_match_shallow(
 	const struct egressfirewall_matcher *matcher, const struct dns_qname *qname)
 {
-	const struct egressfirewall_filter *filter = (const void *)matcher;
-	return egressfirewall_filter_has(filter, EGRESSFIREWALL_OF_NAMES, qname->hash[0]) ||
-	       egressfirewall_filter_has(filter, EGRESSFIREWALL_OF_PARENTS, qname->hash[1]);
+	return egressfirewall_filter_has(matcher, EGRESSFIREWALL_OF_NAMES, qname->hash[0]) ||
+	       egressfirewall_filter_has(matcher, EGRESSFIREWALL_OF_PARENTS, qname->hash[1]);
 }
 
 /* Is there a rule that covers the name? Any thread, inside a read section. */

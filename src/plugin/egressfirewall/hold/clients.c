@@ -26,8 +26,7 @@ struct egressfirewall_clients *egressfirewall_clients_new(struct egressfirewall_
 {
 	struct egressfirewall_clients *clients = xcalloc(1, sizeof(*clients));
 	rcutable_init(&clients->table.by_ip);
-	rng_secure(&clients->table.key, sizeof(clients->table.key));
-	clients->table.key |= 1;
+	rng_secure(clients->table.key, sizeof(clients->table.key));
 	clients->links = links;
 	pthread_mutex_init(&clients->lock, NULL);
 	map_init(&clients->tenants);

@@ -57,7 +57,7 @@ struct egressfirewall_client {
 /* The beginning of the clients, for workers. */
 struct egressfirewall_clients_table {
 	struct rcutable by_ip;
-	uint64_t key; /* odd, secret */
+	uint64_t key[2]; /* secret */
 };
 
 struct egressfirewall_clients;
@@ -105,11 +105,13 @@ static ALWAYS_INLINE struct egressfirewall_client_ip egressfirewall_client_ip_of
 	return words;
 }
 
-static ALWAYS_INLINE uint32_t egressfirewall_clients_hash(uint64_t key,
+/* Both halves of one long product: of an IPv4 address, whose `high` is 0, too, each bit counts. */
+static ALWAYS_INLINE uint32_t egressfirewall_clients_hash(const uint64_t key[2],
 							  struct egressfirewall_client_ip ip)
 {
-	uint64_t hash = (ip.high ^ key) * key;
-	return (uint32_t)(((hash ^ hash >> 32 ^ ip.low) * key) >> 32);
+	__extension__ typedef unsigned __int128 product;
+	product both = (product)(ip.high ^ key[0]) * (ip.low ^ key[1]);
+	return (uint32_t)(both >> 64) ^ (uint32_t)both;
 }
 
 /* NULL: no pod is known to have the address. */

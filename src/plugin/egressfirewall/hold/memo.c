@@ -25,12 +25,15 @@ void egressfirewall_memo_free(struct egressfirewall_memo *memo)
 		munmap(memo, sizeof(*memo));
 }
 
-/* Of both places the one that has the same mark, else the one that ends first. What needs nothing never ends,
- * and would stay for ever: it gives way first. */
+/* Of the places of its set the one that has the same mark, else the one that ends first. What needs nothing never
+ * ends, and would stay for ever: it gives way first. */
 void egressfirewall_memo_put(struct egressfirewall_memo *memo, uint64_t mark, uint64_t until_ns)
 {
 	struct egressfirewall_memo_entry *set = memo->v[egressfirewall_memo_set_of(mark)];
-	bool second = set[0].mark != mark &&
-		      (set[1].mark == mark || set[1].until_ns + 1 < set[0].until_ns + 1);
-	set[second] = (struct egressfirewall_memo_entry){ .mark = mark, .until_ns = until_ns };
+	unsigned best = 0;
+	for (unsigned i = 0; i < EGRESSFIREWALL_MEMO_WAYS && set[best].mark != mark; i++) {
+		if (set[i].mark == mark || set[i].until_ns + 1 < set[best].until_ns + 1)
+			best = i;
+	}
+	set[best] = (struct egressfirewall_memo_entry){ .mark = mark, .until_ns = until_ns };
 }

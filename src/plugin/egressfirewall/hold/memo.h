@@ -10,9 +10,11 @@
 #include "base/compiler.h"
 
 enum {
-	EGRESSFIREWALL_MEMO_BITS = 13,
+	EGRESSFIREWALL_MEMO_BITS = 12,
 	EGRESSFIREWALL_MEMO_SETS = 1 << EGRESSFIREWALL_MEMO_BITS,
-	EGRESSFIREWALL_MEMO_WAYS = 2,
+	/* A set is one line of the CPU's cache. With two, a few hundred names were enough for three in one set
+	 * now and then, which then pushed each other out with every answer. */
+	EGRESSFIREWALL_MEMO_WAYS = 4,
 };
 
 /* The lowest bit of a mark is always set: its highest ones choose the set. */
@@ -46,8 +48,11 @@ static ALWAYS_INLINE bool egressfirewall_memo_has(const struct egressfirewall_me
 						  uint64_t mark, uint64_t until_ns)
 {
 	const struct egressfirewall_memo_entry *set = memo->v[egressfirewall_memo_set_of(mark)];
-	return (set[0].mark == mark && until_ns <= set[0].until_ns) ||
-	       (set[1].mark == mark && until_ns <= set[1].until_ns);
+	for (unsigned i = 0; i < EGRESSFIREWALL_MEMO_WAYS; i++) {
+		if (set[i].mark == mark)
+			return until_ns <= set[i].until_ns;
+	}
+	return false;
 }
 
 void egressfirewall_memo_put(struct egressfirewall_memo *memo, uint64_t mark, uint64_t until_ns);
