@@ -118,14 +118,22 @@ static bool put_record(struct egressfirewall_sightings *sightings,
 	return true;
 }
 
+/* The entry with the same mark, else the one that expires first. */
+static struct egressfirewall_known *choose_entry(struct egressfirewall_known *set, uint64_t mark)
+{
+	struct egressfirewall_known *best = set;
+	for (unsigned i = 0; i < EGRESSFIREWALL_KNOWN_WAYS && best->mark != mark; i++) {
+		if (set[i].mark == mark || set[i].expires_s < best->expires_s)
+			best = &set[i];
+	}
+	return best;
+}
+
 static NOINLINE enum egressfirewall_put report(struct egressfirewall_sightings *sightings,
 					       const struct egressfirewall_answer *answer,
 					       struct egressfirewall_known *set, uint64_t mark)
 {
-	struct egressfirewall_known *at =
-		set[0].mark != mark && (set[1].mark == mark || set[1].expires_s < set[0].expires_s)
-			? &set[1]
-			: &set[0];
+	struct egressfirewall_known *at = choose_entry(set, mark);
 	uint64_t expires_ns = answer->now_ns + answer->ttl_s * NS_PER_S;
 	if (!put_record(sightings, answer, mark, expires_ns))
 		return EGRESSFIREWALL_PUT_FULL;

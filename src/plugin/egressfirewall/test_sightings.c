@@ -68,6 +68,36 @@ static void reports_what_is_new(void **state)
 	egressfirewall_sightings_free(s);
 }
 
+/* Names whose marks share a set: none makes another one be reported again. */
+static void names_of_one_set_stay_known(void **state)
+{
+	(void)state;
+	enum { NAMES = 4 };
+	struct egressfirewall_sightings *s = current = egressfirewall_sightings_new();
+	unsigned found[NAMES], n = 0;
+	uint64_t first = 0;
+	char name[32];
+	for (unsigned i = 0; n < NAMES; i++) {
+		snprintf(name, sizeof(name), "n%u.example.com", i);
+		struct egressfirewall_answer a = answer_of(name, ip_a, 30, 100);
+		uint64_t set = egressfirewall_sightings_mark(s, a.seed, a.ip, a.ip_n) %
+			       EGRESSFIREWALL_KNOWN_SETS;
+		first = i == 0 ? set : first;
+		if (set == first)
+			found[n++] = i;
+	}
+	for (unsigned round = 0; round < 3; round++) {
+		for (unsigned i = 0; i < NAMES; i++) {
+			snprintf(name, sizeof(name), "n%u.example.com", found[i]);
+			struct egressfirewall_answer a = answer_of(name, ip_a, 30, 100);
+			assert_int_equal(egressfirewall_sightings_put(s, &a),
+					 round == 0 ? EGRESSFIREWALL_PUT_QUEUED
+						    : EGRESSFIREWALL_PUT_KNOWN);
+		}
+	}
+	egressfirewall_sightings_free(s);
+}
+
 /* What was refused is not known: it is reported again, and nothing else is. */
 static void forgets_what_was_refused(void **state)
 {
@@ -199,6 +229,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reports_what_is_new),
+		cmocka_unit_test(names_of_one_set_stay_known),
 		cmocka_unit_test(forgets_what_was_refused),
 		cmocka_unit_test(limits_each_client),
 		cmocka_unit_test(holds_when_nobody_takes),
