@@ -6,12 +6,17 @@
 
 #include "base/mem.h"
 
+static bool has_before(const struct provider_edit *edit)
+{
+	return edit->guard == PROVIDER_GUARD_EQUAL || edit->guard == PROVIDER_GUARD_OWNED;
+}
+
 size_t provider_edits_bytes(const struct provider_edit *edits, size_t count)
 {
 	size_t n = count * sizeof(*edits);
 	for (size_t i = 0; i < count; i++) {
 		n += provider_rrset_bytes(&edits[i].set);
-		if (edits[i].guard == PROVIDER_GUARD_EQUAL)
+		if (has_before(&edits[i]))
 			n += provider_rrset_bytes(&edits[i].before);
 	}
 	return n;
@@ -24,9 +29,10 @@ struct provider_edit *provider_edits_copy(const struct provider_edit *edits, siz
 	struct provider_edit *copies = (void *)room;
 	room += count * sizeof(*copies);
 	for (size_t i = 0; i < count; i++) {
-		copies[i] = (struct provider_edit){ .guard = edits[i].guard };
+		copies[i] = (struct provider_edit){ .guard = edits[i].guard,
+						    .may_lack_mark = edits[i].may_lack_mark };
 		room = provider_rrset_copy(&copies[i].set, &edits[i].set, room);
-		if (edits[i].guard == PROVIDER_GUARD_EQUAL)
+		if (has_before(&edits[i]))
 			room = provider_rrset_copy(&copies[i].before, &edits[i].before, room);
 	}
 	assert(room == end);

@@ -2,6 +2,7 @@
 /* Edits: what record sets should be, and what must be there before. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/compiler.h"
@@ -12,13 +13,18 @@ enum provider_guard {
 	PROVIDER_GUARD_NONE,   /* overwrites and deletes whatever there is */
 	PROVIDER_GUARD_ABSENT, /* there is no such set */
 	PROVIDER_GUARD_EQUAL,  /* the set equals `before` */
-	PROVIDER_GUARD_OWNED,  /* there is no such set, or it has the owner mark of `set` */
+	/* There is no such set, or it has the owner mark of `set`. In an account without marks: the set
+	 * equals `before`, or is missing where that has no values. */
+	PROVIDER_GUARD_OWNED,
 };
 
 struct provider_edit {
 	struct provider_rrset set; /* without values: the set is deleted; missing already is fine */
 	enum provider_guard guard;
-	struct provider_rrset before; /* for PROVIDER_GUARD_EQUAL */
+	struct provider_rrset before; /* for PROVIDER_GUARD_EQUAL and PROVIDER_GUARD_OWNED */
+	/* PROVIDER_GUARD_OWNED: a set that equals `before` and has no mark is ours, too: it was written when
+	 * the account had none. */
+	bool may_lack_mark;
 };
 
 /* Bytes of copies with all their texts; what provider_edits_copy() needs. */

@@ -21,8 +21,13 @@ static void add_claim(struct publisher_entry *entry, const char *name)
 /* A mark that is not kept is never found again: nothing would ever be as wanted. */
 static void drop_marks(struct publisher_entry *entry)
 {
-	for (size_t i = 0; i < entry->n_edits; i++)
-		entry->edits[i].set.owner = NULL;
+	for (size_t i = 0; i < entry->n_edits; i++) {
+		struct provider_edit *edit = &entry->edits[i];
+		edit->set.owner = NULL;
+		if (edit->guard == PROVIDER_GUARD_OWNED)
+			edit->guard = edit->before.n_values != 0 ? PROVIDER_GUARD_EQUAL
+								 : PROVIDER_GUARD_ABSENT;
+	}
 }
 
 struct publisher_entry *entry_new(struct publisher_request *request, uint64_t now_ns)

@@ -14,6 +14,13 @@ static bool has_owner(const struct provider_rrset *set, const char *owner)
 	return owner != NULL && set->owner != NULL && strcmp(set->owner, owner) == 0;
 }
 
+/* Written when no marks were kept yet. */
+static bool is_unmarked(const struct provider_edit *edit, const struct provider_rrset *found)
+{
+	return edit->may_lack_mark && found->owner == NULL &&
+	       provider_rrset_equal(&edit->before, found);
+}
+
 static bool is_as_wanted(const struct provider_edit *edit, const struct provider_rrset *found)
 {
 	return provider_rrset_equal(&edit->set, found) &&
@@ -35,7 +42,7 @@ static bool guard_holds(const struct provider_edit *edit, const struct provider_
 		return provider_rrset_equal(&edit->before, found) ||
 		       provider_rrset_equal(&edit->set, found);
 	case PROVIDER_GUARD_OWNED:
-		return is_missing || is_ours || has_owner(found, edit->set.owner);
+		return is_missing || has_owner(found, edit->set.owner) || is_unmarked(edit, found);
 	}
 	return false;
 }

@@ -111,7 +111,7 @@ MUST_CHECK int publisher_account_open(struct publisher *publisher,
 				      struct publisher_account **ret, struct err_text err);
 void publisher_account_unref(struct publisher_account *account); /* NULL is fine */
 /* Does it keep the `owner` of sets? Otherwise that is not written, and PROVIDER_GUARD_OWNED means the
- * same as PROVIDER_GUARD_ABSENT. */
+ * same as PROVIDER_GUARD_EQUAL, or as PROVIDER_GUARD_ABSENT where `before` has no values. */
 bool publisher_account_has_owner_mark(const struct publisher_account *account);
 
 /* `done` is called later, by the loop, never from inside. */

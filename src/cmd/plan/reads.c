@@ -79,8 +79,7 @@ static struct publisher_account *find_account(struct plan_reads *reads, struct p
 
 static struct dnsrecord_rules rules_of(const struct plan_object *object)
 {
-	return (struct dnsrecord_rules){ .is_drop_in = object->reads->is_drop_in,
-					 .has_marks = object->provider->caps.has_owner_mark };
+	return (struct dnsrecord_rules){ .is_drop_in = object->reads->is_drop_in };
 }
 
 static void on_done(struct publisher_request *request);

@@ -47,7 +47,6 @@ void dnsrecord_find_step(const struct dnsrecord_pass *pass, struct dnsrecord_ste
 	struct dnsrecord_rules rules = {
 		.is_drop_in = pass->settings.is_drop_in,
 		.is_restore = strcmp(pass->choice.operation, "Restore") == 0,
-		.has_marks = pass->provider->caps.has_owner_mark,
 		.may_be_gone = pass->memory.may_be_gone,
 	};
 	dnsrecord_next_step(&pass->record, withdraws(pass), &rules, ret);

@@ -131,8 +131,11 @@ static bool holds_guard(const struct provider_edit *edit, const struct provider_
 	case PROVIDER_GUARD_EQUAL:
 		return provider_rrset_equal(now, &edit->before);
 	case PROVIDER_GUARD_OWNED:
-		return found == NULL || (found->owner != NULL && edit->set.owner != NULL &&
-					 strcmp(found->owner, edit->set.owner) == 0);
+		if (found == NULL)
+			return true;
+		if (found->owner == NULL)
+			return edit->may_lack_mark && provider_rrset_equal(found, &edit->before);
+		return edit->set.owner != NULL && strcmp(found->owner, edit->set.owner) == 0;
 	}
 	return false;
 }

@@ -592,6 +592,67 @@ static void marks_need_a_place(void **state)
 
 /* ---- guards ---- */
 
+/* What a set has at the provider, as its mark and its value, and whether it is ours. With guards of the
+ * provider and with ours. */
+static void marks_decide(void **state)
+{
+	static const struct {
+		const char *mark, *value;
+		bool may_lack_mark;
+		bool has_marks;
+		enum provider_code want;
+	} rows[] = {
+		{ NULL, NULL, false, true, PROVIDER_OK },
+		{ "me", "198.51.100.1", false, true, PROVIDER_OK }, /* the status was lost */
+		{ "you", "192.0.2.7", true, true, PROVIDER_CONFLICT },
+		{ "you", "192.0.2.1", true, true, PROVIDER_CONFLICT },
+		{ NULL, "192.0.2.7", false, true, PROVIDER_CONFLICT },
+		{ NULL, "192.0.2.7", true, true, PROVIDER_OK }, /* of before there were marks */
+		{ NULL, "192.0.2.8", true, true, PROVIDER_CONFLICT },
+		{ NULL, "192.0.2.7", false, false, PROVIDER_OK },
+		{ NULL, "192.0.2.8", false, false, PROVIDER_CONFLICT },
+	};
+	(void)state;
+	for (size_t i = 0; i < 2 * ARRAY_LEN(rows); i++) {
+		bool has_guards = i % 2 == 1, has_marks = rows[i / 2].has_marks;
+		struct provider_caps caps = { .is_atomic = true,
+					      .has_guards = has_guards,
+					      .has_owner_mark = has_marks,
+					      .batch_changes = 10 };
+		static const char *const before[] = { "192.0.2.7" };
+		const char *value = rows[i / 2].value;
+		struct rig rig;
+		rig_open(&rig, &caps);
+		rig.server->ignores_guards = !has_guards;
+		struct provider_rrset set = { .name = "a.example.com",
+					      .type = DNS_TYPE_A,
+					      .ttl_s = 60,
+					      .values = &value,
+					      .n_values = value != NULL,
+					      .owner = rows[i / 2].mark };
+		memory_store_put(&rig.server->store, "Z1", &set, false);
+		struct wish *wish = xcalloc(1, sizeof(*wish));
+		add_edit(wish, DNS_TYPE_A, "a.example.com", "192.0.2.1", PROVIDER_GUARD_OWNED);
+		wish->edits[0].set.owner = "me";
+		wish->edits[0].may_lack_mark = rows[i / 2].may_lack_mark;
+		wish->edits[0].before = (struct provider_rrset){ .name = "a.example.com",
+								 .type = DNS_TYPE_A,
+								 .ttl_s = 60,
+								 .values = before,
+								 .n_values = value != NULL };
+		wish->request.maybe_applied = has_marks;
+		submit_wish(&rig, wish);
+		expect_wish(&rig, wish, 5000, rows[i / 2].want);
+		const struct provider_rrset *now =
+			memory_store_get(&rig.server->store, "Z1", "a.example.com", DNS_TYPE_A);
+		if (rows[i / 2].want == PROVIDER_OK && has_marks)
+			assert_string_equal(now->owner, "me");
+		else if (rows[i / 2].want == PROVIDER_CONFLICT)
+			assert_string_equal(now->values[0], value);
+		rig_close(&rig);
+	}
+}
+
 /* DR-P6, with guards of the provider and with ours: what others wrote stays. */
 static void foreign_sets_stay(void **state)
 {
@@ -891,6 +952,7 @@ int main(void)
 		cmocka_unit_test(lost_replies_are_looked_up),
 		cmocka_unit_test(earlier_write_is_recognized),
 		cmocka_unit_test(marks_need_a_place),
+		cmocka_unit_test(marks_decide),
 		cmocka_unit_test(foreign_sets_stay),
 		cmocka_unit_test(compare_and_swap),
 		cmocka_unit_test(type_changes_in_one_write),

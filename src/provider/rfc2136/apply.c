@@ -92,10 +92,21 @@ static void read_back(struct rfc2136_call *call)
 
 /* ---- a prerequisite does not hold ---- */
 
-static bool has_mark(const struct rfc2136_call *call, const struct rfc2136_read *read)
+/* Was it ours when it was read before, and is it still? */
+static bool is_owned(const struct rfc2136_call *call, const struct rfc2136_read *read)
 {
-	return call->owned != NULL &&
-	       call->owned[read->change * PROVIDER_EDITS_MAX + read->edit] == RFC2136_OWNED_MARKED;
+	const struct provider_edit *edit = &call->job->changes[read->change].edits[read->edit];
+	if (call->owned == NULL)
+		return false;
+	switch ((enum rfc2136_owned)call->owned[read->change * PROVIDER_EDITS_MAX + read->edit]) {
+	case RFC2136_OWNED_MISSING:
+		return false;
+	case RFC2136_OWNED_MARKED:
+		return true;
+	case RFC2136_OWNED_UNMARKED:
+		return rfc2136_conflict_is_as_before(edit, &read->answer.set);
+	}
+	return false;
 }
 
 static void take_culprits(struct rfc2136_reader *reader)
@@ -109,7 +120,7 @@ static void take_culprits(struct rfc2136_reader *reader)
 		const struct rfc2136_read *read = &reader->reads.v[i];
 		struct provider_change *change = &call->job->changes[read->change];
 		if (change->code == PROVIDER_UNKNOWN)
-			rfc2136_conflict_before(change, read, has_mark(call, read));
+			rfc2136_conflict_before(change, read, is_owned(call, read));
 	}
 	/* If none is found it is as it was by now; the publisher looks closer. */
 	rfc2136_call_end(call);
@@ -241,12 +252,16 @@ static bool send_update(struct rfc2136_call *call)
 static size_t judge_owned(struct rfc2136_call *call, const struct rfc2136_read *read)
 {
 	struct provider_change *change = &call->job->changes[read->change];
-	const char *owner = change->edits[read->edit].set.owner;
+	const struct provider_edit *edit = &change->edits[read->edit];
 	const struct provider_rrset *mark = &read[1].answer.set;
-	bool is_ours = mark->n_values == 1 && strcmp(mark->values[0], owner) == 0;
+	uint8_t *owned = &call->owned[read->change * PROVIDER_EDITS_MAX + read->edit];
+	bool is_marked = mark->n_values == 1 && strcmp(mark->values[0], edit->set.owner) == 0;
+	bool is_unmarked =
+		mark->n_values == 0 && rfc2136_conflict_is_as_before(edit, &read->answer.set);
 	if (read->answer.set.n_values != 0)
-		call->owned[read->change * PROVIDER_EDITS_MAX + read->edit] = RFC2136_OWNED_MARKED;
-	return change->code == PROVIDER_UNKNOWN && rfc2136_conflict_before(change, read, is_ours);
+		*owned = is_unmarked ? RFC2136_OWNED_UNMARKED : RFC2136_OWNED_MARKED;
+	return change->code == PROVIDER_UNKNOWN &&
+	       rfc2136_conflict_before(change, read, is_marked || is_unmarked);
 }
 
 static void take_owned(struct rfc2136_reader *reader)

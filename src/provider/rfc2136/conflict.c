@@ -107,6 +107,12 @@ static bool is_guard_broken(const struct provider_edit *edit, const struct provi
 	return false;
 }
 
+bool rfc2136_conflict_is_as_before(const struct provider_edit *edit,
+				   const struct provider_rrset *found)
+{
+	return edit->may_lack_mark && has_equal_values(found, &edit->before);
+}
+
 bool rfc2136_conflict_before(struct provider_change *change, const struct rfc2136_read *read,
 			     bool has_mark)
 {

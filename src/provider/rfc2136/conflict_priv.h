@@ -11,6 +11,9 @@
  * PROVIDER_CONFLICT and a sentence with what is there. `has_mark`: PROVIDER_GUARD_OWNED holds. */
 bool rfc2136_conflict_before(struct provider_change *change, const struct rfc2136_read *read,
 			     bool has_mark);
+/* May the set be without a mark, and has it the values of before? */
+bool rfc2136_conflict_is_as_before(const struct provider_edit *edit,
+				   const struct provider_rrset *found);
 /* After the server has accepted it in `zone`: is the set served? If not, PROVIDER_CONFLICT as well. */
 void rfc2136_conflict_after(struct provider_change *change, const struct rfc2136_read *read,
 			    const char *zone);

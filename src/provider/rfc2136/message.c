@@ -110,7 +110,8 @@ static bool check_edit(struct provider_change *change, const struct rfc2136_batc
 	return check_name(change, batch, edit->set.name) &&
 	       (!has_mark(batch, edit) || check_name(change, batch, mark_name)) &&
 	       check_values(change, &edit->set, arena) &&
-	       (edit->guard != PROVIDER_GUARD_EQUAL || check_values(change, &edit->before, arena));
+	       ((edit->guard != PROVIDER_GUARD_EQUAL && edit->guard != PROVIDER_GUARD_OWNED) ||
+		check_values(change, &edit->before, arena));
 }
 
 size_t rfc2136_message_check(const struct rfc2136_batch *batch)
@@ -190,6 +191,15 @@ static int require_mark(struct writing *writing)
 	return require_values(writing, writing->mark_name, DNS_TYPE_TXT, &mark);
 }
 
+/* The values of before, and still no mark. */
+static int require_unmarked(struct writing *writing)
+{
+	const struct provider_edit *edit = writing->edit;
+	int r = require_values(writing, writing->name, edit->set.type, &edit->before);
+	return r < 0 ? r
+		     : dns_update_forbid_rrset(writing->update, writing->mark_name, DNS_TYPE_TXT);
+}
+
 static int write_guard(struct writing *writing)
 {
 	const struct provider_edit *edit = writing->edit;
@@ -199,7 +209,10 @@ static int write_guard(struct writing *writing)
 		return dns_update_forbid_rrset(writing->update, writing->name, edit->set.type);
 	if (edit->guard == PROVIDER_GUARD_EQUAL)
 		return require_values(writing, writing->name, edit->set.type, &edit->before);
-	return edit->guard == PROVIDER_GUARD_OWNED ? require_mark(writing) : 0;
+	if (edit->guard != PROVIDER_GUARD_OWNED)
+		return 0;
+	return writing->owned == RFC2136_OWNED_UNMARKED ? require_unmarked(writing)
+							: require_mark(writing);
 }
 
 /* Nothing is at the name that would make the server ignore the addition. A change that is nothing but
@@ -208,7 +221,9 @@ static int write_exclusion(struct writing *writing)
 {
 	const struct provider_edit *edit = writing->edit;
 	bool is_alone = writing->change->n_edits == 1 && !has_mark(writing->batch, edit);
-	bool is_there = edit->guard == PROVIDER_GUARD_EQUAL && edit->before.n_values != 0;
+	bool is_equal = edit->guard == PROVIDER_GUARD_EQUAL && edit->before.n_values != 0;
+	bool is_there = is_equal || (edit->guard == PROVIDER_GUARD_OWNED &&
+				     writing->owned == RFC2136_OWNED_UNMARKED);
 	if (edit->set.n_values == 0 || is_alone || is_there || is_new_cname(writing))
 		return 0;
 	if (edit->set.type != DNS_TYPE_CNAME)
@@ -343,11 +358,10 @@ struct provider_size rfc2136_message_measure(const struct provider_change *chang
 		size_t owner = measure_owner(edit->set.name);
 		struct provider_size own = measure_values(&edit->set, owner);
 		struct provider_size before = measure_values(&edit->before, owner);
-		bool is_equal = edit->guard == PROVIDER_GUARD_EQUAL;
+		bool has_before =
+			edit->guard == PROVIDER_GUARD_EQUAL || edit->guard == PROVIDER_GUARD_OWNED;
 		size.records += own.records + 1;
-		size.bytes += own.bytes + owner + (is_equal ? before.bytes : 0);
-		if (is_equal || edit->guard == PROVIDER_GUARD_OWNED)
-			size.bytes += owner;
+		size.bytes += own.bytes + owner + (has_before ? before.bytes + owner : 0);
 		if (change->n_edits > 1)
 			size.bytes += owner + EXCLUSION_BYTES;
 		if (edit->set.owner != NULL) /* the mark: required, deleted, added */

@@ -18,8 +18,9 @@ enum {
 
 /* What a PROVIDER_GUARD_OWNED was found to stand for. */
 enum rfc2136_owned {
-	RFC2136_OWNED_MISSING, /* there is no such set */
-	RFC2136_OWNED_MARKED,  /* the record beside it has our mark */
+	RFC2136_OWNED_MISSING,	/* there is no such set */
+	RFC2136_OWNED_MARKED,	/* the record beside it has our mark */
+	RFC2136_OWNED_UNMARKED, /* it has no mark, and its values are those of before */
 };
 
 struct rfc2136_batch {

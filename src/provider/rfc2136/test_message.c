@@ -45,37 +45,37 @@ struct row {
 #define DEL(name, type) "authority " name " 0 ANY " type " \n"
 
 static const struct row rows[] = {
-	{ { { SET("a.example", A, two), PROVIDER_GUARD_NONE, { 0 } } },
+	{ { { SET("a.example", A, two), PROVIDER_GUARD_NONE, { 0 }, false } },
 	  1,
 	  false,
 	  0,
 	  DEL("a.example.", "A") "authority a.example. 60 IN A 192.0.2.1\n"
 				 "authority a.example. 60 IN A 192.0.2.2\n" },
-	{ { { SET("a.example", A, one), PROVIDER_GUARD_ABSENT, { 0 } } },
+	{ { { SET("a.example", A, one), PROVIDER_GUARD_ABSENT, { 0 }, false } },
 	  1,
 	  false,
 	  0,
 	  NX("a.example.", "A") "authority a.example. 60 IN A 192.0.2.1\n" },
-	{ { { SET("a.example", A, one), PROVIDER_GUARD_EQUAL, SET("a.example", A, two) } },
+	{ { { SET("a.example", A, one), PROVIDER_GUARD_EQUAL, SET("a.example", A, two), false } },
 	  1,
 	  false,
 	  0,
 	  "answer a.example. 0 IN A 192.0.2.1\nanswer a.example. 0 IN A 192.0.2.2\n" DEL(
 		  "a.example.", "A") "authority a.example. 60 IN A 192.0.2.1\n" },
-	{ { { NO_SET("a.example", A), PROVIDER_GUARD_EQUAL, SET("a.example", A, one) } },
+	{ { { NO_SET("a.example", A), PROVIDER_GUARD_EQUAL, SET("a.example", A, one), false } },
 	  1,
 	  false,
 	  0,
 	  "answer a.example. 0 IN A 192.0.2.1\n" DEL("a.example.", "A") },
 	/* A CNAME is alone at its name. */
-	{ { { SET("a.example", CNAME, target), PROVIDER_GUARD_ABSENT, { 0 } } },
+	{ { { SET("a.example", CNAME, target), PROVIDER_GUARD_ABSENT, { 0 }, false } },
 	  1,
 	  false,
 	  0,
 	  NX("a.example.", "ANY") "authority a.example. 60 IN CNAME b.example.\n" },
 	/* The deletion comes first, whatever the order of edits; nothing else may be in the way. */
-	{ { { SET("a.example", CNAME, target), PROVIDER_GUARD_ABSENT, { 0 } },
-	    { NO_SET("a.example", A), PROVIDER_GUARD_EQUAL, SET("a.example", A, one) } },
+	{ { { SET("a.example", CNAME, target), PROVIDER_GUARD_ABSENT, { 0 }, false },
+	    { NO_SET("a.example", A), PROVIDER_GUARD_EQUAL, SET("a.example", A, one), false } },
 	  2,
 	  false,
 	  0,
@@ -86,7 +86,7 @@ static const struct row rows[] = {
 				  "a.example.",
 				  "A") "authority a.example. 60 IN CNAME b.example.\n" },
 	/* Marks. */
-	{ { { SET("a.example", A, one), PROVIDER_GUARD_OWNED, { 0 } } },
+	{ { { SET("a.example", A, one), PROVIDER_GUARD_OWNED, { 0 }, false } },
 	  1,
 	  true,
 	  RFC2136_OWNED_MISSING,
@@ -94,12 +94,22 @@ static const struct row rows[] = {
 		  DEL("_fairlead-owner-a.a.example.",
 		      "TXT") "authority a.example. 60 IN A 192.0.2.1\n"
 			     "authority _fairlead-owner-a.a.example. 60 IN TXT \"me\"\n" },
-	{ { { NO_SET("a.example", A), PROVIDER_GUARD_OWNED, { 0 } } },
+	{ { { NO_SET("a.example", A), PROVIDER_GUARD_OWNED, { 0 }, false } },
 	  1,
 	  true,
 	  RFC2136_OWNED_MARKED,
 	  "answer _fairlead-owner-a.a.example. 0 IN TXT \"me\"\n" DEL("a.example.", "A")
 		  DEL("_fairlead-owner-a.a.example.", "TXT") },
+	/* Written before the account had marks. */
+	{ { { SET("a.example", A, one), PROVIDER_GUARD_OWNED, SET("a.example", A, two), true } },
+	  1,
+	  true,
+	  RFC2136_OWNED_UNMARKED,
+	  "answer a.example. 0 IN A 192.0.2.1\nanswer a.example. 0 IN A 192.0.2.2\n" NX(
+		  "_fairlead-owner-a.a.example.", "TXT") DEL("a.example.", "A")
+		  DEL("_fairlead-owner-a.a.example.",
+		      "TXT") "authority a.example. 60 IN A 192.0.2.1\n"
+			     "authority _fairlead-owner-a.a.example. 60 IN TXT \"me\"\n" },
 };
 
 static void messages(void **state)
@@ -137,14 +147,14 @@ static void what_cannot_be_sent(void **state)
 		struct provider_edit edit;
 		const char *error;
 	} bad[] = {
-		{ { SET("a.example", A, word), PROVIDER_GUARD_NONE, { 0 } },
+		{ { SET("a.example", A, word), PROVIDER_GUARD_NONE, { 0 }, false },
 		  "A record set 'a.example', value 'word': this is not a value of the type" },
-		{ { SET("a.example", MX, word), PROVIDER_GUARD_NONE, { 0 } },
+		{ { SET("a.example", MX, word), PROVIDER_GUARD_NONE, { 0 }, false },
 		  "MX record set 'a.example', value 'word': records of this type are not "
 		  "supported" },
-		{ { SET("a.badexample", A, one), PROVIDER_GUARD_NONE, { 0 } },
+		{ { SET("a.badexample", A, one), PROVIDER_GUARD_NONE, { 0 }, false },
 		  "'a.badexample' is outside of the zone 'example.'" },
-		{ { SET("a..example", A, one), PROVIDER_GUARD_NONE, { 0 } },
+		{ { SET("a..example", A, one), PROVIDER_GUARD_NONE, { 0 }, false },
 		  "'a..example' is not a domain name" },
 	};
 	(void)state;

@@ -24,17 +24,13 @@ static void guard_put(const struct dnsrecord *record, const struct dnsrecord_set
 		      const struct dnsrecord_rules *rules, struct dnsrecord_step *step)
 {
 	struct provider_edit *edit = &step->edits[0];
-	bool is_known = is_at(record->applied, set);
-	if (is_unguarded(record, rules)) {
-		edit->guard = PROVIDER_GUARD_NONE;
-	} else if (is_known && (record->applied->is_taken_over || !rules->has_marks) &&
-		   !rules->may_be_gone) {
-		edit->guard = PROVIDER_GUARD_EQUAL;
-		edit->before = record->applied->set;
-		step->has_second_try = true;
-	} else {
-		edit->guard = rules->has_marks ? PROVIDER_GUARD_OWNED : PROVIDER_GUARD_ABSENT;
-	}
+	edit->guard = is_unguarded(record, rules) ? PROVIDER_GUARD_NONE : PROVIDER_GUARD_OWNED;
+	if (edit->guard == PROVIDER_GUARD_NONE || !is_at(record->applied, set) ||
+	    rules->may_be_gone)
+		return;
+	edit->before = record->applied->set;
+	edit->may_lack_mark = true;
+	step->has_second_try = true;
 }
 
 static void guard_drop(const struct dnsrecord *record, const struct dnsrecord_set *set,
@@ -43,14 +39,12 @@ static void guard_drop(const struct dnsrecord *record, const struct dnsrecord_se
 	*ret = (struct provider_edit){
 		.set = { .name = set->set.name, .type = set->set.type, .owner = record->owner }
 	};
-	if (rules->is_drop_in) {
-		ret->guard = PROVIDER_GUARD_NONE;
-	} else if (rules->has_marks && !set->is_taken_over) {
-		ret->guard = PROVIDER_GUARD_OWNED;
-	} else {
-		ret->guard = PROVIDER_GUARD_EQUAL;
-		ret->before = set->set;
-	}
+	ret->guard = rules->is_drop_in ? PROVIDER_GUARD_NONE : PROVIDER_GUARD_OWNED;
+	if (ret->guard != PROVIDER_GUARD_OWNED)
+		return;
+	ret->before = set->set;
+	/* An attempt that was written has a mark, where there are any. */
+	ret->may_lack_mark = set != record->attempt;
 }
 
 /* A set of another name or type in the same zone goes in the same request (DR-12). */

@@ -21,7 +21,6 @@ enum dnsrecord_step_kind {
 struct dnsrecord_rules {
 	bool is_drop_in; /* overwrites and deletes what others wrote, as Gardener's extensions do */
 	bool is_restore; /* the record set is that of another control plane */
-	bool has_marks;	 /* the provider keeps owner marks */
 	bool may_be_gone; /* what was written is not there as it was: it may be missing */
 };
 

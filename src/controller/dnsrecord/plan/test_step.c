@@ -30,21 +30,13 @@ static const struct row {
 	const char *after;	/* attempt, applied, leftover after success in zone Z9 */
 	const char *after_fail; /* the same after a refusal */
 } rows[] = {
-	{ "first", "", "", false, { 0 }, "put - +a.example.com:A", "- a@Z9 -", "- - -" },
-	{ "first, with marks",
-	  "",
-	  "",
-	  false,
-	  { .has_marks = true },
-	  "put - +a.example.com:O",
-	  "- a@Z9 -",
-	  "- - -" },
+	{ "first", "", "", false, { 0 }, "put - +a.example.com:O", "- a@Z9 -", "- - -" },
 	{ "zone of the spec",
 	  ",\"zone\":\"Z3\"",
 	  "\"zone\":\"Z1\"",
 	  false,
 	  { 0 },
-	  "put Z3 +a.example.com:A",
+	  "put Z3 +a.example.com:O",
 	  "- a@Z9 -",
 	  "- - -" },
 	{ "zone of the status",
@@ -52,7 +44,7 @@ static const struct row {
 	  "\"zone\":\"Z1\"",
 	  false,
 	  { 0 },
-	  "put Z1 +a.example.com:A",
+	  "put Z1 +a.example.com:O",
 	  "- a@Z9 -",
 	  "- - -" },
 	{ "killed while it was written",
@@ -60,7 +52,7 @@ static const struct row {
 	  "\"state\":{\"attempt\":" MINE "}",
 	  false,
 	  { 0 },
-	  "put? - +a.example.com:A",
+	  "put? - +a.example.com:O",
 	  "- a@Z9 -",
 	  "- - -" },
 	{ "another spec since",
@@ -68,7 +60,7 @@ static const struct row {
 	  "\"state\":{\"attempt\":" OLD "}",
 	  false,
 	  { 0 },
-	  "attempt? Z1 +a.example.com:A",
+	  "attempt? Z1 +a.example.com:O",
 	  "a a@Z9 -",
 	  "a - -" },
 	{ "changed",
@@ -76,7 +68,7 @@ static const struct row {
 	  "\"state\":{\"applied\":" OLD "}",
 	  false,
 	  { 0 },
-	  "put?2 Z1 +a.example.com:E",
+	  "put?2 Z1 +a.example.com:B",
 	  "- a@Z9 a@Z1",
 	  "- a@Z1 -" },
 	{ "changed, missing there",
@@ -84,14 +76,6 @@ static const struct row {
 	  "\"state\":{\"applied\":" OLD "}",
 	  false,
 	  { .may_be_gone = true },
-	  "put? Z1 +a.example.com:A",
-	  "- a@Z9 a@Z1",
-	  "- a@Z1 -" },
-	{ "changed, with marks",
-	  "",
-	  "\"state\":{\"applied\":" OLD "}",
-	  false,
-	  { .has_marks = true },
 	  "put? Z1 +a.example.com:O",
 	  "- a@Z9 a@Z1",
 	  "- a@Z1 -" },
@@ -99,7 +83,7 @@ static const struct row {
 	  "",
 	  "\"state\":{\"applied\":" OLD "}",
 	  false,
-	  { .has_marks = true, .is_restore = true },
+	  { .is_restore = true },
 	  "put? Z1 +a.example.com:N",
 	  "- a@Z9 a@Z1",
 	  "- a@Z1 -" },
@@ -116,7 +100,7 @@ static const struct row {
 	  "\"state\":{\"applied\":" SET(Z1, "b.example.com", "192.0.2.1") "}",
 	  false,
 	  { 0 },
-	  "put - +a.example.com:A",
+	  "put - +a.example.com:O",
 	  "- a@Z9 b@Z1",
 	  "- b@Z1 -" },
 	{ "another name in a zone that is given",
@@ -124,7 +108,7 @@ static const struct row {
 	  "\"state\":{\"applied\":" SET(Z1, "b.example.com", "192.0.2.1") "}",
 	  false,
 	  { 0 },
-	  "put Z1 +a.example.com:A -b.example.com:E",
+	  "put Z1 +a.example.com:O -b.example.com:B",
 	  "- a@Z9 -",
 	  "- b@Z1 -" },
 	{ "another zone",
@@ -132,7 +116,7 @@ static const struct row {
 	  "\"state\":{\"applied\":" MINE "}",
 	  false,
 	  { 0 },
-	  "put Z9 +a.example.com:A",
+	  "put Z9 +a.example.com:O",
 	  "- a@Z9 a@Z1",
 	  "- a@Z1 -" },
 	{ "a leftover goes first",
@@ -140,15 +124,15 @@ static const struct row {
 	  "\"state\":{\"applied\":" MINE ",\"leftover\":" OLD "}",
 	  false,
 	  { 0 },
-	  "leftover Z1 -a.example.com:E",
+	  "leftover Z1 -a.example.com:B",
 	  "- a@Z1 -",
 	  "- a@Z1 a@Z1" },
 	{ "taken over",
 	  "",
 	  "\"zone\":\"Z1\",\"lastOperation\":{\"type\":\"Create\",\"state\":\"Succeeded\"}",
 	  false,
-	  { .has_marks = true },
-	  "put?2 Z1 +a.example.com:E",
+	  { 0 },
+	  "put?2 Z1 +a.example.com:B",
 	  "- a@Z9 a@Z1",
 	  "- a@Z1 -" },
 	/* deletion */
@@ -166,15 +150,7 @@ static const struct row {
 	  "\"state\":{\"applied\":" MINE "}",
 	  true,
 	  { 0 },
-	  "applied Z1 -a.example.com:E",
-	  "- - -",
-	  "- a@Z1 -" },
-	{ "deleted, with marks",
-	  "",
-	  "\"state\":{\"applied\":" MINE "}",
-	  true,
-	  { .has_marks = true },
-	  "applied Z1 -a.example.com:O",
+	  "applied Z1 -a.example.com:B",
 	  "- - -",
 	  "- a@Z1 -" },
 	{ "deleted, perhaps written",
@@ -182,15 +158,15 @@ static const struct row {
 	  "\"state\":{\"attempt\":" MINE ",\"applied\":" OLD "}",
 	  true,
 	  { 0 },
-	  "dropattempt Z1 -a.example.com:E",
+	  "dropattempt Z1 -a.example.com:b",
 	  "- a@Z1 -",
 	  "a a@Z1 -" },
 	{ "deleted, of another controller",
 	  "",
 	  "\"zone\":\"Z1\",\"conditions\":[{\"type\":\"Created\",\"status\":\"True\"}]",
 	  true,
-	  { .has_marks = true },
-	  "applied Z1 -a.example.com:E",
+	  { 0 },
+	  "applied Z1 -a.example.com:B",
 	  "- - -",
 	  "- a@Z1 -" },
 	{ "deleted already",
@@ -218,6 +194,16 @@ static json_t *make_object(const char *spec, const char *status)
 	return object;
 }
 
+/* Owned: without a set of before, with one, with one that may lack a mark. */
+static char letter_of(const struct provider_edit *edit)
+{
+	if (edit->guard != PROVIDER_GUARD_OWNED)
+		return "NAE?"[edit->guard];
+	if (edit->before.n_values == 0)
+		return 'O';
+	return edit->may_lack_mark ? 'B' : 'b';
+}
+
 static void print_step(const struct dnsrecord_step *step, struct strbuf *out)
 {
 	static const char *const kinds[] = { "none",	 "put",		"attempt",
@@ -226,7 +212,7 @@ static void print_step(const struct dnsrecord_step *step, struct strbuf *out)
 		    step->has_second_try ? "2" : "", step->zone != NULL ? step->zone : "-");
 	for (size_t i = 0; i < step->n_edits; i++)
 		strbuf_addf(out, " %c%s:%c", step->edits[i].set.n_values != 0 ? '+' : '-',
-			    step->edits[i].set.name, "NAEO"[step->edits[i].guard]);
+			    step->edits[i].set.name, letter_of(&step->edits[i]));
 }
 
 static void print_set(const struct dnsrecord_set *set, bool with_zone, struct strbuf *out)
