@@ -319,6 +319,10 @@ static void add_operator_flags(struct flag_table *table, struct controllerconf_f
 			   "default protect"),
 		FLAG_VALUE("dnsrecord-probe", &values->dnsrecord_probe, "TIME",
 			   "time between two lookups of a published name; 0: none; default 10m"),
+		FLAG_VALUE(
+			"dnsrecord-serials", &values->dnsrecord_serials, "TIME",
+			"time between two questions for the serial of a zone, by which changes of "
+			"other writers are found; 0: none; default 0"),
 		FLAG_SWITCH("dnsrecord-by-generation", &values->options.dnsrecord_by_generation,
 			    "on Gardener, too, a change of the spec is enough"),
 		FLAG_SWITCH("dnsrecord-dry-run", &values->options.dnsrecord_dry_run,

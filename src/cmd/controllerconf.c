@@ -208,6 +208,16 @@ static int check_dnsrecord(const struct controller_options *options, struct err_
 }
 
 /* 0 is a time, too: never. */
+static int parse_serials(struct controllerconf_flags *flags, struct err_text why)
+{
+	int64_t ns;
+	if (flags->dnsrecord_serials != NULL &&
+	    duration_parse(slice_of(flags->dnsrecord_serials), &ns) == 0 && ns == 0)
+		return 0;
+	return parse_time("dnsrecord-serials", flags->dnsrecord_serials,
+			  &flags->options.dnsrecord_serials_ns, why);
+}
+
 static int parse_probe(struct controllerconf_flags *flags, struct err_text why)
 {
 	int64_t ns;
@@ -432,6 +442,7 @@ int controllerconf_read(struct controllerconf_flags *flags, struct controllercon
 	    check_platform(flags->options.platform, why) < 0 ||
 	    check_gates(flags->options.feature_gates, why) < 0 ||
 	    check_dnsrecord(&flags->options, why) < 0 || parse_probe(flags, why) < 0 ||
+	    parse_serials(flags, why) < 0 ||
 	    check_domain(flags->options.dns_cluster_domain, why) < 0 ||
 	    choose_controllers(flags->controllers, ret, why) < 0 ||
 	    set_write_rates(flags->write_rate, ret, why) < 0 || set_rivals(flags, ret, why) < 0 ||

@@ -31,7 +31,7 @@ struct controllerconf_flags {
 		*hook_registration;
 	const char *ca_life, *cert_life, *overlap, *check_interval;
 	const char *dns_instances, *dns_ask, *dns_reload, *dns_settle, *pod_dns_servers,
-		*dnsrecord_probe;
+		*dnsrecord_probe, *dnsrecord_serials;
 	struct controller_options options; /* completed by controllerconf_read */
 	bool no_election;
 };

@@ -99,9 +99,10 @@ struct controller_options {
 	/* dnsrecord: classes and types that it serves, with commas between (NULL: shoot, all providers
 	 * but those for tests); "protect" or "drop-in" (NULL: protect). */
 	const char *dnsrecord_classes, *dnsrecord_types, *dnsrecord_ownership;
-	uint64_t dnsrecord_probe_ns;  /* between two probes of a record; 0: default */
-	bool dnsrecord_dry_run;	      /* writes no record set */
-	bool dnsrecord_by_generation; /* on Gardener, too, a new generation is enough */
+	uint64_t dnsrecord_probe_ns;   /* between two probes of a record; 0: default */
+	uint64_t dnsrecord_serials_ns; /* between two questions for a zone's serial; 0: none */
+	bool dnsrecord_dry_run;	       /* writes no record set */
+	bool dnsrecord_by_generation;  /* on Gardener, too, a new generation is enough */
 	/* Controllers may keep files in a directory of their own below this one (data_dir.h); NULL:
 	 * there is no place for them, as in a cluster. */
 	const char *data_dir;

@@ -12,6 +12,7 @@
 #include "provider/metrics_priv.h"
 #include "provider/publisher_priv.h"
 #include "provider/zone_queue_priv.h"
+#include "provider/zone_serial.h"
 
 static void on_pump(struct loop_timer *timer)
 {
@@ -66,6 +67,7 @@ void account_close(struct publisher_account *account)
 	loop_timer_stop(account->loop, &account->idle);
 	while (account->batches != NULL)
 		batch_abort(account->batches);
+	zone_serial_abort_all(account);
 	finder_done(&account->finder);
 	while ((entry = map_next(&account->zones, &pos)) != NULL)
 		zone_queue_free(entry->value);

@@ -17,6 +17,7 @@ struct provider_metrics;
 struct provider_secrets;
 struct publisher_batch;
 struct publisher_zone;
+struct zone_serial_call;
 
 struct publisher_account {
 	struct publisher *publisher;
@@ -36,6 +37,7 @@ struct publisher_account {
 	struct loop_timer pump, idle;
 	struct map zones; /* by id: struct publisher_zone */
 	struct publisher_batch *batches;
+	struct zone_serial_call *serials; /* questions for serials under way */
 	struct finder finder;
 	struct name_lines lines;
 	struct entry_list blocked; /* not the first in their lines */

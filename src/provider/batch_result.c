@@ -10,13 +10,14 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "provider/account_priv.h"
-#include "provider/backoff_priv.h"
 #include "provider/batch_priv.h"
 #include "provider/entry_priv.h"
 #include "provider/guard_priv.h"
 #include "provider/shared/job.h"
 #include "provider/publisher_priv.h"
+#include "provider/rate_priv.h"
 #include "provider/zone_queue_priv.h"
+#include "provider/zone_serial.h"
 
 enum {
 	DENIED_MAX = 3,	       /* so many refusals in a row: all are refused */
@@ -313,6 +314,7 @@ static void take_failure(struct publisher_batch *batch)
 
 static void take_write(struct publisher_batch *batch)
 {
+	zone_serial_note_write(batch->zone, batch->call.job.code);
 	if (batch->call.job.code == PROVIDER_OK) {
 		if (batch->is_bisecting)
 			provider_bisect_succeeded(&batch->bisect, batch->tried);

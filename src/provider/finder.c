@@ -9,9 +9,9 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "provider/account_priv.h"
-#include "provider/backoff_priv.h"
 #include "provider/shared/job.h"
 #include "provider/publisher_priv.h"
+#include "provider/rate_priv.h"
 #include "provider/zone_queue_priv.h"
 
 static void fail_without_zone(struct publisher_entry *entry)

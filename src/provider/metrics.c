@@ -41,10 +41,9 @@ static const struct metrics_family under_way_family = {
 };
 
 static const char *const kinds[PROVIDER_JOB_KINDS] = {
-	[PROVIDER_FIND_ZONES] = "find_zones",
-	[PROVIDER_READ] = "read",
-	[PROVIDER_APPLY] = "apply",
-	[PROVIDER_SETTLE] = "settle",
+	[PROVIDER_FIND_ZONES] = "find_zones", [PROVIDER_READ] = "read",
+	[PROVIDER_APPLY] = "apply",	      [PROVIDER_SETTLE] = "settle",
+	[PROVIDER_SERIAL] = "serial",
 };
 
 struct provider_metrics *provider_metrics_new(const struct provider *provider)

@@ -58,8 +58,9 @@ enum provider_job_kind {
 	PROVIDER_READ,	     /* the sets of changes */
 	PROVIDER_APPLY,	     /* writes changes */
 	PROVIDER_SETTLE,     /* has a write that was accepted taken effect? */
+	PROVIDER_SERIAL,     /* a number that changes with each change of the zone */
 };
-enum { PROVIDER_JOB_KINDS = PROVIDER_SETTLE + 1 };
+enum { PROVIDER_JOB_KINDS = PROVIDER_SERIAL + 1 };
 
 struct provider_zone {
 	char *id;
@@ -71,7 +72,7 @@ struct provider_zone {
  * it was cancelled. */
 struct provider_job {
 	enum provider_job_kind kind;
-	const char *zone;		 /* READ, APPLY, SETTLE: its id */
+	const char *zone;		 /* its id; not for FIND_ZONES */
 	struct provider_change *changes; /* READ, APPLY */
 	size_t n_changes;
 	const char *name;   /* FIND_ZONES: one that needs a zone; providers that list ignore it */
@@ -92,6 +93,7 @@ struct provider_job {
 	bool is_zone_of_name; /* FIND_ZONES: only what concerns `name`; else all zones of the page */
 	char *next_page;      /* FIND_ZONES: heap; NULL: the last page */
 	char *settle_token;   /* APPLY: heap; accepted, takes effect later; NULL: it has */
+	uint32_t serial;      /* SERIAL */
 
 	void *call; /* the provider's own, between start and done */
 };
@@ -125,6 +127,7 @@ struct provider_caps {
 	bool has_owner_mark;  /* a place for `owner` of a set; without, the publisher drops it */
 	bool is_for_tests;    /* no object of this type is served unless asked for */
 	bool has_no_secret;   /* it needs none: that of an object is not read */
+	bool has_serial;      /* knows PROVIDER_SERIAL; others are never asked for it */
 	bool keeps_nothing;   /* record sets are in their objects only: there is nothing to read */
 	unsigned calls_per_s; /* documented limit of an account; 0: PROVIDER_CALLS_PER_S */
 	unsigned burst;	      /* calls at once after a pause; 0: calls_per_s */

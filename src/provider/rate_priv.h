@@ -5,6 +5,9 @@
 
 #include <stdint.h>
 
+#include "base/clock.h"
+#include "base/compiler.h"
+
 enum {
 	PROVIDER_RATE_GROWTH = 20, /* a success adds a 20th of the largest rate */
 	PROVIDER_RATE_FLOOR = 50,  /* the smallest rate is a 50th of the largest */
@@ -31,3 +34,12 @@ void provider_rate_succeeded(struct provider_rate *rate);
 /* `retry_after_ns` 0: the provider did not say. Calls that were under way when a pause began do not
  * slow it down once more. */
 void provider_rate_throttled(struct provider_rate *rate, uint64_t retry_after_ns, uint64_t now_ns);
+
+/* The pause between attempts after passing faults; it doubles. */
+enum { PROVIDER_BACKOFF_MS = 500, PROVIDER_BACKOFF_MAX_S = 30 };
+
+static inline uint64_t provider_backoff_ns(unsigned attempts)
+{
+	uint64_t ms = (uint64_t)PROVIDER_BACKOFF_MS << MIN(attempts, 10U);
+	return MIN(ms * NS_PER_MS, PROVIDER_BACKOFF_MAX_S * NS_PER_S);
+}

@@ -9,6 +9,7 @@
 #include "net/loop.h"
 #include "provider/account_turn_priv.h"
 #include "provider/entry_priv.h"
+#include "provider/zone_serial.h"
 
 struct publisher_account;
 
@@ -21,6 +22,10 @@ struct publisher_zone {
 	uint64_t first_ns;  /* when the first of `ready` came */
 	bool is_due;	    /* they have waited long enough */
 	unsigned n_writing; /* batches under way */
+	uint64_t
+		writes; /* changes by us that may have raised the serial (provider/zone_serial.h) */
+	struct zone_serial serial;
+	uint64_t serial_ns; /* when that was read; 0: never */
 };
 
 struct publisher_zone *zone_queue_new(struct publisher_account *account, const char *zone_id);

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The controller dnsrecord beside other writers of real name servers: whose record set is whose by its owner mark."""
+"""The controller dnsrecord beside other writers of real name servers: whose record set is whose by its owner mark, and what others changed
+is found by the zone's serial."""
+import re
+
 import pytest
 
 from bothlib import embedded  # noqa: F401 (fixture)
-from controllerlib import Controller, namespace, until
-from dnsrecordlib import MERGE, condition, make, make_secret, patch, status_of, wait_failed, wait_settled, write_status
+from controllerlib import Controller, events, namespace, until
+from dnsrecordlib import MERGE, condition, delete, get, make, make_secret, patch, status_of, wait_failed, wait_gone, wait_settled, write_status
 from lib.nameserver import place
 
 FLAGS = ["--no-election", "--heartbeat", "1h", "--dnsrecord-probe", "0"]
@@ -48,9 +51,17 @@ def lose_status(c, ns, name):
     write_status(c, ns, name, {key: None for key in status_of(c, ns, name)})
 
 
+def remove(c, ns, *names):
+    """For the tests that follow: their controllers would see it, too."""
+    for name in names:
+        delete(c, ns, name)
+    for name in names:
+        wait_gone(c, ns, name)
+
+
 def test_marks_decide(embedded, controller, ns, zone):  # noqa: F811
     """DR-P6: with the status lost, a set that has our mark is ours, whatever its values; one with another's mark is not."""
-    host = {name: f"{name}.{ns}.{zone.zone}" for name in ("ours", "theirs", "early")}
+    host = {name: f"{name}.{ns}.{zone.zone}" for name in ("ours", "theirs")}
     make_secret(embedded, ns, marked(zone))
     for name in ("ours", "theirs"):
         make(embedded, ns, name, host[name], type=zone.type)
@@ -66,6 +77,7 @@ def test_marks_decide(embedded, controller, ns, zone):  # noqa: F811
     until(lambda: status_of(embedded, ns, "theirs").get("observedGeneration") == 2)
     wait_failed(embedded, ns, "theirs")
     assert zone.read(host["theirs"]) == (120, ["192.0.2.1"])
+    remove(embedded, ns, "ours", "theirs")
 
 
 def test_marks_come_later(embedded, controller, ns, zone):  # noqa: F811
@@ -83,3 +95,86 @@ def test_marks_come_later(embedded, controller, ns, zone):  # noqa: F811
     wait_settled(embedded, ns, "early")
     assert zone.read(host) == (120, ["192.0.2.2"])
     assert zone.read(f"_fairlead-owner-a.{host}", "TXT")
+    remove(embedded, ns, "early")
+
+
+def metric(p, name, **labels):
+    """The sum over all series that have these labels."""
+    found = re.findall(r"^fairlead_%s\{(.*)\} (\d+)" % name, p.get("/metrics")[1], re.M)
+    return sum(int(value) for text, value in found if all(f'{k}="{v}"' in text for k, v in labels.items()))
+
+
+def wait_checked(p, result, more=1):
+    """Until the serial was read so many times again with this result."""
+    before = metric(p, "dnsrecord_serials_total", result=result)
+    until(lambda: metric(p, "dnsrecord_serials_total", result=result) >= before + more, 60)
+
+
+@pytest.fixture
+def watching(embedded):  # noqa: F811
+    p = Controller(embedded.kubeconfig(embedded.system), *FLAGS, "--dnsrecord-serials", "200ms", controllers="dnsrecord")
+    p.wait_line("leading as")
+    yield p
+    assert p.stop() == 0, p.text()
+
+
+def test_other_writers_are_found(embedded, watching, ns, zone):  # noqa: F811
+    """DR-P15, DR-P8: of 50 sets another writer deletes one, and changes one: those two are published again, and nothing else is written."""
+    hosts = {f"h{i}": f"h{i}.{ns}.{zone.zone}" for i in range(50)}
+    make_secret(embedded, ns, marked(zone))
+    for name, host in hosts.items():
+        make(embedded, ns, name, host, type=zone.type)
+    for name in hosts:
+        wait_settled(embedded, ns, name)
+    wait_checked(watching, "same", more=2)
+
+    def versions():
+        return {name: get(embedded, ns, name)["metadata"]["resourceVersion"] for name in hosts}
+
+    def counts():
+        return (metric(watching, "provider_calls_total", call="apply", result="ok"),
+                metric(watching, "dnsrecord_operations_total", result="succeeded"),
+                metric(watching, "dnsrecord_compared_total", result="drift"))
+
+    def only(changed, before):
+        """No other object was written."""
+        now = versions()
+        assert {name for name in hosts if now[name] != before[name]} == changed
+
+    before, counted = versions(), counts()
+    reads = metric(watching, "provider_calls_total", call="read", result="ok")
+    wait_checked(watching, "same", more=2)  # settled: nothing but serials
+    assert versions() == before and counts() == counted and metric(watching, "provider_calls_total", call="read", result="ok") == reads
+
+    zone.write(hosts["h7"], "A", 120)
+    until(lambda: zone.read(hosts["h7"]) == (120, ["192.0.2.1"]), 60)
+    wait_settled(embedded, ns, "h7")
+    wait_checked(watching, "same")
+    only({"h7"}, before)
+    assert counts() == tuple(n + 1 for n in counted)
+
+    before = versions()
+    zone.write(hosts["h8"], "A", 120, "192.0.2.66")
+    until(lambda: zone.read(hosts["h8"]) == (120, ["192.0.2.1"]), 60)
+    wait_settled(embedded, ns, "h8")
+    wait_checked(watching, "same")
+    only({"h8"}, before)
+    assert counts() == tuple(n + 2 for n in counted)
+
+    before, foreign = versions(), f"foreign.{ns}.{zone.zone}"
+    changes = metric(watching, "dnsrecord_serials_total", result="changed")
+    zone.write(foreign, "A", 300, "198.51.100.1")
+    until(lambda: metric(watching, "dnsrecord_serials_total", result="changed") == changes + 1, 60)
+    wait_checked(watching, "same")
+    assert versions() == before and counts() == tuple(n + 2 for n in counted)
+    assert zone.read(foreign) == (300, ["198.51.100.1"])
+    notes = until(lambda: (found := {e["regarding"]["name"]: e["note"] for e in events(embedded, ns) if e["reason"] == "Drifted"}) and
+                  len(found) == 2 and found)
+    gone, other = "does not have the record set", "has another record set"
+    assert notes == {name: f"zone '{zone_id(zone)}' was changed by another writer; the provider {what}: it is published again"
+                     for name, what in (("h7", gone), ("h8", other))}
+    remove(embedded, ns, *hosts)
+
+
+def zone_id(zone):
+    return zone.zone + ("." if zone.kind == "powerdns" else "")

@@ -20,6 +20,32 @@ static const struct metrics_family probes = {
 	.labels = { "result" },
 };
 
+static const struct metrics_family serials = {
+	.name = "fairlead_dnsrecord_serials_total",
+	.help = "Serials of zones that were read, by result: same, own (changed by this process), "
+		"changed (the record sets in the zone are compared), failed.",
+	.kind = METRICS_COUNTER,
+	.labels = { "result" },
+};
+
+static const struct metrics_family compared = {
+	.name = "fairlead_dnsrecord_compared_total",
+	.help = "Record sets that were compared because the serial of their zone had changed, by "
+		"result: equal, drift, failed.",
+	.kind = METRICS_COUNTER,
+	.labels = { "result" },
+};
+
+void dnsrecord_count_serial(const char *result)
+{
+	metrics_add(metrics_get(&serials, (const char *const[]){ result }), 0, 1);
+}
+
+void dnsrecord_count_compared(const char *result)
+{
+	metrics_add(metrics_get(&compared, (const char *const[]){ result }), 0, 1);
+}
+
 void dnsrecord_count_probe(const char *result)
 {
 	metrics_add(metrics_get(&probes, (const char *const[]){ result }), 0, 1);

@@ -33,7 +33,7 @@ enum {
 
 /* ---- when ---- */
 
-bool dnsrecord_can_probe(const struct dnsrecord_pass *pass)
+bool dnsrecord_is_settled(const struct dnsrecord_pass *pass)
 {
 	static const char *const published[] = { "Create", "Reconcile", "Restore" };
 	const struct dnsrecord *record = &pass->record;
@@ -42,11 +42,17 @@ bool dnsrecord_can_probe(const struct dnsrecord_pass *pass)
 	for (size_t i = 0; i < ARRAY_LEN(published); i++)
 		is_settled = is_settled || strcmp(spec->operation_type, published[i]) == 0;
 	return is_settled && strcmp(spec->operation_state, "Succeeded") == 0 &&
-	       pass->settings.probe_ns != 0 && !record->skips_probe && !record->is_dry_run &&
-	       !pass->settings.is_dry_run && !api_is_deleting(pass->object) &&
-	       record->problem == NULL && record->attempt == NULL && record->leftover == NULL &&
-	       record->applied != NULL && !record->applied->is_taken_over &&
+	       !record->is_dry_run && !pass->settings.is_dry_run &&
+	       !api_is_deleting(pass->object) && record->problem == NULL &&
+	       record->attempt == NULL && record->leftover == NULL && record->applied != NULL &&
+	       !record->applied->is_taken_over &&
 	       dnsrecord_is_same_set(record->applied, &record->wanted);
+}
+
+bool dnsrecord_can_probe(const struct dnsrecord_pass *pass)
+{
+	return dnsrecord_is_settled(pass) && pass->settings.probe_ns != 0 &&
+	       !pass->record.skips_probe;
 }
 
 /* Seconds since it was published. */

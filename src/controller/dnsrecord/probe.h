@@ -8,6 +8,8 @@
 
 #include "controller/dnsrecord/pass.h"
 
+/* Does the provider have what the object asks for, so far as is known? */
+bool dnsrecord_is_settled(const struct dnsrecord_pass *pass);
 /* Is the object settled, and to be probed? */
 bool dnsrecord_can_probe(const struct dnsrecord_pass *pass);
 /* Goes on with the object's probe, and sets ctx->again_ns to when it is due. 0, or a negative code of

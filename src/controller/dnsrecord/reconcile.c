@@ -15,6 +15,7 @@
 #include "controller/dnsrecord/shoot.h"
 #include "controller/dnsrecord/steps.h"
 #include "controller/dnsrecord/watches.h"
+#include "controller/dnsrecord/zone_check.h"
 #include "controller/engine.h"
 #include "kube/decode/tree.h"
 
@@ -101,7 +102,11 @@ static bool is_served(struct dnsrecord_pass *pass)
 /* Nothing is asked for. A settled object is probed; one whose record set is lost is published. */
 static int probe_settled(struct dnsrecord_pass *pass)
 {
-	bool has_drifted = false;
+	bool has_drifted = dnsrecord_is_settled(pass) && dnsrecord_watch_set(pass);
+	if (has_drifted) {
+		pass->choice = (struct dnsrecord_choice){ DNSRECORD_PUBLISH, "Reconcile", true };
+		return 0;
+	}
 	if (!dnsrecord_can_probe(pass)) {
 		drop_work(pass);
 		dnsrecord_probe_drop(pass->ctx, pass->key);
@@ -125,6 +130,7 @@ static int pass_over(struct dnsrecord_pass *pass)
 		if (pass->choice.task == DNSRECORD_NOTHING)
 			return r;
 	}
+	dnsrecord_unwatch_set(pass->ctx, pass->key);
 	if (pass->settings.is_gardener)
 		shoot = dnsrecord_shoot_of(pass->ctx, api_namespace(pass->object));
 	if (shoot.is_unknown)
@@ -147,6 +153,8 @@ static bool is_outdated(struct dnsrecord_pass *pass, const struct kube_obj *obje
 
 int dnsrecord_reconcile(struct controller_ctx *ctx, const char *key)
 {
+	if (dnsrecord_is_zone_key(key))
+		return dnsrecord_check_zone(ctx, key);
 	struct slice name = slice_of(key), ns = slice_cut(&name, '/');
 	struct kube_obj *object = kube_store_get(ctx->stores[DNSRECORD_RECORDS], ns, name);
 	struct dnsrecord_pass pass = { .ctx = ctx, .key = key };
@@ -157,6 +165,7 @@ int dnsrecord_reconcile(struct controller_ctx *ctx, const char *key)
 		engine_drop(ctx->engine, key);
 		dnsrecord_forget(ctx, key);
 		dnsrecord_probe_drop(ctx, key);
+		dnsrecord_unwatch_set(ctx, key);
 		return 0;
 	}
 	pass.settings = dnsrecord_settings_of(ctx);

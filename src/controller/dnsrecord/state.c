@@ -19,6 +19,7 @@ int dnsrecord_state_start(void **ret_state, struct err_text err)
 	map_init(&state->probes);
 	rng_init(&state->rng);
 	dnsrecord_wave_init(&state->wave);
+	dnsrecord_zone_table_init(&state->zones);
 	*ret_state = state;
 	return 0;
 }
@@ -44,6 +45,7 @@ void dnsrecord_state_stop(void *state)
 		free_probe(entry->value);
 	map_done(&of->probes);
 	dnsrecord_wave_done(&of->wave);
+	dnsrecord_zone_table_done(&of->zones);
 	pthread_mutex_destroy(&of->lock);
 	free(of);
 }
@@ -142,6 +144,7 @@ struct dnsrecord_settings dnsrecord_settings_of(const struct controller_ctx *ctx
 		.classes = options->dnsrecord_classes,
 		.types = options->dnsrecord_types,
 		.probe_ns = choose_probe(options->dnsrecord_probe_ns),
+		.serials_ns = options->dnsrecord_serials_ns,
 	};
 }
 

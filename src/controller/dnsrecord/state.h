@@ -12,6 +12,7 @@
 #include "base/rng.h"
 #include "controller/controller.h"
 #include "controller/dnsrecord/wave.h"
+#include "controller/dnsrecord/zone_table.h"
 
 #define DNSRECORD_LOG_AREA "controller/dnsrecord"
 
@@ -38,7 +39,8 @@ struct dnsrecord_state {
 	struct map by_key; /* struct dnsrecord_memory of unfinished objects */
 	struct map probes; /* struct dnsrecord_probe of settled objects */
 	struct rng rng;
-	struct dnsrecord_wave wave; /* has a lock of its own */
+	struct dnsrecord_wave wave;	   /* has a lock of its own */
+	struct dnsrecord_zone_table zones; /* likewise */
 };
 
 int dnsrecord_state_start(void **ret_state, struct err_text err);
@@ -69,6 +71,7 @@ struct dnsrecord_settings {
 	bool any_namespace; /* may have the Secret of any object: there is one administrator */
 	const char *classes, *types; /* NULL: the default */
 	uint64_t probe_ns;	     /* between two probes of a record; 0: there are none */
+	uint64_t serials_ns;	     /* between two questions for a zone's serial; 0: none */
 };
 struct dnsrecord_settings dnsrecord_settings_of(const struct controller_ctx *ctx);
 

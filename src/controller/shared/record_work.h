@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "controller/engine.h"
+#include "controller/shared/record_account.h"
 #include "provider/publisher.h"
 
 struct lease;
@@ -28,12 +29,8 @@ struct record_work {
 
 	/* Its own: */
 	struct provider_edit *edits;
-	struct provider_credential *credentials;
-	struct secret *secrets; /* the values of the credentials */
-	size_t n_credentials;
-	const struct provider *provider;
-	char *region, *zone;
-	struct lease *lease;
+	struct record_account account;
+	char *zone;
 };
 
 /* Any thread. Its time (engine_work.timeout_ns) counts from its first call to the provider. */

@@ -110,6 +110,7 @@ static void do_job(struct provider_job *job)
 		apply_changes(job);
 		break;
 	case PROVIDER_SETTLE: /* no write has a token */
+	case PROVIDER_SERIAL: /* there are no zones */
 		break;
 	}
 }

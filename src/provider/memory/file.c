@@ -22,10 +22,9 @@
 enum { FILE_MAX_BYTES = 64 << 20, WORDS_MAX = 512 };
 
 static const char *const call_names[PROVIDER_JOB_KINDS] = {
-	[PROVIDER_FIND_ZONES] = "find_zones",
-	[PROVIDER_READ] = "read",
-	[PROVIDER_APPLY] = "apply",
-	[PROVIDER_SETTLE] = "settle",
+	[PROVIDER_FIND_ZONES] = "find_zones", [PROVIDER_READ] = "read",
+	[PROVIDER_APPLY] = "apply",	      [PROVIDER_SETTLE] = "settle",
+	[PROVIDER_SERIAL] = "serial",
 };
 
 static const struct {
@@ -99,6 +98,13 @@ static void read_limit(struct memory_server *server, const char *name, double nu
 		server->settle_ns = (uint64_t)(number * (double)NS_PER_MS);
 }
 
+static void read_zone(struct memory_server *server, char **words, size_t count)
+{
+	memory_store_add_zone(&server->store, words[1], words[2], strcmp(words[3], "private") == 0);
+	server->store.zones.v[server->store.zones.n - 1].serial =
+		count == 5 ? (uint32_t)strtoul(words[4], NULL, 10) : 0;
+}
+
 static void read_set(struct memory_server *server, char **words, size_t count)
 {
 	struct provider_rrset set = { .name = words[2],
@@ -116,9 +122,8 @@ static void read_line(struct memory_server *server, char *line)
 	size_t n = 0;
 	while (n < WORDS_MAX && (word = strsep(&at, " ")) != NULL)
 		words[n++] = unescape(word);
-	if (n == 4 && strcmp(words[0], "zone") == 0)
-		memory_store_add_zone(&server->store, words[1], words[2],
-				      strcmp(words[3], "private") == 0);
+	if ((n == 4 || n == 5) && strcmp(words[0], "zone") == 0)
+		read_zone(server, words, n);
 	else if (n > 7 && strcmp(words[0], "set") == 0)
 		read_set(server, words, n);
 	else if (n > 1) /* kept as they are */
@@ -187,7 +192,8 @@ static void save_file(struct memory_server *server)
 		strbuf_adds(&out, "zone");
 		add_word(&out, zone->id);
 		add_word(&out, zone->name);
-		strbuf_adds(&out, zone->is_private ? " private\n" : " public\n");
+		strbuf_adds(&out, zone->is_private ? " private" : " public");
+		strbuf_addf(&out, " %u\n", (unsigned)zone->serial);
 		memory_store_each(&server->store, zone->id, write_one, &writer);
 	}
 	CLEANUP(freep) char *fresh = xasprintf("%s.new", server->file->path);

@@ -2,11 +2,11 @@
 /* A server of the provider `memory` whose zones are in a file, so that they outlive the process: for
  * tests that kill it, and for two processes that share a zone. The file's lines:
  *
- *	zone ID NAME public|private
+ *	zone ID NAME public|private [SERIAL]
  *	set ZONE NAME TYPE TTL OWNER ours|foreign VALUE...	(escaped as in URLs; OWNER "-": none)
  *	limit NAME NUMBER					(calls_per_s, burst, one_write, latency_ms, settle_ms, hides_bad)
  *	say TEXT			(the error text of faults)
- *	fault CALL FAULT COUNT		(CALL: find_zones, read, apply, settle, *; COUNT: how often)
+ *	fault CALL FAULT COUNT		(CALL: find_zones, read, apply, settle, serial, *; COUNT: how often)
  *
  * Each call is noted in FILE.calls: its kind, and the number of changes. */
 #pragma once

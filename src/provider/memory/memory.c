@@ -202,6 +202,7 @@ static void apply_singly(struct memory_server *server, struct provider_job *job,
 		} else if (memory_store_accepts(&server->store, job->zone, change,
 						!server->ignores_guards)) {
 			apply_one(server, job, i);
+			memory_store_raise_serial(&server->store, job->zone);
 			change->code = PROVIDER_OK;
 		}
 	}
@@ -220,6 +221,7 @@ static void apply_whole(struct memory_server *server, struct provider_job *job)
 	if (bad == NULL) {
 		for (size_t i = 0; i < job->n_changes; i++)
 			apply_one(server, job, i);
+		memory_store_raise_serial(&server->store, job->zone);
 		return;
 	}
 	provider_job_fail(job, bad->code, "the batch is refused: %s", bad->error);
@@ -255,7 +257,8 @@ static void do_job(struct memory_account *account, struct provider_job *job,
 			find_zones(server, job);
 		return;
 	}
-	if (memory_store_zone(&server->store, job->zone) == NULL) {
+	const struct memory_zone *zone = memory_store_zone(&server->store, job->zone);
+	if (zone == NULL) {
 		provider_job_fail(job, PROVIDER_NO_ZONE, "there is no zone '%s'", job->zone);
 		return;
 	}
@@ -263,6 +266,8 @@ static void do_job(struct memory_account *account, struct provider_job *job,
 		read_sets(server, job);
 	else if (job->kind == PROVIDER_SETTLE)
 		settle_job(account, job);
+	else if (job->kind == PROVIDER_SERIAL)
+		job->serial = zone->serial;
 	else
 		apply_job(server, job, fault);
 	if (job->kind == PROVIDER_APPLY && job->code == PROVIDER_OK && server->settle_ns != 0)
@@ -387,6 +392,7 @@ const struct provider memory_provider = {
 		  .has_guards = true,
 		  .has_owner_mark = true,
 		  .is_for_tests = true,
+		  .has_serial = true,
 		  .batch_changes = 1000 },
 	.open = open_account,
 	.close = close_account,

@@ -56,6 +56,14 @@ const struct memory_zone *memory_store_zone(const struct memory_store *store, co
 	return NULL;
 }
 
+void memory_store_raise_serial(struct memory_store *store, const char *zone_id)
+{
+	for (size_t i = 0; i < store->zones.n; i++) {
+		if (strcmp(store->zones.v[i].id, zone_id) == 0)
+			store->zones.v[i].serial++;
+	}
+}
+
 static struct memory_set *find_set(const struct memory_store *store, const char *zone_id,
 				   const char *name, uint16_t type)
 {

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/map.h"
 #include "base/vec.h"
@@ -12,6 +13,7 @@
 struct memory_zone {
 	char *id, *name;
 	bool is_private;
+	uint32_t serial; /* a change raises it */
 };
 
 struct memory_store {
@@ -25,6 +27,8 @@ void memory_store_done(struct memory_store *store);
 void memory_store_add_zone(struct memory_store *store, const char *zone_id, const char *name,
 			   bool is_private);
 const struct memory_zone *memory_store_zone(const struct memory_store *store, const char *zone_id);
+/* The zone, which exists, has changed. */
+void memory_store_raise_serial(struct memory_store *store, const char *zone_id);
 /* NULL: there is none. */
 const struct provider_rrset *memory_store_get(const struct memory_store *store, const char *zone_id,
 					      const char *name, uint16_t type);

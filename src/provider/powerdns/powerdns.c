@@ -48,7 +48,8 @@ enum powerdns_step {
 	STEP_READ_NAME,
 	STEP_WRITE,
 	STEP_CHECK_ZONE, /* is it really gone? */
-	STEP_EXPLAIN,	 /* with what does a set collide? */
+	STEP_READ_SERIAL,
+	STEP_EXPLAIN, /* with what does a set collide? */
 };
 
 /* One job under way. */
@@ -64,7 +65,7 @@ struct powerdns_call {
 	struct powerdns_wanted wanted;
 	size_t name_at;		     /* position in wanted.names */
 	const char *name;	     /* STEP_READ_NAME */
-	size_t n_zones;		     /* STEP_CHECK_ZONE */
+	size_t n_zones;		     /* STEP_CHECK_ZONE, STEP_READ_SERIAL */
 	struct powerdns_culprit bad; /* STEP_EXPLAIN */
 	struct strbuf others;	     /* STEP_EXPLAIN: what is there */
 };
@@ -78,9 +79,10 @@ static int take_zone(void *ctx, struct slice element)
 	int r = powerdns_reply_zone(element, &zone);
 	if (r < 0)
 		return r;
-	if (call->step == STEP_CHECK_ZONE)
-		call->n_zones++;
-	else
+	call->n_zones++;
+	if (call->step == STEP_READ_SERIAL)
+		call->job->serial = zone.serial;
+	else if (call->step != STEP_CHECK_ZONE)
 		provider_job_add_zone(call->job, zone.id, zone.name, false);
 	return 0;
 }
@@ -146,6 +148,7 @@ static void add_step_path(struct powerdns_call *call)
 		strbuf_adds(&call->url, "/zones?dnssec=false");
 		break;
 	case STEP_CHECK_ZONE:
+	case STEP_READ_SERIAL:
 		strbuf_adds(&call->url, "/zones?dnssec=false&zone=");
 		add_zone_id(&call->url, call->job->zone);
 		break;
@@ -174,6 +177,7 @@ static const struct {
 	[STEP_READ_NAME] = { "GET", "rrsets", take_set },
 	[STEP_WRITE] = { "PATCH", NULL, NULL },
 	[STEP_CHECK_ZONE] = { "GET", NULL, take_zone },
+	[STEP_READ_SERIAL] = { "GET", NULL, take_zone },
 	[STEP_EXPLAIN] = { "GET", "rrsets", take_other },
 };
 
@@ -301,6 +305,11 @@ static void take_success(struct powerdns_call *call)
 	case STEP_CHECK_ZONE:
 		judge_missing_zone(call);
 		return;
+	case STEP_READ_SERIAL:
+		if (call->n_zones == 0)
+			provider_job_fail(call->job, PROVIDER_NO_ZONE, "there is no zone '%s'",
+					  call->job->zone);
+		break;
 	case STEP_EXPLAIN:
 		end_explanation(call);
 		return;
@@ -428,6 +437,9 @@ static void start_job(struct provider_account *account, struct provider_job *job
 	case PROVIDER_SETTLE: /* a write has taken effect when it is answered */
 		assert(job->kind != PROVIDER_SETTLE);
 		break;
+	case PROVIDER_SERIAL:
+		start_step(call, STEP_READ_SERIAL);
+		break;
 	}
 }
 
@@ -446,6 +458,7 @@ const struct provider powerdns_provider = {
 	.help = "record sets in a PowerDNS server, by its HTTP API",
 	.caps = { .is_atomic = true,
 		  .has_owner_mark = true,
+		  .has_serial = true,
 		  .batch_changes = BATCH_CHANGES,
 		  .batch_bytes = BATCH_BYTES,
 		  .read_changes = BATCH_CHANGES },

@@ -98,10 +98,10 @@ static const char *find_mark(const json_t *comments)
 	return NULL;
 }
 
-static uint32_t read_ttl(const json_t *tree)
+static uint32_t read_number(const json_t *tree, const char *member)
 {
-	json_int_t ttl = json_integer_value(json_object_get(tree, "ttl"));
-	return ttl >= 0 && ttl <= UINT32_MAX ? (uint32_t)ttl : 0;
+	json_int_t number = json_integer_value(json_object_get(tree, member));
+	return number >= 0 && number <= UINT32_MAX ? (uint32_t)number : 0;
 }
 
 int powerdns_reply_rrset(struct slice json, struct provider_rrset **ret)
@@ -114,7 +114,7 @@ int powerdns_reply_rrset(struct slice json, struct provider_rrset **ret)
 		return ERR_PARSE;
 	int type = dns_type_parse(slice_of(type_text), true);
 	struct provider_rrset set = { .type = type > 0 ? (uint16_t)type : 0,
-				      .ttl_s = read_ttl(tree),
+				      .ttl_s = read_number(tree, "ttl"),
 				      .owner = find_mark(json_object_get(tree, "comments")) };
 	int r = read_values(json_object_get(tree, "records"), set.type, &arena, &set);
 	if (r < 0)
@@ -135,7 +135,9 @@ int powerdns_reply_zone(struct slice json, struct powerdns_zone *ret)
 	const char *zone_id = text_of(tree, "id"), *name = text_of(tree, "name");
 	if (zone_id == NULL || name == NULL || zone_id[0] == '\0')
 		return ERR_PARSE;
-	*ret = (struct powerdns_zone){ .id = xstrdup(zone_id), .name = xstrdup(name) };
+	*ret = (struct powerdns_zone){ .id = xstrdup(zone_id),
+				       .name = xstrdup(name),
+				       .serial = read_number(tree, "serial") };
 	return 0;
 }
 

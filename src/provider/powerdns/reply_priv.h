@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/compiler.h"
 #include "base/err_text.h"
@@ -21,6 +22,7 @@ MUST_CHECK int powerdns_reply_rrset(struct slice json, struct provider_rrset **r
 
 struct powerdns_zone {
 	char *id, *name;
+	uint32_t serial; /* 0: not said */
 };
 /* ERR_PARSE: without id or name. */
 MUST_CHECK int powerdns_reply_zone(struct slice json, struct powerdns_zone *ret);

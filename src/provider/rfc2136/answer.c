@@ -120,3 +120,29 @@ enum rfc2136_zone_answer rfc2136_answer_zone(uint8_t *msg, size_t len, const uin
 	arena_done(&arena);
 	return answer;
 }
+
+/* SOA data: two names, then five numbers, of which the serial is the first (RFC 1035, 3.3.13). */
+static int read_soa_serial(const struct dns_rr *soa, uint32_t *ret_serial)
+{
+	enum { NUMBERS_BYTES = 20, NAMES_BYTES = 2 };
+	if (soa->rdlen < NUMBERS_BYTES + NAMES_BYTES)
+		return ERR_PARSE;
+	const uint8_t *at = soa->rdata + soa->rdlen - NUMBERS_BYTES;
+	*ret_serial = (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
+	return 0;
+}
+
+int rfc2136_answer_serial(uint8_t *msg, size_t len, const uint8_t *zone, uint32_t *ret_serial)
+{
+	struct dns_resp reply;
+	struct arena arena;
+	arena_init(&arena);
+	int r = open_reply(msg, len, &arena, &reply);
+	const struct dns_rr *soa = r == 0 ? find_soa(&reply, DNS_ANSWER, zone) : NULL;
+	if (r == 0 && (soa == NULL || !dns_name_eq(soa->owner, zone)))
+		r = ERR_NOTFOUND;
+	if (r == 0)
+		r = read_soa_serial(soa, ret_serial);
+	arena_done(&arena);
+	return r;
+}

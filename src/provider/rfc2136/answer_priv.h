@@ -34,3 +34,6 @@ MUST_CHECK int rfc2136_answer_read(uint8_t *msg, size_t len, const uint8_t *name
 /* A reply to a query for the SOA of `name`. `ret_zone` is written with RFC2136_ZONE_FOUND. */
 enum rfc2136_zone_answer rfc2136_answer_zone(uint8_t *msg, size_t len, const uint8_t *name,
 					     uint8_t ret_zone[DNS_NAME_MAX]);
+/* A reply to a query for the SOA of a zone. ERR_NOTFOUND: the server has no such zone. ERR_PARSE. */
+MUST_CHECK int rfc2136_answer_serial(uint8_t *msg, size_t len, const uint8_t *zone,
+				     uint32_t *ret_serial);

@@ -39,3 +39,4 @@ void rfc2136_call_end_later(struct rfc2136_call *call);
 void rfc2136_find_zone(struct rfc2136_call *call);
 void rfc2136_read_sets(struct rfc2136_call *call);
 void rfc2136_apply(struct rfc2136_call *call);
+void rfc2136_read_serial(struct rfc2136_call *call);

@@ -45,6 +45,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (rfc2136_answer_zone(msg, size, name, zone) == RFC2136_ZONE_FOUND &&
 	    !dns_name_is_below(name, zone))
 		abort();
+	uint32_t serial;
+	memcpy(msg, data, size);
+	IGNORE(rfc2136_answer_serial(msg, size, name, &serial)); /* must not read outside */
 	arena_done(&arena);
 	free(msg);
 	return 0;

@@ -77,6 +77,7 @@ static void start_job(struct provider_account *account, struct provider_job *job
 		[PROVIDER_READ] = rfc2136_read_sets,
 		[PROVIDER_APPLY] = rfc2136_apply,
 		[PROVIDER_SETTLE] = rfc2136_call_end_later, /* an update is in force at once */
+		[PROVIDER_SERIAL] = rfc2136_read_serial,
 	};
 	struct rfc2136_call *call = xcalloc(1, sizeof(*call));
 	call->account = rfc2136_account_of(account);
@@ -102,6 +103,7 @@ const struct provider rfc2136_provider = {
 	.public_keys = rfc2136_settings_public_keys,
 	.caps = { .is_atomic = true,
 		  .has_guards = true,
+		  .has_serial = true,
 		  .batch_changes = 1000,
 		  .batch_bytes = RFC2136_BATCH_BYTES,
 		  .read_changes = 64 },
