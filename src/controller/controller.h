@@ -146,7 +146,8 @@ struct controller_watch {
 	const char *const *paths;
 	/* For kinds with very many objects, one of two compact forms in place of trees: a struct of the
 	 * controller's, filled by a table (kube/decode/record.h), or a codec of its own, such as
-	 * kube_pod_codec. Controllers share a copy if they name the same. */
+	 * kube_pod_codec or one of whole objects as text (kube/decode/packed.h). Controllers share a copy
+	 * if they name the same. */
 	const struct kube_record_kind *record;
 	struct kube_codec *(*codec)(struct kube_string_pool *pool);
 	/* Indexes of the store, for controller_each_by(). */

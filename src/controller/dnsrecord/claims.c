@@ -7,13 +7,13 @@
 #include "api/meta.h"
 #include "base/err.h"
 #include "controller/dnsrecord/watches.h"
-#include "kube/decode/tree.h"
+#include "kube/decode/packed.h"
 
 enum { RIVALS_MAX = 8 };
 
 struct search {
 	const struct dnsrecord_pass *pass;
-	struct kube_obj *found[RIVALS_MAX];
+	json_t *found[RIVALS_MAX];
 	size_t n;
 };
 
@@ -57,11 +57,13 @@ static bool goes_first(const json_t *other, const json_t *mine)
 static bool find_rival(void *ctx, struct kube_obj *object)
 {
 	struct search *search = ctx;
-	const json_t *other = kube_tree_of(object), *mine = search->pass->object;
+	json_t *other = kube_packed_unpack(object);
+	const json_t *mine = search->pass->object;
 	struct dnsrecord view = { .spec = { .class = api_get_string(other, "spec.class") } };
 	if (collides(mine, other) && goes_first(other, mine) &&
 	    dnsrecord_has_class(&view, search->pass->settings.classes))
-		search->found[search->n++] = kube_obj_ref(object);
+		search->found[search->n++] = json_incref(other);
+	json_decref(other);
 	return search->n < RIVALS_MAX;
 }
 
@@ -91,7 +93,7 @@ bool dnsrecord_is_claimed(const struct dnsrecord_pass *pass,
 	controller_each_by(pass->ctx, DNSRECORD_RECORDS, DNSRECORD_BY_NAME, slice_of(key),
 			   find_rival, &search);
 	for (size_t i = 0; i < search.n; i++) {
-		const json_t *other = kube_tree_of(search.found[i]);
+		const json_t *other = search.found[i];
 		if (!is_claimed && has_same_account(pass, credentials, other)) {
 			is_claimed = true;
 			strbuf_addf(ret_message,
@@ -100,7 +102,7 @@ bool dnsrecord_is_claimed(const struct dnsrecord_pass *pass,
 				    pass->record.wanted.set.name, api_name(other),
 				    api_namespace(other));
 		}
-		kube_obj_unref(search.found[i]);
+		json_decref(search.found[i]);
 	}
 	return is_claimed;
 }

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "api/meta.h"
-#include "api/tree_copy.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "controller/dnsrecord/dry_run.h"
@@ -17,7 +16,7 @@
 #include "controller/dnsrecord/watches.h"
 #include "controller/dnsrecord/zone_check.h"
 #include "controller/engine.h"
-#include "kube/decode/tree.h"
+#include "kube/decode/packed.h"
 
 #define UNKNOWN_SHOOT_NS (30 * NS_PER_S)
 #define UNSHOWN_NS	 (10 * NS_PER_S) /* for a watch to show what was written */
@@ -172,7 +171,7 @@ int dnsrecord_reconcile(struct controller_ctx *ctx, const char *key)
 	pass.memory = dnsrecord_recall(ctx, key);
 	arena_init(&pass.arena);
 	if (!is_outdated(&pass, object)) {
-		dnsrecord_pass_set_object(&pass, api_tree_copy(kube_tree_of(object)));
+		dnsrecord_pass_set_object(&pass, kube_packed_unpack(object));
 		r = pass_over(&pass);
 	}
 	dnsrecord_wave_flush(dnsrecord_wave_of(ctx), ctx->engine);

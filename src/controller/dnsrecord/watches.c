@@ -6,9 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/kind.h"
 #include "api/meta.h"
 #include "controller/dnsrecord/state.h"
-#include "kube/decode/tree.h"
+#include "kube/decode/packed.h"
 
 static void write_key(const struct kube_obj *object, char out[DNSRECORD_KEY_MAX])
 {
@@ -28,7 +29,9 @@ void dnsrecord_name_key(const char *name, char out[DNSRECORD_KEY_MAX])
 static void index_by_name(const struct kube_obj *object, kube_index_emit emit, void *ctx)
 {
 	char key[DNSRECORD_KEY_MAX];
-	dnsrecord_name_key(api_get_string(kube_tree_of(object), "spec.name"), key);
+	json_t *tree = kube_packed_unpack(object);
+	dnsrecord_name_key(api_get_string(tree, "spec.name"), key);
+	json_decref(tree);
 	if (key[0] != '\0')
 		emit(ctx, slice_of(key));
 }
@@ -51,9 +54,8 @@ static bool emit_key(void *ctx, struct kube_obj *object)
 }
 
 /* An object that this controller has not seen through: its record set will be sent soon. */
-static bool is_new(const struct controller_ctx *ctx, const struct kube_obj *object)
+static bool is_new(const struct controller_ctx *ctx, const json_t *tree)
 {
-	const json_t *tree = kube_tree_of(object);
 	struct dnsrecord_settings settings = dnsrecord_settings_of(ctx);
 	return api_get_string(tree, "status.lastOperation.state")[0] == '\0' &&
 	       dnsrecord_find_provider(&settings, api_get_string(tree, "spec.type")) != NULL;
@@ -65,10 +67,12 @@ static void keys_of_record(const struct controller_ctx *ctx, const struct kube_o
 {
 	struct emit_keys keys = { emit, arg, NULL };
 	char name[DNSRECORD_KEY_MAX], key[DNSRECORD_KEY_MAX];
+	json_t *tree = kube_packed_unpack(object);
 	write_key(object, key);
-	dnsrecord_wave_expect(dnsrecord_wave_of(ctx), key, is_new(ctx, object));
+	dnsrecord_wave_expect(dnsrecord_wave_of(ctx), key, is_new(ctx, tree));
+	dnsrecord_name_key(api_get_string(tree, "spec.name"), name);
+	json_decref(tree);
 	emit(arg, key);
-	dnsrecord_name_key(api_get_string(kube_tree_of(object), "spec.name"), name);
 	controller_each_by(ctx, DNSRECORD_RECORDS, DNSRECORD_BY_NAME, slice_of(name), emit_key,
 			   &keys);
 }
@@ -81,13 +85,21 @@ static void keys_of_namespace(const struct controller_ctx *ctx, const struct kub
 	kube_store_each(ctx->stores[DNSRECORD_RECORDS], emit_key, &keys);
 }
 
+/* As text: ten thousand trees would take 100 MB. */
+static struct kube_codec *make_record_codec(struct kube_string_pool *pool)
+{
+	(void)pool;
+	return kube_packed_codec(api_kind_find("extensions.gardener.cloud", "DNSRecord"), NULL, 0);
+}
+
 static const kube_index_fn record_indexes[] = { [DNSRECORD_BY_NAME] = index_by_name };
 static const char *const cluster_paths[] = { "spec.shoot.metadata.annotations",
 					     "spec.shoot.status.lastOperation", NULL };
 static const char *const namespace_paths[] = { "metadata.labels", NULL };
 
 const struct controller_watch dnsrecord_watches[DNSRECORD_WATCHES] = {
-	[DNSRECORD_RECORDS] = { "extensions.gardener.cloud", "DNSRecord", .indexes = record_indexes,
+	[DNSRECORD_RECORDS] = { "extensions.gardener.cloud", "DNSRecord",
+				.codec = make_record_codec, .indexes = record_indexes,
 				.n_indexes = ARRAY_LEN(record_indexes), .keys = keys_of_record },
 	[DNSRECORD_SHOOT_NAMESPACES] = { "", "Namespace", .labels = "gardener.cloud/role=shoot",
 					 .paths = namespace_paths, .optional = true,
