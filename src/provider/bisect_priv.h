@@ -3,20 +3,37 @@
  * each call tries some from its beginning. Those that succeed leave the row; a failure makes them
  * suspects. One suspect left is bad and leaves, too. Only numbers: the caller keeps the row.
  *
- * Each bad one costs a binary search. After the first, all that follow are tried at once: mostly there
- * is only one, and this makes 2 + ceil(log2 n) calls in all, the failed batch included. After the
- * second, at most half of a batch is tried at once: its failure and the search in it are ceil(log2 n)
- * calls, so that k bad ones make at most 4 + k * ceil(log2 n). */
+ * With n changes, L = ceil(log2 n) and k bad ones, the calls are, the failed batch included:
+ *
+ *	at most 2 + k L		if k = 1, or n <= 3/4 of 2^L (of 500: no; of 384: yes)
+ *	at most 3 + k L		if n <= 7/8 of 2^L
+ *	at most 4 + k L		else
+ *
+ * and one more if more than BISECT_RUN of them stand side by side: then single ones are tried soon, so
+ * that a row of bad ones costs less than two calls each. No order of tests holds 2 + k L for all n: of
+ * four changes, every strategy needs a seventh call for some two bad ones (test_bisect.c tries them
+ * all), and none that tries the beginnings of a row does better than this table.
+ *
+ * How: after a bad one, at most 2^(L-1) are tried at once, so that a failure and the search in it are L
+ * calls. That leaves one call for the first bad one's search and two for the successes. Those at the
+ * beginning of the row, behind which more than 2^(L-1) are left, need both of the latter: the first
+ * search is lopsided, and finds them with one call less. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
+enum { BISECT_RUN = 8 };
+
 struct provider_bisect {
 	size_t left;	 /* length of the row */
 	size_t suspects; /* so many at its beginning have a bad one among them; 0: nobody knows */
-	size_t group;	 /* largest number to try when there are no suspects */
-	size_t half;	 /* the same after the second bad one: a power of two */
+	size_t hurried; /* so many of the suspects, from the beginning, are to be found with a call less */
+	size_t half;	/* 2^(L-1) */
+	size_t group;	/* to try without suspects, where calls are left over; at most `half` */
+	unsigned log;	/* L */
+	unsigned base;	/* 2, 3 or 4: see above */
+	unsigned calls; /* so far, the failed batch included */
 	size_t n_bad;
 	unsigned firsts; /* bad ones in a row that were the first of their group */
 	bool went_right; /* this search has seen a success */
