@@ -165,16 +165,59 @@ def test_passing_faults_are_no_errors(c, controller, ns, zones):
     assert condition(s, "Created") == ("True", "Success") and len(zones.sets()) == 2
 
 
+DRY = {"dnsrecord.fairlead.dev/dry-run": "true"}
+
+
+def dry_run(c, ns, name, result):
+    """status.providerStatus.dryRun, once it has this result."""
+    def found():
+        plan = (status_of(c, ns, name).get("providerStatus") or {}).get("dryRun", {})
+        return plan if plan.get("result") == result else None
+    return until(found)
+
+
 def test_dry_run(c, controller, ns, zones):
-    """A dry run says what would change, and calls nobody."""
-    make(c, ns, "a", "a.example.com", annotations={"dnsrecord.fairlead.dev/dry-run": "true"})
-    plan = until(lambda: status_of(c, ns, "a").get("providerStatus"))
-    assert plan["dryRun"]["changes"] == [{"action": "create", "name": "a.example.com", "recordType": "A",
-                                          "after": {"ttl": 120, "values": ["192.0.2.1"]}}]
-    assert zones.calls() == []
+    """A dry run says what would change, and writes nothing to the provider."""
+    make(c, ns, "a", "a.example.com", annotations=DRY)
+    assert dry_run(c, ns, "a", "Changes")["changes"] == [{"action": "create", "zone": "example.com", "name": "a.example.com", "recordType": "A",
+                                                          "after": {"ttl": 120, "values": ["192.0.2.1"]}}]
+    assert zones.calls("apply") == [] and zones.sets() == {}
     patch(c, ns, "a", {"metadata": {"annotations": {"dnsrecord.fairlead.dev/dry-run": None}}})
     wait_settled(c, ns, "a")
     assert "dryRun" not in status_of(c, ns, "a").get("providerStatus", {})
+
+
+def test_dry_run_compares_with_the_provider(c, controller, ns, zones):
+    """The provider's own record sets count, not the status: other values, a foreign set, none at all."""
+    make(c, ns, "a", "a.example.com")
+    wait_settled(c, ns, "a")
+    applied = len(zones.calls("apply"))
+    zones.write([line.replace("192.0.2.1", "192.0.2.99") for line in zones.lines()])
+    patch(c, ns, "a", {"metadata": {"annotations": DRY}, "spec": {"values": ["192.0.2.2"]}})
+    change, = dry_run(c, ns, "a", "Changes")["changes"]
+    assert change["action"] == "change" and change["before"]["values"] == ["192.0.2.99"] and change["after"]["values"] == ["192.0.2.2"]
+    patch(c, ns, "a", {"spec": {"values": ["192.0.2.99"]}})
+    assert dry_run(c, ns, "a", "NoChanges")["changes"] == []
+    zones.add_foreign("b.example.com", "A", "192.0.2.7")
+    make(c, ns, "b", "b.example.com", annotations=DRY)
+    assert "192.0.2.7" in dry_run(c, ns, "b", "Refused")["problem"]
+    assert len(zones.calls("apply")) == applied
+
+
+def test_dry_run_without_the_provider(c, controller, ns, zones):
+    """A provider that cannot be read: Unknown, with the reason, and no changes. What was said before goes."""
+    make(c, ns, "a", "a.example.com", annotations=DRY)
+    dry_run(c, ns, "a", "Changes")
+    zones.fault("*", "deny", 1)
+    patch(c, ns, "a", {"spec": {"values": ["192.0.2.2"]}})
+    plan = dry_run(c, ns, "a", "Unknown")
+    assert plan["problem"] and "changes" not in plan
+    patch(c, ns, "a", {"spec": {"values": ["192.0.2.3"]}})
+    plan = dry_run(c, ns, "a", "Changes")
+    assert plan["changes"][0]["after"]["values"] == ["192.0.2.3"] and "problem" not in plan
+    make(c, ns, "b", "b.example.com", secret={"name": "missing"}, annotations=DRY)
+    assert "missing" in dry_run(c, ns, "b", "Unknown")["problem"]
+    assert zones.calls("apply") == []
 
 
 def test_not_ours(c, controller, ns, zones):

@@ -68,16 +68,7 @@ static bool is_read(const struct plan *plan, const struct plan_object *object)
 static void add_result(json_t *entry, const struct plan_object *object, size_t index)
 {
 	const struct publisher_request *request = &object->readings[index].request;
-	const struct dnsrecord_step *step = &object->steps[index];
-	bool is_put = step->kind == DNSRECORD_PUT_WANTED;
-	json_t *changes = json_object_get(entry, "changes");
-	if (request->code == PROVIDER_OK && request->n_found == step->n_edits)
-		dnsrecord_diff_step(changes, step, request->zone_id, request->found);
-	else if (is_put)
-		json_object_set_new(entry, "problem", json_string(request->error));
-	else if (request->code == PROVIDER_CONFLICT)
-		json_object_set_new(entry, "note", json_string(request->error));
-	else if (request->code != PROVIDER_NO_ZONE) /* nothing is left to delete */
+	if (!dnsrecord_diff_reading(entry, &object->steps[index], request))
 		json_object_set_new(entry, "problem", json_string(request->error));
 }
 

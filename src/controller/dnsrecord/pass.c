@@ -127,6 +127,13 @@ int dnsrecord_pass_provider_status(struct dnsrecord_pass *pass, const char *memb
 		json_decref(value);
 		return 0;
 	}
+	/* A merge patch: what the value does not have is removed by name. */
+	const char *name;
+	json_t *old;
+	json_object_foreach (json_object_get(now, member), name, old) {
+		if (json_object_get(value, name) == NULL)
+			json_object_set_new(value, name, json_null());
+	}
 	json_t *patch = json_pack("{s:{s:{s:o}}}", "status", "providerStatus", member, value);
 	return MIN(send_patch(pass, "status", patch), 0);
 }

@@ -58,6 +58,7 @@ static int publish(struct dnsrecord_pass *pass)
 {
 	if (pass->record.is_dry_run || pass->settings.is_dry_run)
 		return dnsrecord_dry_run(pass);
+	dnsrecord_dry_run_drop(pass->ctx, pass->key);
 	if (must_wait(pass))
 		return 0;
 	if (pass->record.problem == NULL)
@@ -71,6 +72,7 @@ static int withdraw(struct dnsrecord_pass *pass)
 {
 	if (pass->record.is_dry_run || pass->settings.is_dry_run)
 		return dnsrecord_dry_run(pass);
+	dnsrecord_dry_run_drop(pass->ctx, pass->key);
 	return must_wait(pass) && !pass->is_forced ? 0 : dnsrecord_run_steps(pass);
 }
 
@@ -165,6 +167,7 @@ int dnsrecord_reconcile(struct controller_ctx *ctx, const char *key)
 		dnsrecord_forget(ctx, key);
 		dnsrecord_probe_drop(ctx, key);
 		dnsrecord_unwatch_set(ctx, key);
+		dnsrecord_dry_run_drop(ctx, key);
 		return 0;
 	}
 	pass.settings = dnsrecord_settings_of(ctx);

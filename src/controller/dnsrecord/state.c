@@ -17,6 +17,7 @@ int dnsrecord_state_start(void **ret_state, struct err_text err)
 	pthread_mutex_init(&state->lock, NULL);
 	map_init(&state->by_key);
 	map_init(&state->probes);
+	map_init(&state->dry_runs);
 	rng_init(&state->rng);
 	dnsrecord_wave_init(&state->wave);
 	dnsrecord_zone_table_init(&state->zones);
@@ -32,6 +33,14 @@ static void free_probe(struct dnsrecord_probe *probe)
 	free(probe);
 }
 
+static void free_dry_run(struct dnsrecord_dry_run *run)
+{
+	if (run == NULL)
+		return;
+	json_decref(run->report);
+	free(run);
+}
+
 void dnsrecord_state_stop(void *state)
 {
 	struct dnsrecord_state *of = state;
@@ -44,6 +53,10 @@ void dnsrecord_state_stop(void *state)
 	while ((entry = map_next(&of->probes, &pos)) != NULL)
 		free_probe(entry->value);
 	map_done(&of->probes);
+	pos = 0;
+	while ((entry = map_next(&of->dry_runs, &pos)) != NULL)
+		free_dry_run(entry->value);
+	map_done(&of->dry_runs);
 	dnsrecord_wave_done(&of->wave);
 	dnsrecord_zone_table_done(&of->zones);
 	pthread_mutex_destroy(&of->lock);
@@ -102,6 +115,27 @@ void dnsrecord_probe_drop(const struct controller_ctx *ctx, const char *key)
 	struct dnsrecord_state *state = ctx->state;
 	pthread_mutex_lock(&state->lock);
 	free_probe(map_del(&state->probes, slice_of(key)));
+	pthread_mutex_unlock(&state->lock);
+}
+
+struct dnsrecord_dry_run *dnsrecord_dry_run_of(const struct controller_ctx *ctx, const char *key)
+{
+	struct dnsrecord_state *state = ctx->state;
+	pthread_mutex_lock(&state->lock);
+	struct dnsrecord_dry_run *found = map_get(&state->dry_runs, slice_of(key));
+	if (found == NULL) {
+		found = xcalloc(1, sizeof(*found));
+		map_set(&state->dry_runs, slice_of(key), found);
+	}
+	pthread_mutex_unlock(&state->lock);
+	return found;
+}
+
+void dnsrecord_dry_run_drop(const struct controller_ctx *ctx, const char *key)
+{
+	struct dnsrecord_state *state = ctx->state;
+	pthread_mutex_lock(&state->lock);
+	free_dry_run(map_del(&state->dry_runs, slice_of(key)));
 	pthread_mutex_unlock(&state->lock);
 }
 

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <jansson.h>
+
 #include "base/err_text.h"
 #include "base/map.h"
 #include "base/rng.h"
@@ -34,10 +36,20 @@ struct dnsrecord_probe {
 	char *answer;	 /* what DNS answered then */
 };
 
+/* Of an object with a dry run (dry_run.h). Only passes of its key use it. */
+struct dnsrecord_dry_run {
+	uint64_t input;	 /* what it is for */
+	size_t step;	 /* being read */
+	bool is_again;	 /* its set may be missing: the second try */
+	json_t *report;	 /* of the steps before; NULL: none was read */
+	uint64_t due_ns; /* it has ended, and is repeated then; 0: it has not */
+};
+
 struct dnsrecord_state {
 	pthread_mutex_t lock;
-	struct map by_key; /* struct dnsrecord_memory of unfinished objects */
-	struct map probes; /* struct dnsrecord_probe of settled objects */
+	struct map by_key;   /* struct dnsrecord_memory of unfinished objects */
+	struct map probes;   /* struct dnsrecord_probe of settled objects */
+	struct map dry_runs; /* struct dnsrecord_dry_run */
 	struct rng rng;
 	struct dnsrecord_wave wave;	   /* has a lock of its own */
 	struct dnsrecord_zone_table zones; /* likewise */
@@ -60,6 +72,9 @@ void dnsrecord_forget(const struct controller_ctx *ctx, const char *key);
 /* The probe of an object, made where there is none; valid until it is dropped. */
 struct dnsrecord_probe *dnsrecord_probe_of(const struct controller_ctx *ctx, const char *key);
 void dnsrecord_probe_drop(const struct controller_ctx *ctx, const char *key);
+/* The dry run of an object, likewise. */
+struct dnsrecord_dry_run *dnsrecord_dry_run_of(const struct controller_ctx *ctx, const char *key);
+void dnsrecord_dry_run_drop(const struct controller_ctx *ctx, const char *key);
 /* Between three quarters and five quarters of a time; anything below it. */
 uint64_t dnsrecord_jitter(const struct controller_ctx *ctx, uint64_t time_ns);
 uint64_t dnsrecord_spread(const struct controller_ctx *ctx, uint64_t time_ns);

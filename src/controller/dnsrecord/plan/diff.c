@@ -2,6 +2,8 @@
 /* Compares the sets of a DNSRecord: what is wanted, and what was applied. */
 #include "controller/dnsrecord/plan/diff.h"
 
+#include "provider/publisher.h"
+
 static json_t *content_of(const struct dnsrecord_set *set)
 {
 	json_t *tree = dnsrecord_set_to_json(set);
@@ -62,4 +64,21 @@ void dnsrecord_diff_step(json_t *list, const struct dnsrecord_step *step, const 
 				       : "delete",
 			   is_there ? &before : NULL, is_wanted ? &after : NULL);
 	}
+}
+
+bool dnsrecord_diff_reading(json_t *report, const struct dnsrecord_step *step,
+			    const struct publisher_request *request)
+{
+	bool is_put = step->kind == DNSRECORD_PUT_WANTED || step->kind == DNSRECORD_PUT_ATTEMPT;
+	bool is_refusal = request->code == PROVIDER_CONFLICT || request->code == PROVIDER_NO_ZONE;
+	if (request->code == PROVIDER_OK && request->n_found == step->n_edits)
+		dnsrecord_diff_step(json_object_get(report, "changes"), step, request->zone_id,
+				    request->found);
+	else if (!is_refusal)
+		return false;
+	else if (is_put)
+		json_object_set_new(report, "problem", json_string(request->error));
+	else if (request->code == PROVIDER_CONFLICT)
+		json_object_set_new(report, "note", json_string(request->error));
+	return true; /* without a zone nothing is left to delete */
 }

@@ -9,6 +9,8 @@
 #include "controller/dnsrecord/plan/record.h"
 #include "controller/dnsrecord/plan/step.h"
 
+struct publisher_request;
+
 /* A new array of {action, zone, name, recordType, before, after}: action is create, change or delete;
  * `before` and `after` are {ttl, values}. Empty: nothing would change. */
 json_t *dnsrecord_diff(const struct dnsrecord *record, bool withdraws);
@@ -17,3 +19,9 @@ json_t *dnsrecord_diff(const struct dnsrecord *record, bool withdraws);
  * the step, those without values are missing. `zone` may be NULL. */
 void dnsrecord_diff_step(json_t *list, const struct dnsrecord_step *step, const char *zone,
 			 const struct provider_rrset *found);
+
+/* Adds to a report {changes, problem, note} what a request that only reads (provider/publisher.h) met for
+ * the step: changes, a problem that keeps the set from being written, a note on a set that is not deleted.
+ * False: the provider could not be read, and nothing was added. */
+bool dnsrecord_diff_reading(json_t *report, const struct dnsrecord_step *step,
+			    const struct publisher_request *request);
