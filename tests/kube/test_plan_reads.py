@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """`fairlead plan` with what providers have: read there, not taken from the status; nothing is written."""
 import json
-import os
-import pty
 import subprocess
 
 import pytest
@@ -10,7 +8,7 @@ import pytest
 from bothlib import embedded  # noqa: F401 (fixture)
 from controllerlib import namespace
 from dnsrecordlib import FINALIZER, Zones, delete, get, make, make_secret, patch, write_status
-from lib import server
+from lib import server, terminal
 
 NS = "planreads"
 
@@ -88,13 +86,7 @@ def test_progress(c, zones):
     zones.write([*zones.lines(), "limit calls_per_s 50", "limit burst 5"])
     for i in range(30):
         make(c, NS, f"m{i}", f"m{i}.example.com", secret={"name": "many"})
-    main, side = pty.openpty()
-    with subprocess.Popen([server.fairlead_program(), "plan", "--kubeconfig", c.kubeconfig(), "-n", NS, "--dnsrecord-types", "memory"],
-                          stdout=subprocess.PIPE, stderr=side, text=True) as p:
-        out = p.communicate(timeout=60)[0]
-    os.close(side)
-    shown = os.read(main, 65536).decode()
-    os.close(main)
-    assert p.returncode == 2 and out.count(": create in zone example.com") == 30
+    status, out, shown = terminal.run([server.fairlead_program(), "plan", "--kubeconfig", c.kubeconfig(), "-n", NS, "--dnsrecord-types", "memory"])
+    assert status == 2 and out.count(": create in zone example.com") == 30
     assert shown.startswith("\rread 0 of 30 record sets\r") and shown.endswith("\r\033[K")
     assert len(zones.calls("read")) >= 30 and not zones.calls("apply")
