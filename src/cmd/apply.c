@@ -7,20 +7,26 @@
 #include <string.h>
 
 #include "api/meta.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/err_text.h"
 #include "base/mem.h"
+#include "base/text/duration.h"
+#include "cmd/apply_wait.h"
 #include "cmd/cmd.h"
 #include "cmd/kubecli.h"
 #include "cmd/manifest.h"
 
 static const char manager[] = "fairlead-apply";
+enum { WAIT_S = 300 };
 
 struct apply {
 	struct kubecli cli;
 	struct flag_values files;
-	bool dry_run, force;
-	size_t refused; /* objects */
+	bool dry_run, force, waits;
+	const char *timeout;
+	struct apply_wait wait; /* of `waits` */
+	size_t refused;		/* objects */
 };
 
 static void say_at(const struct manifest_object *object, const char *field, const char *text)
@@ -117,7 +123,7 @@ static bool apply_ref(const struct apply *apply, const struct manifest_object *o
 	return e == 0;
 }
 
-static bool apply_one(const struct apply *apply, const struct manifest_object *object)
+static bool apply_one(struct apply *apply, const struct manifest_object *object)
 {
 	const struct api_kind *kind = api_kind_of(object->o);
 	if (kind == NULL) {
@@ -135,12 +141,13 @@ static bool apply_one(const struct apply *apply, const struct manifest_object *o
 	}
 	CLEANUP(strbuf_done) struct strbuf name = STRBUF_INIT;
 	kubecli_name(&name, kind, api_name(object->o));
-	return apply_ref(
-		apply, object,
-		&(struct kube_ref){ .kind = kind,
-				    .ns = ns[0] != '\0' ? ns : kubecli_ns(&apply->cli, kind),
-				    .name = api_name(object->o) },
-		name.s);
+	struct kube_ref ref = { .kind = kind,
+				.ns = ns[0] != '\0' ? ns : kubecli_ns(&apply->cli, kind),
+				.name = api_name(object->o) };
+	bool ok = apply_ref(apply, object, &ref, name.s);
+	if (ok && apply->waits)
+		apply_wait_add(&apply->wait, &ref);
+	return ok;
 }
 
 static int apply_manifests(struct apply *apply)
@@ -157,7 +164,11 @@ static int apply_manifests(struct apply *apply)
 			apply->refused += apply_one(apply, &m.objects.v[i]) ? 0 : 1;
 	}
 	manifests_done(&m);
-	return kubecli_flush(&apply->cli, ok && apply->refused == 0 ? EXIT_DONE : EXIT_FAILED);
+	int status =
+		kubecli_flush(&apply->cli, ok && apply->refused == 0 ? EXIT_DONE : EXIT_FAILED);
+	if (ok && apply->waits && !apply_wait_run(&apply->wait))
+		return EXIT_FAILED;
+	return status;
 }
 
 int apply_files(const char *verb, const char *kubeconfig, const struct flag_values *files)
@@ -175,6 +186,29 @@ int apply_files(const char *verb, const char *kubeconfig, const struct flag_valu
 	return status;
 }
 
+/* False after a message. */
+static bool check_wait(struct apply *apply)
+{
+	int64_t timeout_ns = WAIT_S * (int64_t)NS_PER_S;
+	if (apply->timeout != NULL && !apply->waits) {
+		kubecli_say(&apply->cli, "--timeout is for --wait");
+		return false;
+	}
+	if (apply->waits && apply->dry_run) {
+		kubecli_say(&apply->cli, "--wait and --dry-run exclude each other");
+		return false;
+	}
+	if (apply->timeout != NULL &&
+	    (duration_parse(slice_of(apply->timeout), &timeout_ns) < 0 || timeout_ns <= 0)) {
+		kubecli_say(&apply->cli, "--timeout: expected a duration such as '90s', got '%s'",
+			    apply->timeout);
+		return false;
+	}
+	if (apply->waits)
+		apply_wait_init(&apply->wait, &apply->cli, (uint64_t)timeout_ns);
+	return true;
+}
+
 int cmd_apply(int argc, char **argv)
 {
 	struct apply a = { .cli.verb = "apply" };
@@ -184,6 +218,9 @@ int cmd_apply(int argc, char **argv)
 			    "show what the server would change, without changing it"),
 		FLAG_SWITCH("force-conflicts", &a.force,
 			    "take over fields that another manager has set"),
+		FLAG_SWITCH("wait", &a.waits,
+			    "wait until controllers are done with the applied objects"),
+		FLAG_VALUE("timeout", &a.timeout, "TIME", "of --wait; default 5m"),
 		KUBECLI_FLAGS(&a.cli),
 	};
 	char why[256] = "";
@@ -202,8 +239,10 @@ int cmd_apply(int argc, char **argv)
 		kubecli_say(&a.cli, "unexpected argument '%s'; name files with -f", args.v[0]);
 	} else if (a.files.n == 0) {
 		kubecli_say(&a.cli, "nothing to apply: use -f FILE, -f DIR or -f -");
-	} else {
+	} else if (check_wait(&a)) {
 		status = apply_manifests(&a);
+		if (a.waits)
+			apply_wait_done(&a.wait);
 	}
 	kubecli_close(&a.cli);
 	vec_done(&args);

@@ -19,6 +19,7 @@
 #include "cmd/cmd.h"
 #include "cmd/embedded.h"
 #include "cmd/kubecli.h"
+#include "cmd/settled.h"
 #include "cmd/up/upstatus.h"
 #include "dns/message.h"
 #include "net/addr.h"
@@ -40,45 +41,24 @@ static void report_problem(struct status *status, const char *what, const char *
 
 /* ---- the objects ---- */
 
-/* Types whose True is the bad news; all others are bad when they are not True. */
-static const char *const bad_when_true[] = { "Degraded", NULL };
-/* Types that are printed as a note when True, and are no problem. */
-static const char *const note_when_true[] = { "Progressing", "AAAAFilterDualStackWarning",
-					      "Warnings", NULL };
-
-/* Types that are only a note while nobody knows: without agents on nodes nothing is meant to be enforced,
- * and a record is published whether or not DNS was asked for it since. */
-static const char *const note_when_unknown[] = { "Enforced", "Resolvable", NULL };
-
-static bool is_one_of(const char *const *words, const char *word)
-{
-	while (*words != NULL && strcmp(*words, word) != 0)
-		words++;
-	return *words != NULL;
-}
-
 static void check_condition(struct status *status, const char *name, const json_t *condition)
 {
 	const char *type = api_get_string(condition, "type");
 	const char *value = api_get_string(condition, "status");
-	bool is_true = strcmp(value, "True") == 0;
-	if (is_one_of(note_when_true, type)) {
-		if (is_true)
-			printf("%s: note: %s: %s\n", name, type,
-			       api_get_string(condition, "message"));
+	const char *message = api_get_string(condition, "message");
+	switch (settled_condition(condition)) {
+	case SETTLED_GOOD:
 		return;
-	}
-	if (is_one_of(note_when_unknown, type) && strcmp(value, "Unknown") == 0) {
-		printf("%s: note: %s: %s\n", name, type, api_get_string(condition, "message"));
+	case SETTLED_NOTE:
+		printf("%s: note: %s: %s\n", name, type, message);
 		return;
+	case SETTLED_BAD:
+		break;
 	}
-	if (is_one_of(bad_when_true, type) == is_true) {
-		CLEANUP(freep)
-		char *text = xasprintf("%s is %s (%s): %s", type, value,
-				       api_get_string(condition, "reason"),
-				       api_get_string(condition, "message"));
-		report_problem(status, name, text);
-	}
+	CLEANUP(freep)
+	char *text = xasprintf("%s is %s (%s): %s", type, value,
+			       api_get_string(condition, "reason"), message);
+	report_problem(status, name, text);
 }
 
 static void check_object(struct status *status, const struct api_kind *kind, const json_t *object)

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the status of an object means: is its controller done with it, and which of its conditions are
+ * bad. */
+#pragma once
+
+#include <stdbool.h>
+
+#include <jansson.h>
+
+#include "base/strbuf.h"
+
+struct api_kind;
+
+enum settled_meaning {
+	SETTLED_GOOD,
+	SETTLED_NOTE, /* worth a line, and no problem */
+	SETTLED_BAD,
+};
+enum settled_meaning settled_condition(const json_t *condition);
+
+/* Do controllers report in the status of its objects how far they are? */
+bool settled_is_reported(const struct api_kind *kind);
+
+enum settled_state {
+	SETTLED_WAITING, /* the controller is not done with this generation */
+	SETTLED_DONE,
+	SETTLED_FAILED,
+};
+/* Of an object whose kind reports. Adds to `why` what it waits for, or why it failed. */
+enum settled_state settled_state_of(const json_t *object, struct strbuf *why);
