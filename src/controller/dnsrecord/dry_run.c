@@ -30,7 +30,6 @@ static void find_steps(const struct dnsrecord_pass *pass, bool may_be_gone, stru
 	struct dnsrecord_rules rules = {
 		.is_drop_in = pass->settings.is_drop_in,
 		.is_restore = strcmp(pass->choice.operation, "Restore") == 0,
-		.has_marks = pass->provider->caps.has_owner_mark,
 		.may_be_gone = may_be_gone,
 	};
 	ret->n = dnsrecord_steps_ahead(&pass->record, pass->choice.task == DNSRECORD_WITHDRAW,
