@@ -19,7 +19,7 @@
 #include "cmd/cmd.h"
 #include "cmd/embedded.h"
 #include "cmd/kubecli.h"
-#include "cmd/settled.h"
+#include "cmd/objects/settled.h"
 #include "cmd/up/upstatus.h"
 #include "dns/message.h"
 #include "net/addr.h"

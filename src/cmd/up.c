@@ -25,7 +25,7 @@
 #include "base/readfile.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
-#include "cmd/apply.h"
+#include "cmd/objects/apply.h"
 #include "cmd/cmd.h"
 #include "cmd/errors.h"
 #include "cmd/embedded.h"

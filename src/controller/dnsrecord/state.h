@@ -7,8 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <jansson.h>
-
+#include "api/tree.h"
 #include "base/err_text.h"
 #include "base/map.h"
 #include "base/rng.h"

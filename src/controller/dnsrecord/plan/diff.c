@@ -49,8 +49,10 @@ json_t *dnsrecord_diff(const struct dnsrecord *record, bool withdraws)
 	return list;
 }
 
-void dnsrecord_diff_step(json_t *list, const struct dnsrecord_step *step, const char *zone,
-			 const struct provider_rrset *found)
+/* What a step changes, compared with what the provider has: one set for each edit of the step, those without
+ * values are missing. `zone` may be NULL. */
+static void diff_step(json_t *list, const struct dnsrecord_step *step, const char *zone,
+		      const struct provider_rrset *found)
 {
 	for (size_t i = 0; i < step->n_edits; i++) {
 		struct dnsrecord_set before = { zone, found[i], false };
@@ -72,8 +74,8 @@ bool dnsrecord_diff_reading(json_t *report, const struct dnsrecord_step *step,
 	bool is_put = step->kind == DNSRECORD_PUT_WANTED || step->kind == DNSRECORD_PUT_ATTEMPT;
 	bool is_refusal = request->code == PROVIDER_CONFLICT || request->code == PROVIDER_NO_ZONE;
 	if (request->code == PROVIDER_OK && request->n_found == step->n_edits)
-		dnsrecord_diff_step(json_object_get(report, "changes"), step, request->zone_id,
-				    request->found);
+		diff_step(json_object_get(report, "changes"), step, request->zone_id,
+			  request->found);
 	else if (!is_refusal)
 		return false;
 	else if (is_put)

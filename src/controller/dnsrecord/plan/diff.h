@@ -15,11 +15,6 @@ struct publisher_request;
  * `before` and `after` are {ttl, values}. Empty: nothing would change. */
 json_t *dnsrecord_diff(const struct dnsrecord *record, bool withdraws);
 
-/* Adds to such an array what a step changes, compared with what the provider has: one set for each edit of
- * the step, those without values are missing. `zone` may be NULL. */
-void dnsrecord_diff_step(json_t *list, const struct dnsrecord_step *step, const char *zone,
-			 const struct provider_rrset *found);
-
 /* Adds to a report {changes, problem, note} what a request that only reads (provider/publisher.h) met for
  * the step: changes, a problem that keeps the set from being written, a note on a set that is not deleted.
  * False: the provider could not be read, and nothing was added. */

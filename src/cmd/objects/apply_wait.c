@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Asks the API again and again: for each object if few are left, else for lists of their namespaces. */
-#include "cmd/apply_wait.h"
+#include "cmd/objects/apply_wait.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "base/text/duration.h"
 #include "cmd/explain/list_objects.h"
-#include "cmd/settled.h"
+#include "cmd/objects/settled.h"
 
 enum {
 	FEW = 16,	 /* are asked for one by one */

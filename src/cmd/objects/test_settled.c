@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* When an object counts as settled, and when as failed. */
-#include "cmd/settled.h"
+#include "cmd/objects/settled.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* `fairlead delete`: removes objects by name, or those that manifests name, and waits until they
  * are gone: an object with finalizers goes when whoever set them is done. */
-#include "cmd/delete.h"
+#include "cmd/objects/delete.h"
 
 #include <stdio.h>
 #include <string.h>

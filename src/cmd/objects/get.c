@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* `fairlead get`: shows objects, as a table the server makes, or whole as YAML or JSON. */
-#include "cmd/get.h"
+#include "cmd/objects/get.h"
 
 #include <stdio.h>
 #include <stdlib.h>

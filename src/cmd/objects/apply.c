@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* `fairlead apply`: creates and updates objects from manifests by server-side apply. An error is
  * reported with its place in the file; the other objects are applied all the same. */
-#include "cmd/apply.h"
+#include "cmd/objects/apply.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "base/err_text.h"
 #include "base/mem.h"
 #include "base/text/duration.h"
-#include "cmd/apply_wait.h"
+#include "cmd/objects/apply_wait.h"
 #include "cmd/cmd.h"
 #include "cmd/kubecli.h"
 #include "cmd/manifest.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Gardener's lastOperation where an object has one, else its conditions. */
-#include "cmd/settled.h"
+#include "cmd/objects/settled.h"
 
 #include <string.h>
 
