@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "api/egress/name.h"
 #include "api/meta.h"
 #include "api/tree.h"
 #include "base/clock.h"
@@ -72,7 +73,7 @@ static void add_user(struct collected *collected, const char *ns, const char *va
 	if (find_user(value, &owner.id))
 		vec_push(&collected->owners, owner);
 	else
-		log_missing(ns, NODE_MACHINE_UID, value, "no such user");
+		log_missing(ns, EGRESS_UID_ANNOTATION, value, "no such user");
 }
 
 /* The kernel's id of a cgroup is the number of its folder. */
@@ -83,7 +84,7 @@ static void add_cgroup(struct collected *collected, const char *ns, const char *
 	struct stat st;
 	strbuf_addf(&path, CGROUPS "%s", value);
 	if (!is_path_below(value) || stat(path.s, &st) < 0) {
-		log_missing(ns, NODE_MACHINE_CGROUP, value, "no such cgroup");
+		log_missing(ns, EGRESS_CGROUP_ANNOTATION, value, "no such cgroup");
 		return;
 	}
 	owner.id = st.st_ino;
@@ -148,7 +149,7 @@ static void add_network(struct collected *collected, const char *ns, const char 
 	if (visit.result == 0)
 		pthread_join(thread, NULL);
 	if (visit.result < 0)
-		log_missing(ns, NODE_MACHINE_NETNS, value, err_str(visit.result));
+		log_missing(ns, EGRESS_NETNS_ANNOTATION, value, err_str(visit.result));
 	if (visit.fd >= 0)
 		close(visit.fd);
 }
@@ -159,9 +160,9 @@ static const struct {
 	const char *annotation;
 	void (*add)(struct collected *collected, const char *ns, const char *value);
 } kinds[] = {
-	{ NODE_MACHINE_UID, add_user },
-	{ NODE_MACHINE_CGROUP, add_cgroup },
-	{ NODE_MACHINE_NETNS, add_network },
+	{ EGRESS_UID_ANNOTATION, add_user },
+	{ EGRESS_CGROUP_ANNOTATION, add_cgroup },
+	{ EGRESS_NETNS_ANNOTATION, add_network },
 };
 
 static bool has_firewall(const struct nftables_policy *policy, const char *ns)

@@ -8,10 +8,6 @@
 #include "addrset/nftables/plan.h"
 #include "base/arena.h"
 
-#define NODE_MACHINE_UID    "egress.fairlead.dev/uid"	 /* a user, by name or number */
-#define NODE_MACHINE_CGROUP "egress.fairlead.dev/cgroup" /* a path below /sys/fs/cgroup */
-#define NODE_MACHINE_NETNS  "egress.fairlead.dev/netns"	 /* a name in /run/netns */
-
 /* Adds to a policy that is built: owners, and the addresses of network namespaces as pods. What is not there is
  * logged, now and then. Names of namespaces are borrowed. */
 void node_machine_add(const json_t *const *namespaces, size_t n, struct arena *arena,

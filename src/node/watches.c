@@ -37,9 +37,10 @@ static const char *const slice_paths[] = { "endpoints" };
 static const char *const name_paths[] = { "spec", "status.items",
 					  "metadata.annotations[" EGRESS_DEPTH_ANNOTATION "]" };
 
-static const char *const namespace_paths[] = { "metadata.annotations[" NODE_MACHINE_UID "]",
-					       "metadata.annotations[" NODE_MACHINE_CGROUP "]",
-					       "metadata.annotations[" NODE_MACHINE_NETNS "]" };
+static const char *const namespace_paths[] = { "metadata.annotations[" EGRESS_UID_ANNOTATION "]",
+					       "metadata.annotations[" EGRESS_CGROUP_ANNOTATION "]",
+					       "metadata.annotations[" EGRESS_NETNS_ANNOTATION
+					       "]" };
 
 #define PATHS(list) .paths = (list), .n_paths = ARRAY_LEN(list)
 

@@ -30,6 +30,7 @@ struct egressfirewall_conf {
 	/* Holding answers; 0: off. How long at most. */
 	int64_t hold_ns;
 	struct srcpos hold_pos;
+	bool is_machine;
 	const char *node;
 	const char *agent_socket, *agent_cert, *agent_key, *agent_ca, *agent_tls_name;
 	uint64_t agent_port, max_held, max_held_per_client;

@@ -78,6 +78,7 @@ static int open_hold(struct plugin_inst *self, struct srcerr *err)
 			   .answer_ns = (uint64_t)c->hold_ns },
 		.never = c->never,
 		.learn = c->learn,
+		.is_machine = c->is_machine,
 		.max_per_namespace = (uint32_t)c->max_held,
 		.max_per_client = (uint32_t)c->max_held_per_client,
 	};

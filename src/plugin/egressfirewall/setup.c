@@ -137,6 +137,8 @@ const struct opt egressfirewall_opts[EGRESSFIREWALL_N_OPTS] = {
 	  .help = "TSIG keys that may transfer the zone learnt.fairlead.internal (default: nobody may)" },
 	{ "hold", OPT_FN, 0, 0, 1, .fn = parse_hold, .args = "[DURATION]",
 	  .help = "answers wait until the client's node has their addresses in force, at most so long (1.5s); default: none waits" },
+	{ "machine", OPT_FLAG, F(is_machine),
+	  .help = "with hold, without a cluster: queries of this machine itself count as those of the users and cgroups that annotations of Namespaces name" },
 	{ "node", OPT_STRING, F(node), .args = "NAME", .help = "with hold: this server's node, whose agent is at agent_socket (default: $NODE_NAME)" },
 	{ "agent_socket", OPT_STRING, F(agent_socket), .def = "/run/fairlead/egress.sock", .args = "FILE",
 	  .help = "with hold: the agent of this server's node" },
@@ -165,9 +167,12 @@ static int check_options(const struct egressfirewall_conf *conf, const struct se
 	if (conf->n_notify != 0 && conf->keys_path == NULL)
 		return setup_error(setup, pos,
 				   "'notify' needs 'keys': nobody could transfer the zone");
-	if (conf->hold_ns == 0 && (conf->agent_cert != NULL || conf->node != NULL))
+	if (conf->hold_ns == 0 &&
+	    (conf->agent_cert != NULL || conf->node != NULL || conf->is_machine))
 		return setup_error(setup, pos, "'%s' needs 'hold': no agent is asked without it",
-				   conf->node != NULL ? "node" : "agent_tls");
+				   conf->is_machine	? "machine"
+				   : conf->node != NULL ? "node"
+							: "agent_tls");
 	return 0;
 }
 

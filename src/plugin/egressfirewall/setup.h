@@ -7,5 +7,5 @@
 /* The plugin's parse. */
 MUST_CHECK int egressfirewall_parse(struct plugin_inst *self, struct setup *setup);
 
-enum { EGRESSFIREWALL_N_OPTS = 19 };
+enum { EGRESSFIREWALL_N_OPTS = 20 };
 extern const struct opt egressfirewall_opts[EGRESSFIREWALL_N_OPTS];

@@ -12,6 +12,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/vec.h"
 #include "plugin/egressfirewall/hold/links.h"
 
 struct egressfirewall_clients {
@@ -22,12 +23,28 @@ struct egressfirewall_clients {
 	size_t n_firewalls;
 };
 
-struct egressfirewall_clients *egressfirewall_clients_new(struct egressfirewall_links *links)
+/* It is in no table: who asks from the machine is found by the caller. */
+static struct egressfirewall_client *new_machine(struct egressfirewall_links *links,
+						 const char *node)
+{
+	static const struct kube_ip no_address;
+	struct egressfirewall_client *client = xcalloc(1, sizeof(*client));
+	client->tenant = xcalloc(1, sizeof(*client->tenant) + 1);
+	atomic_init(&client->tenant->refs, 1);
+	atomic_init(&client->refs, 1);
+	client->link = egressfirewall_links_get(links, node, &no_address);
+	return client;
+}
+
+struct egressfirewall_clients *egressfirewall_clients_new(struct egressfirewall_links *links,
+							  const char *machine)
 {
 	struct egressfirewall_clients *clients = xcalloc(1, sizeof(*clients));
 	rcutable_init(&clients->table.by_ip);
 	rng_secure(clients->table.key, sizeof(clients->table.key));
 	clients->links = links;
+	if (machine != NULL)
+		clients->table.machine = new_machine(links, machine);
 	pthread_mutex_init(&clients->lock, NULL);
 	map_init(&clients->tenants);
 	return clients;
@@ -94,6 +111,35 @@ static void publish_names(struct egressfirewall_tenant *tenant, struct egressfir
 	egressfirewall_names_retire(old);
 }
 
+/* The rules of all namespaces of the machine, or what these are, have changed. */
+static void publish_machine(struct egressfirewall_clients *clients)
+{
+	VEC(const json_t *) firewalls = { 0 };
+	const struct map_entry *entry;
+	size_t pos = 0;
+	while ((entry = map_next(&clients->tenants, &pos)) != NULL) {
+		const struct egressfirewall_tenant *tenant = entry->value;
+		if (tenant->is_of_machine && tenant->firewall != NULL)
+			vec_push(&firewalls, tenant->firewall);
+	}
+	publish_names(clients->table.machine->tenant,
+		      egressfirewall_names_new(firewalls.v, firewalls.n));
+	vec_done(&firewalls);
+}
+
+/* Its names are replaced; `firewall` may be NULL. */
+static void use_firewall(struct egressfirewall_clients *clients,
+			 struct egressfirewall_tenant *tenant, const json_t *firewall)
+{
+	publish_names(tenant, egressfirewall_names_new(&firewall, firewall != NULL));
+	if (clients->table.machine == NULL)
+		return;
+	json_decref(tenant->firewall);
+	tenant->firewall = firewall != NULL ? json_deep_copy(firewall) : NULL;
+	if (tenant->is_of_machine)
+		publish_machine(clients);
+}
+
 static void remove_firewall(struct egressfirewall_clients *clients, struct slice ns)
 {
 	struct egressfirewall_tenant *tenant = map_get(&clients->tenants, ns);
@@ -101,7 +147,7 @@ static void remove_firewall(struct egressfirewall_clients *clients, struct slice
 		return;
 	tenant->has_firewall = false;
 	clients->n_firewalls--;
-	publish_names(tenant, NULL);
+	use_firewall(clients, tenant, NULL);
 	leave_tenant(clients, tenant);
 }
 
@@ -122,7 +168,26 @@ void egressfirewall_clients_firewall(struct egressfirewall_clients *clients, str
 		clients->n_firewalls++;
 	}
 	if (rcu_get(&tenant->names) == NULL || is_valid(firewall))
-		publish_names(tenant, egressfirewall_names_new(firewall));
+		use_firewall(clients, tenant, firewall);
+	pthread_mutex_unlock(&clients->lock);
+}
+
+void egressfirewall_clients_namespace(struct egressfirewall_clients *clients, struct slice ns,
+				      bool is_of_machine)
+{
+	if (clients->table.machine == NULL)
+		return;
+	pthread_mutex_lock(&clients->lock);
+	struct egressfirewall_tenant *tenant = use_tenant(clients, ns);
+	if (tenant->is_of_machine != is_of_machine) {
+		tenant->is_of_machine = is_of_machine;
+		publish_machine(clients);
+		if (is_of_machine)
+			tenant->uses++;
+		else
+			leave_tenant(clients, tenant);
+	}
+	leave_tenant(clients, tenant);
 	pthread_mutex_unlock(&clients->lock);
 }
 
@@ -295,9 +360,14 @@ void egressfirewall_clients_free(struct egressfirewall_clients *clients)
 		node = rcutable_walk(&clients->table.by_ip, &pos, node);
 		unref_client(client);
 	}
+	if (clients->table.machine != NULL)
+		egressfirewall_client_unref(clients->table.machine);
 	pos = 0;
-	while ((entry = map_next(&clients->tenants, &pos)) != NULL)
-		unref_tenant(entry->value);
+	while ((entry = map_next(&clients->tenants, &pos)) != NULL) {
+		struct egressfirewall_tenant *tenant = entry->value;
+		json_decref(tenant->firewall);
+		unref_tenant(tenant);
+	}
 	rcutable_done(&clients->table.by_ip);
 	map_done(&clients->tenants);
 	pthread_mutex_destroy(&clients->lock);

@@ -2,8 +2,11 @@
 /* Who asks: pods by their addresses, each with the rules of its namespace and the connection to its node.
  *
  * Glossary
- *   client  an address of a pod; pods in the host's network have none of their own
- *   tenant  a namespace: the names of its rules, and how many of its queries are held
+ *   client   an address of a pod; pods in the host's network have none of their own
+ *   tenant   a namespace: the names of its rules, and how many of its queries are held
+ *   machine  on one machine without a cluster: the users and cgroups that annotations of Namespaces name. All of them
+ *            ask from the same addresses, so they are one client, of one tenant: the names of the rules of all these
+ *            Namespaces
  *
  * Threads: the watches change it, one at a time (a lock); workers read under RCU. What a query keeps over a
  * wait it holds a reference to. */
@@ -31,8 +34,10 @@ struct egressfirewall_tenant {
 	_Atomic uint32_t n_held;
 	/* the clients' own */
 	_Atomic uint32_t refs;
-	uint32_t uses; /* clients, and a firewall */
+	uint32_t uses; /* clients, a firewall, and the machine */
 	bool has_firewall;
+	bool is_of_machine;
+	json_t *firewall; /* on one machine: the one that the names are of; or NULL */
 	struct rcu_item item;
 	char ns[];
 };
@@ -57,13 +62,15 @@ struct egressfirewall_client {
 /* The beginning of the clients, for workers. */
 struct egressfirewall_clients_table {
 	struct rcutable by_ip;
-	uint64_t key[2]; /* secret */
+	uint64_t key[2];		       /* secret */
+	struct egressfirewall_client *machine; /* NULL: a cluster */
 };
 
 struct egressfirewall_clients;
 
-/* `links` is borrowed. */
-struct egressfirewall_clients *egressfirewall_clients_new(struct egressfirewall_links *links);
+/* `links` is borrowed. `machine` is the node's name where there is no cluster, else NULL. */
+struct egressfirewall_clients *egressfirewall_clients_new(struct egressfirewall_links *links,
+							  const char *machine);
 /* When no worker reads any more, and no query is held. */
 void egressfirewall_clients_free(struct egressfirewall_clients *clients);
 
@@ -76,6 +83,9 @@ void egressfirewall_clients_pod(struct egressfirewall_clients *clients, struct k
  * the agents of nodes leave its rules. */
 void egressfirewall_clients_firewall(struct egressfirewall_clients *clients, struct slice ns,
 				     const json_t *firewall);
+/* Whether a namespace belongs to users or cgroups of the machine. Without a machine it changes nothing. */
+void egressfirewall_clients_namespace(struct egressfirewall_clients *clients, struct slice ns,
+				      bool is_of_machine);
 struct egressfirewall_clients_counts {
 	size_t clients, tenants, firewalls;
 };
@@ -130,6 +140,13 @@ static ALWAYS_INLINE struct egressfirewall_client *egressfirewall_clients_find(
 			return client;
 	}
 	return NULL;
+}
+
+/* The client that queries of the machine itself have; NULL: a cluster. */
+static ALWAYS_INLINE struct egressfirewall_client *egressfirewall_clients_machine(
+	const struct egressfirewall_clients *clients)
+{
+	return ((const struct egressfirewall_clients_table *)(const void *)clients)->machine;
 }
 
 /* Over a wait. */

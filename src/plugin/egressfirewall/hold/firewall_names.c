@@ -22,14 +22,22 @@ struct egressfirewall_names {
 	struct rcu_item item;
 };
 
+/* A name, and whether wildcards of its firewall cover any number of labels. */
+struct read_name {
+	struct egress_name name;
+	bool any_depth;
+};
+
 struct reading {
-	VEC(struct egress_name) names;
+	VEC(struct read_name) names;
+	bool any_depth;
 };
 
 static void add_name(void *ctx, const struct egress_name *name)
 {
 	struct reading *reading = ctx;
-	vec_push(&reading->names, *name);
+	struct read_name one = { .name = *name, .any_depth = reading->any_depth };
+	vec_push(&reading->names, one);
 }
 
 static struct dns_zoneset **set_of(struct egressfirewall_names *names, bool is_wildcard,
@@ -56,19 +64,22 @@ static void insert_name(struct egressfirewall_names *names, const struct egress_
 	dns_zoneset_add(*set, wire, seq, &names->ids[seq]);
 }
 
-struct egressfirewall_names *egressfirewall_names_new(const json_t *firewall)
+struct egressfirewall_names *egressfirewall_names_new(const json_t *const *firewalls, size_t count)
 {
 	static atomic_uint last_number;
-	struct reading reading = { { 0 } };
+	struct reading reading = { { 0 }, false };
 	struct egressfirewall_names *names = NULL;
-	egress_rules_each_name(firewall, add_name, &reading);
+	for (size_t i = 0; i < count; i++) {
+		reading.any_depth = egress_rules_any_depth(firewalls[i]);
+		egress_rules_each_name(firewalls[i], add_name, &reading);
+	}
 	if (reading.names.n != 0) {
-		bool any_depth = egress_rules_any_depth(firewall);
 		names = xcalloc(1, sizeof(*names));
 		names->number = atomic_fetch_add(&last_number, 1) + 1;
 		names->ids = xcalloc(reading.names.n, sizeof(*names->ids));
 		for (size_t i = 0; i < reading.names.n; i++)
-			insert_name(names, &reading.names.v[i], any_depth, (uint32_t)i);
+			insert_name(names, &reading.names.v[i].name, reading.names.v[i].any_depth,
+				    (uint32_t)i);
 	}
 	vec_done(&reading.names);
 	return names;

@@ -13,9 +13,9 @@
 
 struct egressfirewall_names;
 
-/* Of the valid names of a firewall's tree; NULL when there are none. Allow and Deny count alike: both need the
+/* Of the valid names of firewalls' trees; NULL when there are none. Allow and Deny count alike: both need the
  * addresses in the set before a client has them. */
-struct egressfirewall_names *egressfirewall_names_new(const json_t *firewall);
+struct egressfirewall_names *egressfirewall_names_new(const json_t *const *firewalls, size_t count);
 /* Frees it when all readers of this moment have left. NULL is fine. */
 void egressfirewall_names_retire(struct egressfirewall_names *names);
 void egressfirewall_names_free(struct egressfirewall_names *names);

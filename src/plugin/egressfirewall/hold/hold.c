@@ -19,6 +19,7 @@
 #include "plugin/egressfirewall/hold/hold_count.h"
 #include "plugin/egressfirewall/hold/memo.h"
 #include "plugin/egressfirewall/hold/needed.h"
+#include "plugin/egressfirewall/hold/own_addresses.h"
 #include "plugin/egressfirewall/hold/watch.h"
 #include "plugin/egressfirewall/inspect.h"
 #include "plugin/egressfirewall/never.h"
@@ -32,6 +33,7 @@ enum {
 	SLOTS = 2 * WORKERS_MAX + 1,
 	EDE_OTHER = 0,
 	TTL_MAX_S = 7 * 86400, /* what an agent keeps a pair for, and so what clients may */
+	REFRESH_S = 10,	       /* how often the machine's addresses are read again */
 };
 
 /* A pair stays so much longer than the TTL that a client gets; answers pass while at least MARGIN_NS of it is
@@ -48,6 +50,9 @@ struct egressfirewall_hold {
 	struct egressfirewall_never never;
 	uint32_t max_per_namespace, max_per_client;
 	struct egressfirewall_memo *memo[SLOTS]; /* by worker */
+	struct egressfirewall_own_addresses
+		own;	  /* on one machine: where its own queries come from */
+	unsigned n_ticks; /* the links' thread's */
 };
 
 /* A query that waits; in its memory. */
@@ -154,13 +159,16 @@ static bool enter_counts(const struct egressfirewall_hold *hold,
 			 struct egressfirewall_client *client,
 			 enum egressfirewall_hold_result *ret_why)
 {
+	/* The machine is many programs. */
+	bool is_one = client != egressfirewall_clients_machine(hold->clients);
 	uint32_t of_client = atomic_fetch_add_explicit(&client->n_held, 1, memory_order_relaxed);
 	uint32_t of_tenant =
 		atomic_fetch_add_explicit(&client->tenant->n_held, 1, memory_order_relaxed);
-	if (of_client < hold->max_per_client && of_tenant < hold->max_per_namespace)
+	bool is_greedy = is_one && of_client >= hold->max_per_client;
+	if (!is_greedy && of_tenant < hold->max_per_namespace)
 		return true;
-	*ret_why = of_client >= hold->max_per_client ? EGRESSFIREWALL_HELD_CLIENT_LIMIT
-						     : EGRESSFIREWALL_HELD_NAMESPACE_LIMIT;
+	*ret_why =
+		is_greedy ? EGRESSFIREWALL_HELD_CLIENT_LIMIT : EGRESSFIREWALL_HELD_NAMESPACE_LIMIT;
 	leave_counts(client);
 	return false;
 }
@@ -319,13 +327,10 @@ static NOINLINE enum verdict compare_pairs(struct egressfirewall_hold *hold,
 	return park_query(hold, self, q, client, &needed, mark);
 }
 
-enum verdict egressfirewall_hold_answer(struct egressfirewall_hold *hold, struct plugin_inst *self,
-					struct query *q)
+static ALWAYS_INLINE enum verdict hold_for(struct egressfirewall_hold *hold,
+					   struct plugin_inst *self, struct query *q,
+					   struct egressfirewall_client *client)
 {
-	struct egressfirewall_client *client =
-		egressfirewall_clients_find(hold->clients, &q->client);
-	if (client == NULL)
-		return V_NEXT;
 	const struct egressfirewall_names *names = rcu_get(&client->tenant->names);
 	if (names == NULL)
 		return V_NEXT;
@@ -346,6 +351,26 @@ enum verdict egressfirewall_hold_answer(struct egressfirewall_hold *hold, struct
 					   end_of(loop_now(q->worker->loop), ttl_s, MARGIN_NS))))
 		return V_NEXT;
 	return compare_pairs(hold, self, q, client, mark);
+}
+
+/* To a client that is no pod. Which of the machine's programs asks cannot be seen: the rules of all count. */
+static NOINLINE enum verdict hold_for_machine(struct egressfirewall_hold *hold,
+					      struct plugin_inst *self, struct query *q)
+{
+	struct egressfirewall_client *machine = egressfirewall_clients_machine(hold->clients);
+	if (machine == NULL || !egressfirewall_own_addresses_has(&hold->own, &q->client))
+		return V_NEXT;
+	return hold_for(hold, self, q, machine);
+}
+
+enum verdict egressfirewall_hold_answer(struct egressfirewall_hold *hold, struct plugin_inst *self,
+					struct query *q)
+{
+	struct egressfirewall_client *client =
+		egressfirewall_clients_find(hold->clients, &q->client);
+	if (UNLIKELY(client == NULL))
+		return hold_for_machine(hold, self, q);
+	return hold_for(hold, self, q, client);
 }
 
 /* ---- life ---- */
@@ -374,14 +399,23 @@ static void collect_state(void *ctx)
 					egressfirewall_links_counts(hold->links));
 }
 
+static void refresh_own(void *ctx)
+{
+	struct egressfirewall_hold *hold = ctx;
+	if (hold->n_ticks++ % REFRESH_S == 0)
+		egressfirewall_own_addresses_refresh(&hold->own);
+}
+
 static void hold_free(void *value)
 {
 	struct egressfirewall_hold *hold = value;
+	egressfirewall_links_on_tick(hold->links, NULL, NULL);
 	metrics_off_collect(collect_state, hold);
 	egressfirewall_watch_stop(hold->watch);
 	egressfirewall_clients_free(hold->clients);
 	egressfirewall_links_free(hold->links);
 	egressfirewall_never_done(&hold->never);
+	egressfirewall_own_addresses_done(&hold->own);
 	for (size_t i = 0; i < SLOTS; i++)
 		egressfirewall_memo_free(hold->memo[i]);
 	free(hold);
@@ -400,7 +434,8 @@ static int start_watch(struct egressfirewall_hold *hold,
 						      conf->ca },
 				&config, err);
 	if (r == 0)
-		r = egressfirewall_watch_start(config, hold->clients, &hold->watch, err);
+		r = egressfirewall_watch_start(config, hold->clients, conf->is_machine,
+					       &hold->watch, err);
 	return r == 0 ? egressfirewall_watch_wait(hold->watch, START_NS) : r;
 }
 
@@ -424,7 +459,12 @@ static int hold_make(void *arg, void **ret)
 		free(hold);
 		return r;
 	}
-	hold->clients = egressfirewall_clients_new(hold->links);
+	const char *node = conf->links.node != NULL ? conf->links.node : "machine";
+	hold->clients = egressfirewall_clients_new(hold->links, conf->is_machine ? node : NULL);
+	if (conf->is_machine) {
+		refresh_own(hold);
+		egressfirewall_links_on_tick(hold->links, refresh_own, hold);
+	}
 	metrics_on_collect(collect_state, hold);
 	r = start_watch(hold, conf, make->err);
 	if (r < 0) {
@@ -442,8 +482,9 @@ static char *key_of(const struct egressfirewall_hold_conf *conf)
 				conf->key,	  conf->ca,	 links->node,	 links->socket,
 				links->cert,	  links->key,	 links->ca,	 links->tls_name };
 	CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
-	strbuf_addf(&key, "egressfirewall hold %u %u %u %llu", conf->max_per_namespace,
-		    conf->max_per_client, links->port, (unsigned long long)links->answer_ns);
+	strbuf_addf(&key, "egressfirewall hold %u %u %u %llu %d", conf->max_per_namespace,
+		    conf->max_per_client, links->port, (unsigned long long)links->answer_ns,
+		    conf->is_machine);
 	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
 		strbuf_addc(&key, parts[i] != NULL ? '+' : ' ');
 		strbuf_add_quoted(&key, slice_of(parts[i] != NULL ? parts[i] : ""));

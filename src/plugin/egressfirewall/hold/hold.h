@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The hold: an answer with an address that is new to the client's node waits until that node has it in force.
- * Only answers to pods of namespaces whose EgressFirewall has a rule for the name are held; no lookup is allowed
- * or denied by it. What cannot be brought into force in time is answered with SERVFAIL and an Extended DNS
+ * Only answers to pods of namespaces whose EgressFirewall has a rule for the name are held, and on one machine those to
+ * the machine itself, whose users and cgroups may have such a rule; no lookup is allowed or denied by it. What cannot be brought into force in time is answered with SERVFAIL and an Extended DNS
  * Error, never with an address that does not work.
  *
  * It is shared by stanzas with the same options, and outlives a reload. */
@@ -30,6 +30,7 @@ struct egressfirewall_hold_conf {
 	struct egressfirewall_links_conf links;
 	/* As for what is learnt: such addresses pass, and open nothing. */
 	struct egressfirewall_networks never, learn;
+	bool is_machine;			    /* one machine without a cluster */
 	uint32_t max_per_namespace, max_per_client; /* queries that are held at a time */
 };
 

@@ -54,9 +54,11 @@ struct egressfirewall_links {
 	uint64_t answer_ns;
 	struct addrset *(*preset)(const char *node);
 
-	pthread_mutex_t lock; /* guards by_node, the links' addresses, and counts */
+	pthread_mutex_t lock; /* guards by_node, the links' addresses, counts, and on_tick */
 	struct map by_node;   /* struct egressfirewall_link_own */
 	struct egressfirewall_links_counts counts;
+	void (*on_tick)(void *ctx);
+	void *on_tick_ctx;
 
 	/* the thread's own */
 	struct loop *loop;
@@ -350,6 +352,8 @@ static void on_tick(struct loop_timer *timer)
 			close_agent(own);
 	}
 	links->counts = counts;
+	if (links->on_tick != NULL)
+		links->on_tick(links->on_tick_ctx);
 	pthread_mutex_unlock(&links->lock);
 	loop_timer_set(links->loop, timer, now + TICK_NS);
 }
@@ -488,6 +492,15 @@ struct egressfirewall_link *egressfirewall_links_get(struct egressfirewall_links
 		own->addr = addr;
 	pthread_mutex_unlock(&links->lock);
 	return &own->link;
+}
+
+void egressfirewall_links_on_tick(struct egressfirewall_links *links, void (*fn)(void *ctx),
+				  void *ctx)
+{
+	pthread_mutex_lock(&links->lock);
+	links->on_tick = fn;
+	links->on_tick_ctx = ctx;
+	pthread_mutex_unlock(&links->lock);
 }
 
 struct egressfirewall_links_counts egressfirewall_links_counts(struct egressfirewall_links *links)

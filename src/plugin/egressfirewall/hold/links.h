@@ -48,6 +48,11 @@ struct egressfirewall_link *egressfirewall_links_get(struct egressfirewall_links
 						     const char *node,
 						     const struct kube_ip *host_ip);
 
+/* `fn` is called once a second from now on, on the thread of the links; NULL: nothing is, and no call is under way when
+ * this returns. It asks nothing of the links. One at a time. */
+void egressfirewall_links_on_tick(struct egressfirewall_links *links, void (*fn)(void *ctx),
+				  void *ctx);
+
 struct egressfirewall_links_counts {
 	size_t nodes;	  /* with a connection */
 	size_t reachable; /* of these */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The hold on the real chain, with address sets in memory whose acknowledgements the test gives: what waits and
  * what does not (EF-P1, EF-P2), what clients get when an agent is late, away or full, limits (EF-P10), and TTLs
- * that never outlive a rule (EF-P6). */
+ * that never outlive a rule (EF-P6); on one machine, queries of the machine itself. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -493,12 +493,158 @@ static void invalid_firewalls(void **state)
 	fake_free(f);
 }
 
+/* ---- one machine ---- */
+
+static void own(const char *ns, bool is_of_machine)
+{
+	egressfirewall_clients_namespace(egressfirewall_hold_clients(), slice_of(ns),
+					 is_of_machine);
+}
+
+#define LOCAL "127.0.0.1:4000"
+
+/* Does the answer wait? The agent then refuses, so that nothing becomes known. */
+static bool waits(struct fake *fake, const char *client, const char *name)
+{
+	if (ask_from(fake, client, name, false) != NULL)
+		return false;
+	assert_non_null(strstr(finish(fake, node_1, ERR_TIMEOUT), "SERVFAIL"));
+	return true;
+}
+
+/* Users and cgroups of the machine ask from its own addresses: the rules of all their Namespaces count for these. */
+static void queries_of_the_machine_wait(void **state)
+{
+	(void)state;
+	static const char *const own_clients[] = { "127.0.0.1:53", "127.9.9.9:53", "[::1]:53",
+						   "[::ffff:127.0.0.1]:53" };
+	static const char *const others[] = { "198.51.100.1:53", "[2001:db8::5]:53",
+					      "[::ffff:198.51.100.1]:53", PLAIN };
+	struct fake *f = start("  machine\n  node node-1\n", " cache 30\n");
+	/* No Namespace is annotated. */
+	assert_false(waits(f, LOCAL, "www.example.com"));
+	own("web", true);
+	for (size_t i = 0; i < ARRAY_LEN(own_clients); i++)
+		assert_true(waits(f, own_clients[i], "www.example.com"));
+	/* What no rule covers, and who is another, does not wait. */
+	assert_false(waits(f, LOCAL, "other.test"));
+	assert_false(waits(f, LOCAL, "a.b.example.com"));
+	for (size_t i = 0; i < ARRAY_LEN(others); i++)
+		assert_false(waits(f, others[i], "www.example.com"));
+	/* Pods keep their own rules. */
+	set_firewall("plain", ALLOW("other.test"));
+	assert_false(waits(f, LOCAL, "other.test"));
+	assert_true(waits(f, PLAIN, "other.test"));
+	/* Once it is in force it is known, from whichever of its addresses is asked. */
+	assert_null(ask_from(f, LOCAL, "www.example.com", false));
+	assert_int_equal(fake_addrset_waiting(node_1), 1);
+	assert_non_null(strstr(finish(f, node_1, 0), "192.0.2.1"));
+	assert_true(has_pair(node_1, "www.example.com", "192.0.2.1"));
+	assert_true(has_pair(node_1, "*.example.com", "192.0.2.1"));
+	for (size_t i = 0; i < ARRAY_LEN(own_clients); i++)
+		assert_false(waits(f, own_clients[i], "www.example.com"));
+	assert_int_equal(fake_inflight(f), 0);
+	fake_free(f);
+}
+
+static void set_deep_firewall(const char *ns)
+{
+	json_t *tree = json_pack("{s:{s:{s:s}},s:{s:[{s:s,s:{s:s}}]}}", "metadata", "annotations",
+				 EGRESS_DEPTH_ANNOTATION, EGRESS_DEPTH_ANY, "spec", "egress",
+				 "type", "Allow", "to", "dnsName", "*.com");
+	assert_non_null(tree);
+	egressfirewall_clients_firewall(egressfirewall_hold_clients(), slice_of(ns), tree);
+	json_decref(tree);
+}
+
+static void rules_of_the_machine_change(void **state)
+{
+	(void)state;
+	struct fake *f = start("  machine\n  node node-1\n", "");
+	struct egressfirewall_clients *clients = egressfirewall_hold_clients();
+	own("web", true);
+	own("plain", true);
+	own("plain", true); /* another annotation has changed */
+	/* Two Namespaces; wildcards of one of them cover any number of labels. */
+	set_deep_firewall("plain");
+	assert_true(waits(f, LOCAL, "www.example.com"));
+	assert_true(waits(f, LOCAL, "a.b.example.com"));
+	assert_true(waits(f, LOCAL, "mixed.test"));
+	egressfirewall_clients_firewall(clients, SLICE("plain"), NULL);
+	assert_false(waits(f, LOCAL, "a.b.example.com"));
+	assert_true(waits(f, LOCAL, "www.example.com"));
+	own("web", false);
+	assert_false(waits(f, LOCAL, "www.example.com"));
+	assert_true(waits(f, POD, "www.example.com"));
+	/* The Namespace before its firewall. */
+	own("late", true);
+	assert_false(waits(f, LOCAL, "www.example.com"));
+	set_firewall("late", ALLOW("*.example.com"));
+	assert_true(waits(f, LOCAL, "www.example.com"));
+	/* One that is not valid keeps the names of before. */
+	set_firewall("late", ALLOW("other.test") ",{\"type\":\"Maybe\",\"to\":{}}");
+	assert_false(waits(f, LOCAL, "other.test"));
+	assert_true(waits(f, LOCAL, "www.example.com"));
+	/* All of it goes while a query waits. */
+	assert_null(ask_from(f, LOCAL, "www.example.com", false));
+	egressfirewall_clients_firewall(clients, SLICE("late"), NULL);
+	own("late", false);
+	own("plain", false);
+	assert_non_null(strstr(finish(f, node_1, 0), "192.0.2.1"));
+	assert_int_equal(egressfirewall_clients_counts(clients).firewalls, 1);
+	assert_int_equal(egressfirewall_clients_counts(clients).tenants, 2);
+	fake_free(f);
+}
+
+/* The machine is many programs: only the limit of a namespace holds for it. Without an agent names of rules fail at
+ * once, and others are answered. */
+static void the_machine_is_limited(void **state)
+{
+	(void)state;
+	char name[64];
+	struct fake *f =
+		start("  machine\n  node node-1\n  max_held 5\n  max_held_per_client 3\n", "");
+	own("web", true);
+	double limited = count_of(f, "namespace_limit"), lost = count_of(f, "unreachable");
+	for (int i = 0; i < 5; i++) {
+		snprintf(name, sizeof(name), "n%d.example.com", i);
+		assert_null(ask_from(f, LOCAL, name, true));
+	}
+	assert_non_null(strstr(ask_from(f, LOCAL, "n9.example.com", true), "SERVFAIL"));
+	assert_true(count_of(f, "namespace_limit") == limited + 1);
+	assert_null(ask_from(f, POD, "n9.example.com", true)); /* has a share of its own */
+	assert_non_null(finish(f, node_1, 0));
+	while (fake_next(f) != NULL)
+		;
+	fake_free(f);
+	f = start("  machine\n  node node-3\n", "");
+	own("web", true);
+	assert_non_null(strstr(ask_from(f, LOCAL, "www.example.com", true), "SERVFAIL"));
+	assert_true(count_of(f, "unreachable") == lost + 1);
+	assert_non_null(strstr(ask_from(f, LOCAL, "other.test", true), "192.0.2.2"));
+	assert_non_null(
+		strstr(ask_from(f, "198.51.100.1:53", "www.example.com", true), "192.0.2.1"));
+	fake_free(f);
+}
+
+/* In a cluster annotations of Namespaces are nothing. */
+static void a_cluster_has_no_machine(void **state)
+{
+	(void)state;
+	struct fake *f = start("  node node-1\n", "");
+	own("web", true);
+	assert_non_null(ask_from(f, LOCAL, "www.example.com", false));
+	fake_free(f);
+}
+
 static const struct {
 	const char *stanza, *error;
 } refused[] = {
 	{ "egressfirewall {\nhold 1h\n}", "Corefile:3:6: '1h' is not a duration from 10ms to 4s" },
 	{ "egressfirewall {\nhold 1s 2s\n}", "Corefile:3:" },
 	{ "egressfirewall {\nnode x\n}", "Corefile:2:1: 'node' needs 'hold'" },
+	{ "egressfirewall {\nmachine\n}", "Corefile:2:1: 'machine' needs 'hold'" },
+	{ "egressfirewall {\nhold\nmachine x\n}", "Corefile:4:" },
 	{ "egressfirewall {\nagent_tls a b c\n}", "Corefile:2:1: 'agent_tls' needs 'hold'" },
 	{ "egressfirewall {\nhold\nagent_port 0\n}", "Corefile:4:12: " },
 	{ "egressfirewall {\nhold\nmax_held 0\n}", "Corefile:4:10: " },
@@ -530,6 +676,10 @@ int main(void)
 		TEST(changes_while_it_waits),
 		TEST(addresses_of_two_pods),
 		TEST(invalid_firewalls),
+		TEST(queries_of_the_machine_wait),
+		TEST(rules_of_the_machine_change),
+		TEST(the_machine_is_limited),
+		TEST(a_cluster_has_no_machine),
 		TEST(refuses_bad_stanzas),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Two informers. */
+/* Two informers, or three. */
 #include "plugin/egressfirewall/hold/watch.h"
 
 #include <errno.h>
@@ -9,6 +9,8 @@
 
 #include "api/egress/rules.h"
 #include "api/kind.h"
+#include "api/meta.h"
+#include "api/tree.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -21,13 +23,14 @@
 
 #define AREA "plugin/egressfirewall"
 
-enum { PODS, FIREWALLS, N_WATCHES };
+enum { PODS, FIREWALLS, NAMESPACES, WATCHES_MAX };
 
 struct egressfirewall_watch {
 	struct kube_client *client;
 	struct kube_string_pool *texts;
 	struct kube_server_memory memory;
-	struct kube_informer *informer[N_WATCHES];
+	struct kube_informer *informer[WATCHES_MAX];
+	int n_watches;
 	struct egressfirewall_clients *clients;
 };
 
@@ -73,6 +76,34 @@ static void firewall_deleted(void *ctx, struct kube_obj *last)
 		egressfirewall_clients_firewall(watch->clients, slice_of(last->ns), NULL);
 }
 
+/* ---- namespaces of one machine ---- */
+
+/* Network namespaces have addresses of their own. */
+static bool is_of_machine(const json_t *ns)
+{
+	const json_t *annotations = api_get(ns, "metadata.annotations");
+	return api_text(json_object_get(annotations, EGRESS_UID_ANNOTATION))[0] != '\0' ||
+	       api_text(json_object_get(annotations, EGRESS_CGROUP_ANNOTATION))[0] != '\0';
+}
+
+static void namespace_set(void *ctx, struct kube_obj *obj)
+{
+	const struct egressfirewall_watch *watch = ctx;
+	egressfirewall_clients_namespace(watch->clients, slice_of(obj->name),
+					 is_of_machine(kube_tree_of(obj)));
+}
+
+static void namespace_updated(void *ctx, struct kube_obj *old UNUSED, struct kube_obj *obj)
+{
+	namespace_set(ctx, obj);
+}
+
+static void namespace_deleted(void *ctx, struct kube_obj *last)
+{
+	const struct egressfirewall_watch *watch = ctx;
+	egressfirewall_clients_namespace(watch->clients, slice_of(last->name), false);
+}
+
 static void log_error_text(void *ctx UNUSED, const char *text)
 {
 	log_warn(AREA, "%s", text);
@@ -80,45 +111,68 @@ static void log_error_text(void *ctx UNUSED, const char *text)
 
 /* ---- life ---- */
 
+static const char *const firewall_paths[] = { "spec",
+					      "metadata.annotations[" EGRESS_DEPTH_ANNOTATION "]" };
+static const char *const namespace_paths[] = { "metadata.annotations[" EGRESS_UID_ANNOTATION "]",
+					       "metadata.annotations[" EGRESS_CGROUP_ANNOTATION
+					       "]" };
+
+static const struct {
+	const char *group, *kind;
+	const char *const *paths; /* NULL: the compact form of pods */
+	size_t n_paths;
+	struct kube_handler handler;
+} kinds[WATCHES_MAX] = {
+	[PODS] = { .group = "",
+		   .kind = "Pod",
+		   .handler = { .added = pod_added,
+				.updated = pod_updated,
+				.deleted = pod_deleted } },
+	[FIREWALLS] = { .group = EGRESS_GROUP,
+			.kind = EGRESS_FIREWALL_KIND,
+			.paths = firewall_paths,
+			.n_paths = ARRAY_LEN(firewall_paths),
+			.handler = { .added = firewall_set,
+				     .updated = firewall_updated,
+				     .deleted = firewall_deleted } },
+	[NAMESPACES] = { .group = "",
+			 .kind = "Namespace",
+			 .paths = namespace_paths,
+			 .n_paths = ARRAY_LEN(namespace_paths),
+			 .handler = { .added = namespace_set,
+				      .updated = namespace_updated,
+				      .deleted = namespace_deleted } },
+};
+
 static int start_informer(struct egressfirewall_watch *watch, int which, struct err_text err)
 {
-	static const char *const firewall_paths[] = {
-		"spec", "metadata.annotations[" EGRESS_DEPTH_ANNOTATION "]"
-	};
-	const struct api_kind *kind = which == PODS
-					      ? api_kind_find("", "Pod")
-					      : api_kind_find(EGRESS_GROUP, EGRESS_FIREWALL_KIND);
+	const struct api_kind *kind = api_kind_find(kinds[which].group, kinds[which].kind);
 	watch->informer[which] = kube_informer_new(&(struct kube_informer_conf){
 		.client = watch->client,
 		.kind = kind,
 		.memory = &watch->memory,
 		.codec = which == PODS
 				 ? kube_pod_node_codec(watch->texts)
-				 : kube_tree_codec(kind, firewall_paths, ARRAY_LEN(firewall_paths)),
+				 : kube_tree_codec(kind, kinds[which].paths, kinds[which].n_paths),
 	});
-	struct kube_handler handler = { .added = firewall_set,
-					.updated = firewall_updated,
-					.deleted = firewall_deleted,
-					.on_error = log_error_text,
-					.ctx = watch };
-	if (which == PODS) {
-		handler.added = pod_added;
-		handler.updated = pod_updated;
-		handler.deleted = pod_deleted;
-	}
+	struct kube_handler handler = kinds[which].handler;
+	handler.on_error = log_error_text;
+	handler.ctx = watch;
 	kube_informer_handle(watch->informer[which], &handler);
 	return kube_informer_start(watch->informer[which], err);
 }
 
 int egressfirewall_watch_start(struct kube_config *config, struct egressfirewall_clients *clients,
-			       struct egressfirewall_watch **ret, struct err_text err)
+			       bool is_machine, struct egressfirewall_watch **ret,
+			       struct err_text err)
 {
 	struct egressfirewall_watch *watch = xcalloc(1, sizeof(*watch));
 	watch->clients = clients;
 	watch->client = kube_client_new(config);
 	watch->texts = kube_string_pool_new();
+	watch->n_watches = is_machine ? WATCHES_MAX : NAMESPACES;
 	int r = 0;
-	for (int i = 0; i < N_WATCHES && r == 0; i++)
+	for (int i = 0; i < watch->n_watches && r == 0; i++)
 		r = start_informer(watch, i, err);
 	if (r < 0) {
 		egressfirewall_watch_stop(watch);
@@ -132,14 +186,14 @@ void egressfirewall_watch_stop(struct egressfirewall_watch *watch)
 {
 	if (watch == NULL)
 		return;
-	for (int i = 0; i < N_WATCHES; i++)
+	for (int i = 0; i < watch->n_watches; i++)
 		kube_informer_free(watch->informer[i]);
 	kube_client_free(watch->client);
 	kube_string_pool_free(watch->texts);
 	free(watch);
 }
 
-/* Where the kind does not exist (yet), there are no firewalls. */
+/* Where that kind does not exist (yet), there are no firewalls. */
 static bool is_filled(const struct egressfirewall_watch *watch, int which)
 {
 	return kube_informer_synced(watch->informer[which]) ||
@@ -148,7 +202,11 @@ static bool is_filled(const struct egressfirewall_watch *watch, int which)
 
 bool egressfirewall_watch_is_filled(const struct egressfirewall_watch *watch)
 {
-	return is_filled(watch, PODS) && is_filled(watch, FIREWALLS);
+	for (int i = 0; i < watch->n_watches; i++) {
+		if (!is_filled(watch, i))
+			return false;
+	}
+	return true;
 }
 
 /* Signals are handled when the start, or the reload, is over; until then they are pending here. */
@@ -174,7 +232,7 @@ int egressfirewall_watch_wait(struct egressfirewall_watch *watch, uint64_t timeo
 				"EgressFirewalls, and holding no answer until it does");
 			return 0;
 		}
-		for (int i = 0; i < N_WATCHES; i++)
+		for (int i = 0; i < watch->n_watches; i++)
 			IGNORE(kube_informer_wait(watch->informer[i],
 						  step_ns)); /* asked again above */
 	}

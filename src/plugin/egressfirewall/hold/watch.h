@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Watches of Pods and EgressFirewalls, which feed the clients. */
+/* Watches of Pods and EgressFirewalls, and on one machine of Namespaces, which feed the clients. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,7 +14,7 @@ struct kube_config;
 
 /* Takes `config` over, also when it fails. */
 MUST_CHECK int egressfirewall_watch_start(struct kube_config *config,
-					  struct egressfirewall_clients *clients,
+					  struct egressfirewall_clients *clients, bool is_machine,
 					  struct egressfirewall_watch **ret, struct err_text err);
 /* Waits until all is known, for at most that long. -EINTR: the process is to end. */
 MUST_CHECK int egressfirewall_watch_wait(struct egressfirewall_watch *watch, uint64_t timeout_ns);
