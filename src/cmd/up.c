@@ -70,9 +70,10 @@ struct up {
 	struct upcontrol *control;    /* NULL: not started yet */
 	struct supervise *supervise;
 	struct upstatus *status;
-	bool failed;	   /* the parts beside the DNS server could not start */
-	char *note;	   /* path of what `fairlead status` reads */
-	char *egress_keys; /* path of the keys of what the DNS server learns; NULL: it does not */
+	bool failed;	     /* the parts beside the DNS server could not start */
+	char *note;	     /* path of what `fairlead status` reads */
+	char *egress_keys;   /* path of the keys of what the DNS server learns; NULL: it does not */
+	char *egress_socket; /* of the agent; NULL: nothing is enforced */
 	struct strbuf egress_never; /* networks whose addresses it never learns */
 	char bind[NET_ADDR_TEXT_MAX];
 	struct controller_machine machine;
@@ -130,6 +131,10 @@ static void describe_machine(struct up *up)
 	up->machine.egress_keys = up->egress_keys;
 	list_service_networks(up);
 	up->machine.egress_never = up->egress_never.s;
+	if (strcmp(up->egress, "enforce") != 0)
+		return;
+	up->egress_socket = up_egress_socket(up->api.data);
+	up->machine.egress_socket = up->egress_socket;
 }
 
 static int load_text(void *ctx, struct strbuf *out, struct err_text why)
@@ -199,6 +204,18 @@ static int add_agent(struct up *up, struct err_text err)
 						  : 0;
 }
 
+static int start_children(struct up *up, struct err_text err)
+{
+	int r = add_agent(up, err);
+	if (r == 0 && up->children.n != 0)
+		r = supervise_start(up->children.v, up->children.n, NULL, &up->supervise, err);
+	/* The controllers look names of rules up when they start. */
+	if (r == 0 && up->egress_socket != NULL && !up_egress_wait(up->api.data))
+		log_warn(NULL, "the egress agent does not answer yet: addresses that are new for "
+			       "names of egress rules get SERVFAIL until it does");
+	return r;
+}
+
 static int start_parts(struct up *up, struct err_text err)
 {
 	struct upcontrol_conf conf = { .machine = &up->machine,
@@ -209,11 +226,9 @@ static int start_parts(struct up *up, struct err_text err)
 				       .pod_dns_servers = up->pod_dns,
 				       .n_pod_dns_servers = up->n_pod_dns,
 				       .data = up->api.data };
-	int r = upcontrol_start(&conf, &up->control, err);
+	int r = start_children(up, err);
 	if (r == 0)
-		r = add_agent(up, err);
-	if (r == 0 && up->children.n != 0)
-		r = supervise_start(up->children.v, up->children.n, NULL, &up->supervise, err);
+		r = upcontrol_start(&conf, &up->control, err);
 	if (r == 0)
 		start_status(up);
 	return r;
@@ -449,6 +464,7 @@ static void up_done(struct up *up)
 	strbuf_done(&up->corefile);
 	free(up->note);
 	free(up->egress_keys);
+	free(up->egress_socket);
 	strbuf_done(&up->egress_never);
 	vec_done(&up->load);
 	vec_done(&up->child);

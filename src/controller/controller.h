@@ -65,6 +65,8 @@ struct controller_machine {
 	 * the keys of what it learnt. NULL: it does not. The networks of Services, with spaces
 	 * between, which it never learns. */
 	const char *egress_ns, *egress_keys, *egress_never;
+	/* And it holds answers until this machine's agent, at this socket, has them in force. NULL: it does not. */
+	const char *egress_socket;
 	bool records; /* it answers for DNSRecord objects of type local */
 	/* Sets the Corefile that it should run; NULL: the one that it started with. Any thread. */
 	void (*publish)(void *ctx, const char *corefile);

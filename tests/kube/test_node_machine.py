@@ -9,6 +9,7 @@ import pytest
 
 from controllerlib import until
 from lib import node_network, server
+from lib.egress_world import POOL, SOURCE, UPSTREAM, EgressWorld, Upstream
 from test_node_agent import DENY, OTHER, OTHER6, POD, Node, rule
 
 REASON = node_network.why_not()
@@ -119,18 +120,44 @@ metadata: {name: default, namespace: shop}
 spec:
   egress:
   - {type: Allow, to: {cidrSelector: 203.0.113.8/32}}
+  - {type: Allow, to: {dnsName: "*.example"}}
   - {type: Deny, to: {cidrSelector: 0.0.0.0/0}}
 """
+WITH_RESOLVERS = ["unshare", "-m", "sh", "-c", 'mount --bind "$0" /etc/resolv.conf && exec "$@"']
 
 
-def test_up(machine, tmp_path):
-    """`fairlead up --egress enforce` runs the agent, and the firewall's status says that it is in force."""
+@pytest.fixture
+def upstream(machine):
+    """Answers each question for an address with another one, outside."""
+    machine.net.outside.run("ip", "route", "add", "local", POOL, "dev", "lo")
+    machine.net.node.run("ip", "route", "add", POOL, "via", "169.254.7.2", "dev", "out0")
+    made = Upstream(machine.net.outside)
+    yield made
+    made.stop()
+
+
+def connect_names(machine, folder, user, first, last):
+    """Looks names below .example up at 127.0.0.1 and connects to each at once, as that user."""
+    program, conf = str(folder / "resolve-connect"), folder / "resolv-local.conf"
+    if not os.path.exists(program):
+        subprocess.run(["gcc", "-O1", "-o", program, SOURCE], check=True)
+        conf.write_text("nameserver 127.0.0.1\noptions timeout:3 attempts:1\n", encoding="ascii")
+        folder.chmod(0o755)
+    client = machine.net.node.start([*WITH_RESOLVERS, str(conf), "setpriv", "--reuid", str(user), "--clear-groups", program, "n%u.example",
+                                     str(first), str(last), "80"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return EgressWorld.finish_client(client)[0]
+
+
+def test_up(machine, upstream, tmp_path):
+    """`fairlead up --egress enforce` runs the agent, and the firewall's status says that it is in force. A program of the user connects to
+    a name the moment it has an address, which is a new one each time."""
     (tmp_path / "objects.yaml").write_text(OBJECTS, encoding="ascii")
+    (tmp_path / "resolv-up.conf").write_text(f"nameserver {UPSTREAM}\n", encoding="ascii")
     data, user = tmp_path / "data", USER + 1
     program = server.fairlead_program()
     with open(tmp_path / "log", "w", encoding="utf-8") as log:
-        up = machine.net.node.start([program, "up", "--egress", "enforce", "--data", str(data), "--api", "127.0.0.1:0", "--dns",
-                                     "127.0.0.1:1053", "--load", str(tmp_path / "objects.yaml")],
+        up = machine.net.node.start([*WITH_RESOLVERS, str(tmp_path / "resolv-up.conf"), program, "up", "--egress", "enforce", "--data",
+                                     str(data), "--api", "127.0.0.1:0", "--dns", "127.0.0.1:53", "--load", str(tmp_path / "objects.yaml")],
                                     stdin=subprocess.DEVNULL, stdout=log, stderr=log)
     try:
         until(lambda: outcome(machine, "203.0.113.9", user=user) == "refused", 30, 0.1)
@@ -143,6 +170,12 @@ def test_up(machine, tmp_path):
                 capture_output=True, text=True, timeout=20, check=False))
             return done.stdout
         until(lambda: "in force on 1 of 1 nodes" in status(), 30, 0.2)
+        # From when on the DNS server and the agent have the rules.
+        until(lambda: connect_names(machine, tmp_path, user, 0, 1).opened == 1, 30, 0.2)
+        before = upstream.number
+        result = connect_names(machine, tmp_path, user, 1, 61)
+        assert (result.opened, result.refused, result.unknown) == (60, 0, 0), result
+        assert upstream.number >= before + 60
     finally:
         up.terminate()
         assert up.wait(30) == 0, (tmp_path / "log").read_text(encoding="utf-8")

@@ -4,15 +4,24 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/err.h"
+#include "base/mem.h"
 #include "base/readfile.h"
 #include "base/strbuf.h"
 #include "dns/resolvconf.h"
 
 enum { PIPE_WAIT_MS = 1000 };
+
+#define AGENT_WAIT_NS (3 * NS_PER_S)
+#define AGENT_STEP_NS (20 * NS_PER_MS)
 
 static void add_open(struct strbuf *out, const union net_addr *addr)
 {
@@ -40,10 +49,16 @@ static void list_always_open(const union net_addr *dns, struct strbuf *out)
 	arena_done(&arena);
 }
 
+char *up_egress_socket(const char *data)
+{
+	return xasprintf("%s/egress.sock", data);
+}
+
 int up_egress_add_child(const struct up_egress_conf *conf, struct up_children *children,
 			struct err_text why)
 {
-	CLEANUP(strbuf_done) struct strbuf open = STRBUF_INIT, socket = STRBUF_INIT;
+	CLEANUP(strbuf_done) struct strbuf open = STRBUF_INIT;
+	CLEANUP(freep) char *socket = up_egress_socket(conf->data);
 	char program[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", program, sizeof(program) - 1);
 	if (n < 0) {
@@ -52,14 +67,41 @@ int up_egress_add_child(const struct up_egress_conf *conf, struct up_children *c
 	}
 	program[n] = '\0';
 	list_always_open(conf->dns, &open);
-	strbuf_addf(&socket, "%s/egress.sock", conf->data);
 	const char *const words[] = { program,		"node",
 				      "--machine",	"--name",
 				      "machine",	"--kubeconfig",
 				      conf->kubeconfig, "--namespace",
 				      conf->ns,		"--report-namespace",
 				      conf->ns,		"--socket",
-				      socket.s,		"--always-open",
+				      socket,		"--always-open",
 				      open.s,		NULL };
 	return up_children_add(children, UP_EGRESS_CHILD, words, why);
+}
+
+static bool accepts(const struct sockaddr_un *address)
+{
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return false;
+	bool is_there =
+		connect(fd, (const struct sockaddr *)(const void *)address, sizeof(*address)) == 0;
+	close(fd);
+	return is_there;
+}
+
+bool up_egress_wait(const char *data)
+{
+	CLEANUP(freep) char *path = up_egress_socket(data);
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	const struct timespec step = { .tv_nsec = AGENT_STEP_NS };
+	uint64_t end_ns = clock_mono_ns() + AGENT_WAIT_NS;
+	if (strlen(path) >= sizeof(address.sun_path))
+		return false; /* the agent says so */
+	memcpy(address.sun_path, path, strlen(path));
+	while (!accepts(&address)) {
+		if (clock_mono_ns() >= end_ns)
+			return false;
+		nanosleep(&step, NULL);
+	}
+	return true;
 }

@@ -2,6 +2,8 @@
 /* `fairlead up --egress enforce`: the agent of this machine as a child process. */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/err_text.h"
 #include "cmd/up/up_children.h"
 #include "net/addr.h"
@@ -14,6 +16,11 @@ struct up_egress_conf {
 		*dns; /* our DNS server: always reachable, as are those of /etc/resolv.conf */
 };
 
+/* Path of the agent's socket; the caller frees it. */
+char *up_egress_socket(const char *data);
 /* Adds `fairlead node --machine` to the programs that run beside. Negative with a sentence. */
 MUST_CHECK int up_egress_add_child(const struct up_egress_conf *conf, struct up_children *children,
 				   struct err_text why);
+/* Waits a moment until that program accepts connections: names of rules that are looked up before it does get
+ * SERVFAIL. False: it does not yet. */
+bool up_egress_wait(const char *data);

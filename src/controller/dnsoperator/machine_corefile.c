@@ -14,6 +14,7 @@ void dnsoperator_set_machine(struct dnsoperator_facts *facts,
 	facts->egress_ns = machine->egress_ns;
 	facts->egress_keys = machine->egress_keys;
 	facts->egress_never = machine->egress_never;
+	facts->egress_socket = machine->egress_socket;
 	facts->records = machine->records;
 }
 

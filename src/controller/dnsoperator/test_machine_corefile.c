@@ -68,17 +68,25 @@ static void learns_for_egress_rules(void **state)
 {
 	(void)state;
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-	const struct controller_machine machine = { .port = 1053,
-						    .kubeconfig = "/data/kubeconfig",
-						    .egress_ns = "fairlead",
-						    .egress_keys = "/data/egress keys",
-						    .egress_never = "10.96.0.0/16" };
+	struct controller_machine machine = { .port = 1053,
+					      .kubeconfig = "/data/kubeconfig",
+					      .egress_ns = "fairlead",
+					      .egress_keys = "/data/egress keys",
+					      .egress_never = "10.96.0.0/16" };
 	dnsoperator_machine_corefile(&machine, &text);
 	assert_non_null(strstr(text.s, "    egressfirewall {\n"
 				       "        kubeconfig \"/data/kubeconfig\"\n"
 				       "        namespace fairlead\n"
 				       "        never 10.96.0.0/16\n"
 				       "        keys \"/data/egress keys\"\n"
+				       "    }\n"));
+	/* Its agent has them in force before a program gets them. */
+	machine.egress_socket = "/data/egress.sock";
+	dnsoperator_machine_corefile(&machine, &text);
+	assert_non_null(strstr(text.s, "        keys \"/data/egress keys\"\n"
+				       "        hold\n"
+				       "        machine\n"
+				       "        agent_socket \"/data/egress.sock\"\n"
 				       "    }\n"));
 }
 

@@ -67,7 +67,9 @@ struct dnsoperator_facts {
 	 * networks whose addresses they never learn, with spaces between; NULL or "": none. */
 	const char *egress_ns, *egress_keys, *egress_never;
 	bool egress_hold; /* and hold answers until the addresses are in force on the client's node */
-	bool records;	  /* servers answer for DNSRecord objects of type local */
+	/* One machine: the same, with its agent at this socket. NULL or "": they do not. */
+	const char *egress_socket;
+	bool records; /* servers answer for DNSRecord objects of type local */
 	/* One machine: where --dns listens, how the plugin kubernetes finds the API, and whether
 	 * there is anybody in /etc/resolv.conf to forward to. */
 	uint16_t port;

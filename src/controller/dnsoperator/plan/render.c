@@ -65,6 +65,22 @@ static void add_kubeconfig(struct out *out)
 	strbuf_addc(out->text, '\n');
 }
 
+static void add_hold(struct out *out)
+{
+	const struct dnsoperator_facts *f = out->in->facts;
+	if (f->egress_hold)
+		strbuf_adds(out->text, "        hold\n"
+				       "        agent_tls " DNSOPERATOR_AGENTS_FOLDER
+				       "/tls.crt " DNSOPERATOR_AGENTS_FOLDER
+				       "/tls.key " DNSOPERATOR_AGENTS_FOLDER
+				       "/ca.crt " DNSOPERATOR_AGENTS_NAME "\n");
+	if (f->egress_socket == NULL || f->egress_socket[0] == '\0')
+		return;
+	strbuf_adds(out->text, "        hold\n        machine\n        agent_socket ");
+	strbuf_add_quoted(out->text, slice_of(f->egress_socket));
+	strbuf_addc(out->text, '\n');
+}
+
 /* Only for servers of this program: CoreDNS would refuse the whole file. */
 static void add_egress(struct out *out)
 {
@@ -81,12 +97,7 @@ static void add_egress(struct out *out)
 		strbuf_add_quoted(out->text, slice_of(f->egress_keys));
 		strbuf_addc(out->text, '\n');
 	}
-	if (f->egress_hold)
-		strbuf_adds(out->text, "        hold\n"
-				       "        agent_tls " DNSOPERATOR_AGENTS_FOLDER
-				       "/tls.crt " DNSOPERATOR_AGENTS_FOLDER
-				       "/tls.key " DNSOPERATOR_AGENTS_FOLDER
-				       "/ca.crt " DNSOPERATOR_AGENTS_NAME "\n");
+	add_hold(out);
 	strbuf_adds(out->text, "    }\n");
 }
 
