@@ -160,7 +160,7 @@ def test_up(machine, upstream, tmp_path):
                                      str(data), "--api", "127.0.0.1:0", "--dns", "127.0.0.1:53", "--load", str(tmp_path / "objects.yaml")],
                                     stdin=subprocess.DEVNULL, stdout=log, stderr=log)
     try:
-        until(lambda: outcome(machine, "203.0.113.9", user=user) == "refused", 30, 0.1)
+        until(lambda: outcome(machine, "203.0.113.9", user=user) == "refused", 60, 0.1)
         assert outcome(machine, OTHER, user=user) == "open"
         assert outcome(machine, "203.0.113.9") == "open"
 
@@ -169,9 +169,9 @@ def test_up(machine, upstream, tmp_path):
                 [program, "get", "egressfirewalls", "-n", "shop", "-o", "yaml", "--data", str(data)],
                 capture_output=True, text=True, timeout=20, check=False))
             return done.stdout
-        until(lambda: "in force on 1 of 1 nodes" in status(), 30, 0.2)
+        until(lambda: "in force on 1 of 1 nodes" in status(), 60, 0.2)
         # From when on the DNS server and the agent have the rules.
-        until(lambda: connect_names(machine, tmp_path, user, 0, 1).opened == 1, 30, 0.2)
+        until(lambda: connect_names(machine, tmp_path, user, 0, 1).opened == 1, 60, 0.2)
         before = upstream.number
         result = connect_names(machine, tmp_path, user, 1, 61)
         assert (result.opened, result.refused, result.unknown) == (60, 0, 0), result
