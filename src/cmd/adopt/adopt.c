@@ -12,7 +12,7 @@
 #include "base/vec.h"
 #include "cmd/adopt/candidate.h"
 #include "cmd/cmd.h"
-#include "cmd/explain/list_objects.h"
+#include "cmd/objects/list_objects.h"
 #include "cmd/flags.h"
 #include "cmd/kubecli.h"
 #include "controller/dnsrecord/credentials.h"

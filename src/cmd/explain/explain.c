@@ -18,7 +18,7 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "cmd/cmd.h"
-#include "cmd/explain/list_objects.h"
+#include "cmd/objects/list_objects.h"
 #include "cmd/flags.h"
 #include "cmd/kubecli.h"
 #include "kube/client/object.h"

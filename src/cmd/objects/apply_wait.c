@@ -13,7 +13,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/text/duration.h"
-#include "cmd/explain/list_objects.h"
+#include "cmd/objects/list_objects.h"
 #include "cmd/objects/settled.h"
 
 enum {

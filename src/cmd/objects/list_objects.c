@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Asks for pages until the server has no more. */
-#include "cmd/explain/list_objects.h"
+#include "cmd/objects/list_objects.h"
 
 #include <string.h>
 
