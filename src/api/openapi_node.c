@@ -32,6 +32,7 @@ static struct entry *make_entry(const json_t *schema)
 		.type = api_text(json_object_get(schema, "type")),
 		.format = api_text(json_object_get(schema, "format")),
 		.go_type = api_text(json_object_get(go, "type")),
+		.go_embedded = api_text(json_object_get(go, "embedded")),
 		.go_keep = api_text(json_object_get(go, "keep")),
 		.preserve = json_is_true(
 			json_object_get(schema, "x-kubernetes-preserve-unknown-fields")),

@@ -13,7 +13,9 @@ struct api_openapi_node {
 	const char *go_type; /* `x-go.type`: of kube-apiserver, such as v1.Time */
 	const char
 		*go_keep; /* `x-go.keep`: when an empty field is encoded: "", "set" or "always" */
-	bool preserve;	  /* unknown fields */
+	const char
+		*go_embedded; /* `x-go.embedded`: the Go type in between that JSON does not show */
+	bool preserve;	      /* unknown fields */
 };
 
 /* The schema, which may be NULL, and all in it must never be freed nor changed: its node is kept, for all

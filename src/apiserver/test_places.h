@@ -185,6 +185,9 @@ static inline const char *places_built_in(const char *kind)
 		  "port: 80, protocol: TCP, appProtocol: http}]}]}" },
 		{ "EndpointSlice", "{addressType: IPv4, endpoints: [{addresses: [192.0.2.1]}], "
 				   "ports: [{port: 1}]}" },
+		{ "Ingress",
+		  "{spec: {rules: [{host: a.b, http: {paths: [{path: /, pathType: Exact, "
+		  "backend: {service: {name: s, port: {number: 1}}}}]}}]}}" },
 		{ "Pod", "{spec: {containers: [{name: c, image: i}]}}" },
 		{ "Node", "{spec: {podCIDRs: [192.0.2.0/24]}}" },
 		{ "ServiceAccount", "{}" },

@@ -7,9 +7,9 @@ a name is made up where none is given. `ALLOCATED` stands for what the server pi
 
 LONG = "a" * 64
 HUGE = "x" * (1 << 20)
-CM, SECRET, NS, SVC, EP, EPS, POD, NODE, SA, LEASE, EV, EV2 = (
+CM, SECRET, NS, SVC, EP, EPS, POD, NODE, SA, LEASE, EV, EV2, ING = (
     "ConfigMap", "Secret", "Namespace", "Service", "Endpoints", "EndpointSlice", "Pod", "Node", "ServiceAccount", "Lease", "Event",
-    "Event.events.k8s.io")
+    "Event.events.k8s.io", "Ingress")
 GATE = "FeatureGate"  # one of the product's, for what custom resources have of their own
 
 # kind: (apiVersion, plural, namespaced)
@@ -18,6 +18,7 @@ KINDS = {
     SVC: ("v1", "services", True), EP: ("v1", "endpoints", True), EPS: ("discovery.k8s.io/v1", "endpointslices", True), POD: ("v1", "pods", True),
     NODE: ("v1", "nodes", False), SA: ("v1", "serviceaccounts", True), LEASE: ("coordination.k8s.io/v1", "leases", True),
     EV: ("v1", "events", True), EV2: ("events.k8s.io/v1", "events", True), GATE: ("config.openshift.io/v1", "featuregates", False),
+    ING: ("networking.k8s.io/v1", "ingresses", True),
 }
 
 
@@ -354,3 +355,63 @@ DECODING += [
     (EP, {"subsets": {}}), (EP, {"subsets": [{"addresses": "x"}]}), (EP, {"subsets": [{"ports": [{"port": "80"}]}]}), (EP, {"subsets": [{"addresses": [{"ip": 4}]}]}), (EP, {"subsets": "x"}),
 ]
 CASES += POD_DNS
+
+
+def backend(service="web", **port):
+    return {"service": {"name": service, "port": port or {"number": 80}}}
+
+
+def route(path="/", kind="Prefix", to=None):
+    return {**({"path": path} if path is not None else {}), **({"pathType": kind} if kind is not None else {}), "backend": backend() if to is None else to}
+
+
+def rule(host=None, *paths):
+    return {**({"host": host} if host is not None else {}), **({"http": {"paths": list(paths)}} if paths else {})}
+
+
+def ing(*rules, **spec):
+    return {"spec": {**({"rules": list(rules)} if rules else {}), **spec}}
+
+
+def to(what):
+    """An Ingress whose only path has this backend."""
+    return ing(rule("a.example", route(to=what)))
+
+
+BUCKET = {"apiGroup": "storage.example.com", "kind": "Bucket", "name": "icons"}
+CLASS = {"kubernetes.io/ingress.class": "a"}
+INGRESSES = [
+    (ING, {}), (ING, ing()), (ING, ing(defaultBackend=backend())), (ING, ing(rule("a.example", route()))), (ING, ing(rule(None, route()))), (ING, ing(rule("a.example"))), (ING, ing(rule())),
+    (ING, {**ing(rule("a.example")), **meta(name="A_b")}), (ING, {**ing(rule("a.example")), **meta(name="a.b")}), (ING, {**ing(rule("a.example")), "status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}}}),
+    (ING, ing(rule("*.example", route()))), (ING, ing(rule("*"))), (ING, ing(rule("a.*.example"))), (ING, ing(rule("*.*.example"))), (ING, ing(rule("*example"))), (ING, ing(rule("A.example"))),
+    (ING, ing(rule("192.0.2.1"))), (ING, ing(rule("2001:db8::1"))), (ING, ing(rule("a_b"))), (ING, ing(rule(LONG + ".example"))), (ING, ing(rule("a" * 254))), (ING, ing(rule(""))),
+    (ING, ing({"host": "a.example", "http": {"paths": []}})), (ING, ing({"host": "a.example", "http": {}})), (ING, ing({"host": "*.example", "http": {}})), (ING, ing({"http": None})),
+    (ING, ing(rule("a.example", route(kind=None)))), (ING, ing(rule("a.example", route(kind="x")))), (ING, ing(rule("a.example", route(kind="")))), (ING, ing(rule("a.example", route(path=None)))),
+    (ING, ing(rule("a.example", route(path="")))), (ING, ing(rule("a.example", route(path="a")))), (ING, ing(rule("a.example", route(path="a", kind="Exact")))),
+    (ING, ing(rule("a.example", *(route(path=p, kind="Exact") for p in ("//", "/./a", "/../a", "/a%2fb", "/a%2Fb", "/a/..", "/a/.", "/a//b/./c", "/a/b"))))),
+    (ING, ing(rule("a.example", *(route(path=p, kind="ImplementationSpecific") for p in (None, "", "//", "a", "/.*"))))),
+    (ING, to({})), (ING, to(backend(""))), (ING, to(backend("Web"))), (ING, to(backend("1web"))), (ING, to(backend("a.b"))), (ING, to(backend(LONG))), (ING, to(backend(name="http"))),
+    (ING, to({"service": {"name": "web"}})), (ING, to(backend("web", name="http", number=80))), (ING, to(backend("web", name="HTTP"))), (ING, to(backend("web", name="a-very-long-port-name"))),
+    (ING, to(backend("web", number=0))), (ING, to(backend("web", number=70000))), (ING, to(backend("web", number=-1))), (ING, to(backend("web", name=""))), (ING, to({"service": {}})),
+    (ING, to({"resource": BUCKET})), (ING, to({"resource": BUCKET, **backend()})), (ING, to({"resource": {}})), (ING, to({"resource": {"kind": "a/b", "name": "c%d"}})),
+    (ING, to({"resource": {**BUCKET, "apiGroup": "A"}})), (ING, to({"resource": {**BUCKET, "apiGroup": ""}})), (ING, ing(defaultBackend={})), (ING, ing(defaultBackend={"resource": BUCKET})), (ING, ing(defaultBackend=backend("X"))),
+    (ING, ing(rule("a.example"), tls=[{"hosts": ["a.example", "*.b.example"], "secretName": "s"}])), (ING, ing(rule("a.example"), tls=[{"hosts": ["A", "*", "a.*.b"], "secretName": "S_"}, {}])),
+    (ING, ing(rule("a.example"), tls=[])), (ING, ing(tls=[{}])), (ING, ing(rule("a.example"), ingressClassName="nginx")), (ING, ing(rule("a.example"), ingressClassName="")), (ING, ing(rule("a.example"), ingressClassName="A")),
+    (ING, {**ing(rule("a.example")), **meta(annotations=CLASS)}), (ING, {**ing(rule("a.example"), ingressClassName="a"), **meta(annotations=CLASS)}), (ING, {**ing(rule("a.example"), ingressClassName="b"), **meta(annotations=CLASS)}),
+    (ING, ing(rule("A", route(kind=None)), rule("b.example", route(path="x", to={})), defaultBackend={}, tls=[{"hosts": ["B"]}], ingressClassName="C")),
+    (ING, ing(rule("b.example")), ing(rule("a.example"))), (ING, ing(rule("a.example")), ing(rule("a.example"))), (ING, {**ing(rule("a.example")), **meta(labels={"a": "b"})}, ing(rule("a.example"))),
+    (ING, ing(), ing(rule("a.example"))), (ING, ing(rule("A")), ing(rule("a.example"))), (ING, {**ing(rule("a.example"), ingressClassName="b"), **meta(annotations=CLASS)}, ing(rule("a.example"))),
+    (ING, {**ing(rule("a.example")), "status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}}}, ing(rule("a.example"))), (ING, {}, ing(rule("a.example"))),
+    (ING, ing(rule("a.example", route(to=backend("web", number=81)))), ing(rule("a.example", route()))),
+]
+CASES += INGRESSES
+STATUS += [
+    (ING, ing(rule("a.example")), ingress({"ip": "192.0.2.1"}, {"hostname": "a.b"}, {"ip": "2001:db8::1", "ports": [{"port": 80, "protocol": "TCP"}, {"port": 443, "protocol": "TCP", "error": "a/B"}]})),
+    (ING, ing(rule("a.example")), ingress({"ip": "x"}, {"ip": "192.0.2.01"}, {"hostname": "A"}, {"hostname": "192.0.2.1"}, {})),
+    (ING, ing(rule("a.example")), {**ingress({"ip": "192.0.2.1"}), **ing(rule("b.example")), **meta(labels={"a": "b"})}), (ING, ing(rule("a.example")), {"status": {}}),
+    (ING, ing(rule("a.example")), ingress({"ip": "192.0.2.1", "ports": [{}]})),
+]
+DECODING += [
+    (ING, {"spec": {"rules": {}}}), (ING, {"spec": {"rules": [{"http": {"paths": [{"pathType": 1}]}}]}}), (ING, {"spec": {"defaultBackend": {"service": {"port": {"number": "80"}}}}}), (ING, {"spec": {"x": 1}}),
+    (ING, {"spec": {"rules": [{"host": 1, "http": {"path": []}}]}}), (ING, {"spec": {"tls": [{"hosts": "a"}]}}), (ING, {"spec": {"backend": {}}}),
+]

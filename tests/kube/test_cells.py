@@ -13,7 +13,8 @@ import time
 import urllib.request
 
 from crdlib import CRD_PATH, CRDS, cluster, create, established, serves  # noqa: F401 (fixture)
-from kinds_cases import EP, EPS, EV, EV2, KINDS, LEASE, NODE, NS, POD, SA, SECRET, SVC, CM, at, box, ep, eps, ev2, pod, port, ref, subset, svc
+from kinds_cases import (CM, EP, EPS, EV, EV2, ING, KINDS, LEASE, NODE, NS, POD, SA, SECRET, SVC, at, backend, box, ep, eps, ev2, ing, pod, port, ref, rule,
+                         subset, svc)
 from lib import server
 from lib.cluster import ADMIN
 
@@ -82,6 +83,9 @@ def cases(ago):
               "lastTimestamp": ago(2 * HOURS + 30), "count": 7}, None),
         (EV, {"involvedObject": {"kind": "Node"}}, None), (EV, {"involvedObject": ref(), "firstTimestamp": ago(5 * HOURS + 90)}, None),
         (EV2, ev2(eventTime=ago(9 * DAYS + 1800, True), note="n"), None), (EV2, ev2(eventTime=ago(9 * DAYS + 1800, True), series={"count": 5, "lastObservedTime": ago(15 * 60 + 20, True)}), None),
+        (ING, ing(defaultBackend=backend()), None), (ING, ing(rule("a.example"), rule("b.example"), rule("c.example"), ingressClassName="nginx", tls=[{}]), None),
+        (ING, ing(*(rule(f"h{i}.example") for i in range(5))), {"loadBalancer": {"ingress": [{"ip": "192.0.2.200"}, {"hostname": "a-long-name.lb.example.net"}, {"ip": "192.0.2.1"}, {}]}}),
+        (ING, ing(rule(), rule("b.example"), rule()), None), (ING, ing(rule(), rule("a.example"), rule("b.example"), rule("c.example"), rule()), None),
     ]
 
 

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The controller dnssource: DNSRecords from external-dns's annotations, on a real API server and on the embedded one, whose
-list of Ingresses is always empty."""
+"""The controller dnssource: DNSRecords from external-dns's annotations, on a real API server and on the embedded one."""
 import pytest
 
-from bothlib import c as served, embedded, real, real_only  # noqa: F401 (fixtures)
+from bothlib import c as served, embedded, real  # noqa: F401 (fixtures)
 from controllerlib import config_map, events, namespace, start, until
 from dnsrecordlib import MERGE, Zones, delete, get, make, make_secret, path, prepare, wait_settled
 from lib.cluster import Cluster
@@ -212,7 +211,6 @@ def test_domains(c, controller, ns):
     assert event["regarding"]["kind"] == "ConfigMap"
 
 
-@real_only("kinds", "served")
 def test_ingress(c, controller, ns):
     """DR-S1, DR-S5: names of the annotation, and of rules and TLS where the domain says so."""
     where = f"/apis/networking.k8s.io/v1/namespaces/{ns}/ingresses"

@@ -15,7 +15,7 @@ import urllib.error
 import urllib.request
 
 from crdlib import cluster  # noqa: F401 (fixture)
-from kinds_cases import CM, EPS, EV, EV2, KINDS, LEASE, MICRO, NS, SA, SECRET, SVC, TIME, at, eps, ev2, port, ref, svc
+from kinds_cases import BUCKET, CM, EPS, EV, EV2, ING, KINDS, LEASE, MICRO, NS, SA, SECRET, SVC, TIME, at, backend, eps, ev2, ing, port, ref, route, rule, svc
 from lib import server
 from lib.cluster import ADMIN, peer
 
@@ -27,6 +27,7 @@ COMMANDS = [
     "create namespace n1", "create configmap c1 --from-literal=a=b --from-literal=c=d", "create secret generic s1 --from-literal=a=b",
     "create secret docker-registry s2 --docker-server=x --docker-username=u --docker-password=p", "create service clusterip v1 --tcp=80:8080 --tcp=53",
     "create service nodeport v2 --tcp=80 --node-port=30999", "create service externalname v3 --external-name=a.example.org", "create serviceaccount a1",
+    "create ingress i1 --rule=a.example/x*=web:80,tls=s --rule=b.example/=web:http --default-backend=d:8080 --class=c",
 ]
 # Reviews; they have no JSON to compare with, so it stands here.
 REVIEWS = [
@@ -46,6 +47,8 @@ OBJECTS = [
     (LEASE, {"spec": {"holderIdentity": "h", "leaseDurationSeconds": 15, "acquireTime": MICRO, "renewTime": MICRO, "leaseTransitions": 3}}), (LEASE, {"spec": {}}),
     (EV, {"involvedObject": ref(), "reason": "R", "message": "m", "type": "Normal", "source": {"component": "c"}, "firstTimestamp": TIME, "lastTimestamp": TIME, "count": 3}),
     (EV2, ev2(series={"count": 2, "lastObservedTime": MICRO}, related=ref("y"), note="n")),
+    (ING, ing(rule("a.example", route(), route(path=None, kind="ImplementationSpecific", to={"resource": BUCKET})), rule("b.example"), rule(None, route(to=backend("web", name="http"))),
+              defaultBackend=backend(), ingressClassName="c", tls=[{"hosts": ["a.example", "b.example"], "secretName": "s"}, {}])),
 ]
 
 

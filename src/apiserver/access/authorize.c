@@ -81,6 +81,7 @@ static const struct {
 	{ "", "nodes" },
 	{ "", "pods" },
 	{ "", "services" },
+	{ "networking.k8s.io", "ingresses" },
 };
 
 static const char *const read_verbs[] = { "get", "list", "watch" };

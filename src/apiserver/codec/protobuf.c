@@ -297,6 +297,20 @@ static int read_member(struct reader *reader, const char *key, const json_t *sch
 	return code;
 }
 
+/* A Go type that is embedded in another one: a message of its own here, and its members are the other
+ * type's in JSON. */
+static int read_embedded(struct reader *reader, const char *key, const json_t *schema,
+			 const struct field *field, json_t *object)
+{
+	unsigned number = (unsigned)json_integer_value(api_get(schema, "x-go.inside"));
+	struct field inner = { 0 };
+	int code = field->wire == WIRE_BYTES
+			   ? find_field(reader, field->bytes, number, &inner)
+			   : fail_with(reader, ERR_PARSE, "proto: wrong wireType");
+	return code < 0 || inner.number == 0 ? code
+					     : read_member(reader, key, schema, &inner, object);
+}
+
 /* ---- messages ---- */
 
 static const char *member_of(const json_t *schema, unsigned number, const json_t **ret)
@@ -331,8 +345,12 @@ static int read_fields_of(struct reader *reader, const json_t *schema, struct sl
 	while ((code = take_field(reader, &text, &f)) > 0) {
 		const json_t *member = NULL;
 		const char *key = member_of(schema, f.number, &member);
-		code = key != NULL ? read_member(reader, key, member, &f, object)
-				   : read_unknown(reader, schema, &f);
+		if (key == NULL)
+			code = read_unknown(reader, schema, &f);
+		else if (api_get(member, "x-go.inside") != NULL)
+			code = read_embedded(reader, key, member, &f, object);
+		else
+			code = read_member(reader, key, member, &f, object);
 		if (code < 0)
 			return code;
 	}

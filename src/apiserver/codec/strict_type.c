@@ -123,6 +123,8 @@ static int check_struct(struct walk *walk, const json_t *schema, const json_t *m
 			continue;
 		if (n != 0)
 			strbuf_addc(&walk->path, '.');
+		if (api_openapi_node(member)->go_embedded[0] != '\0')
+			strbuf_addf(&walk->path, "%s.", api_openapi_node(member)->go_embedded);
 		strbuf_adds(&walk->path, key);
 		r = check_value(walk, member, value);
 		walk->path.s[walk->path.n = n] = '\0';

@@ -14,12 +14,13 @@ enum { NAME_MAX_BYTES = 512 };
 
 static const char meta_prefix[] = "io.k8s.apimachinery.pkg.apis.meta.v1";
 
-/* Types without fields that have a schema of their own, wherever they are used. */
+/* Types of other packages, and types without fields, that have a schema of their own wherever they are used. */
 static const struct {
 	const char *type, *prefix;
 } shared[] = {
 	{ "intstr.IntOrString", "io.k8s.apimachinery.pkg.util.intstr" },
 	{ "v1.FieldsV1", meta_prefix },
+	{ "v1.TypedLocalObjectReference", "io.k8s.api.core.v1" },
 };
 
 /* --- names --- */

@@ -42,7 +42,6 @@ static const struct {
 	{ "apps", "StatefulSet" },
 	{ "batch", "CronJob" },
 	{ "batch", "Job" },
-	{ "networking.k8s.io", "Ingress" },
 };
 
 static NORETURN void fail_start(const char *name, const char *text)

@@ -46,23 +46,15 @@ static const struct apiserver_strategy servicecidr_strategy = {
 };
 
 static const struct apiserver_strategy *const strategies[] = {
-	&apiserver_access_review_strategy,
-	&apiserver_rules_review_strategy,
-	&apiserver_self_review_strategy,
-	&apiserver_configmap_strategy,
-	&apiserver_crd_strategy,
-	&apiserver_endpoints_strategy,
-	&apiserver_endpointslice_strategy,
-	&apiserver_event_strategy,
-	&apiserver_events_event_strategy,
-	&apiserver_lease_strategy,
-	&apiserver_namespace_strategy,
-	&apiserver_node_strategy,
-	&apiserver_pod_strategy,
-	&apiserver_secret_strategy,
-	&apiserver_service_strategy,
-	&serviceaccount_strategy,
-	&servicecidr_strategy,
+	&apiserver_access_review_strategy, &apiserver_rules_review_strategy,
+	&apiserver_self_review_strategy,   &apiserver_configmap_strategy,
+	&apiserver_crd_strategy,	   &apiserver_endpoints_strategy,
+	&apiserver_endpointslice_strategy, &apiserver_event_strategy,
+	&apiserver_events_event_strategy,  &apiserver_ingress_strategy,
+	&apiserver_lease_strategy,	   &apiserver_namespace_strategy,
+	&apiserver_node_strategy,	   &apiserver_pod_strategy,
+	&apiserver_secret_strategy,	   &apiserver_service_strategy,
+	&serviceaccount_strategy,	   &servicecidr_strategy,
 };
 
 static const struct apiserver_strategy no_strategy = { .kind = "", .group = "" };

@@ -90,6 +90,7 @@ extern const struct apiserver_strategy apiserver_namespace_strategy;
 extern const struct apiserver_strategy apiserver_service_strategy;
 extern const struct apiserver_strategy apiserver_endpoints_strategy;
 extern const struct apiserver_strategy apiserver_endpointslice_strategy;
+extern const struct apiserver_strategy apiserver_ingress_strategy;
 extern const struct apiserver_strategy apiserver_pod_strategy;
 extern const struct apiserver_strategy apiserver_node_strategy;
 extern const struct apiserver_strategy apiserver_lease_strategy;

@@ -176,6 +176,35 @@ json_t *apiserver_cells_service(const json_t *object, uint64_t now_s)
 
 enum { SHOWN_MAX = 3 };
 
+/* The first hosts; rules without one are counted among the others. */
+static json_t *hosts_of(const json_t *rules)
+{
+	struct strbuf b = STRBUF_INIT;
+	size_t shown = 0, i = 0;
+	for (; i < json_array_size(rules) && shown < SHOWN_MAX; i++) {
+		const char *host = api_get_string(json_array_get(rules, i), "host");
+		if (host[0] == '\0')
+			continue;
+		strbuf_addf(&b, "%s%s", shown != 0 ? "," : "", host);
+		shown++;
+	}
+	if (i < json_array_size(rules))
+		strbuf_addf(&b, " + %zu more...", json_array_size(rules) - SHOWN_MAX);
+	return take_text(&b, "*");
+}
+
+json_t *apiserver_cells_ingress(const json_t *object, uint64_t now_s)
+{
+	const json_t *spec = json_object_get(object, "spec");
+	const json_t *class = json_object_get(spec, "ingressClassName");
+	struct strbuf addresses = STRBUF_INIT;
+	add_balancers(&addresses, api_get(object, "status.loadBalancer.ingress"));
+	return json_pack("[nsooso]", api_text_or(class, "<none>"),
+			 hosts_of(json_object_get(spec, "rules")), take_text(&addresses, ""),
+			 json_array_size(json_object_get(spec, "tls")) != 0 ? "80, 443" : "80",
+			 age_of(object, now_s));
+}
+
 static json_t *finish_shown(struct strbuf *out, size_t count)
 {
 	if (count > SHOWN_MAX)

@@ -13,6 +13,7 @@ json_t *apiserver_cells_namespace(const json_t *object, uint64_t now_s);
 json_t *apiserver_cells_service(const json_t *object, uint64_t now_s);
 json_t *apiserver_cells_endpoints(const json_t *object, uint64_t now_s);
 json_t *apiserver_cells_endpointslice(const json_t *object, uint64_t now_s);
+json_t *apiserver_cells_ingress(const json_t *object, uint64_t now_s);
 json_t *apiserver_cells_node(const json_t *object, uint64_t now_s);
 json_t *apiserver_cells_lease(const json_t *object, uint64_t now_s);
 json_t *apiserver_cells_servicecidr(const json_t *object, uint64_t now_s);

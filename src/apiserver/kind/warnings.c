@@ -146,6 +146,13 @@ static void warn_pod(const json_t *object, struct strbuf *out)
 		warn_variables(json_array_get(containers, i), i, out);
 }
 
+static void warn_ingress(const json_t *object, struct strbuf *out)
+{
+	if (api_annotation(object, "kubernetes.io/ingress.class") != NULL)
+		strbuf_adds(out, "annotation \"kubernetes.io/ingress.class\" is deprecated, please "
+				 "use 'spec.ingressClassName' instead\n");
+}
+
 void apiserver_warnings(const struct apiserver_resource *resource, const json_t *object,
 			struct strbuf *out)
 {
@@ -157,6 +164,7 @@ void apiserver_warnings(const struct apiserver_resource *resource, const json_t 
 		{ "EndpointSlice", warn_endpointslice },
 		{ "ServiceAccount", warn_serviceaccount },
 		{ "Pod", warn_pod },
+		{ "Ingress", warn_ingress },
 	};
 	for (size_t i = 0; resource->built_in && i < ARRAY_LEN(rows); i++) {
 		if (strcmp(rows[i].kind, resource->kind->kind) == 0)

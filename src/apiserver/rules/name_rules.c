@@ -24,6 +24,11 @@ static const char subdomain_words[] =
 	"'.', and must start and end with an alphanumeric character (e.g. 'example.com', regex "
 	"used "
 	"for validation is '" SUBDOMAIN "')";
+static const char wildcard_words[] =
+	"a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, "
+	"which must consist of lower case alphanumeric characters, '-' or '.' and end with an "
+	"alphanumeric character (e.g. '*.example.com', regex used for validation is "
+	"'\\*\\." SUBDOMAIN "')";
 #define KEY_WORDS                                                                           \
 	"must consist of alphanumeric characters, '-', '_' or '.', and must start and end " \
 	"with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', "     \
@@ -92,6 +97,14 @@ void apiserver_check_subdomain(const struct apiserver_field *at, const char *tex
 		add_too_long(at, text, "", SUBDOMAIN_MAX, "characters");
 	if (!is_subdomain(slice_of(text)))
 		add_error(at, text, subdomain_words);
+}
+
+void apiserver_check_wildcard(const struct apiserver_field *at, const char *text)
+{
+	if (strlen(text) > SUBDOMAIN_MAX)
+		add_too_long(at, text, "", SUBDOMAIN_MAX, "characters");
+	if (strncmp(text, "*.", 2) != 0 || !is_subdomain(slice_of(text + 2)))
+		add_error(at, text, wildcard_words);
 }
 
 void apiserver_check_path_segment(const struct apiserver_field *at, const char *text)

@@ -18,6 +18,8 @@ typedef void (*apiserver_rule)(const struct apiserver_field *at, const char *tex
 
 void apiserver_check_label(const struct apiserver_field *at, const char *text); /* RFC 1123 */
 void apiserver_check_subdomain(const struct apiserver_field *at, const char *text);
+/* `*.` and a subdomain. */
+void apiserver_check_wildcard(const struct apiserver_field *at, const char *text);
 void apiserver_check_path_segment(const struct apiserver_field *at, const char *text);
 void apiserver_check_label_key(const struct apiserver_field *at, const char *text);
 void apiserver_check_label_value(const struct apiserver_field *at, const char *text);
