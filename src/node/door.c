@@ -6,17 +6,15 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "addrset/shared/agent_stream.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "node/unix_socket.h"
 
 #define HELLO_NS (5 * NS_PER_S) /* for the handshake and the hello */
 
@@ -42,7 +40,8 @@ struct node_door {
 	struct loop *loop;
 	struct addrset *set;
 	struct net_tls_cred *cred;
-	char *path;
+	char *path; /* NULL: an address */
+	struct node_unix_socket unix_socket;
 	uint16_t port;
 	struct loop_fd listener;
 	bool is_full; /* does not accept */
@@ -213,40 +212,14 @@ static void on_accept(struct loop_fd *io, uint32_t events UNUSED)
 
 /* ---- open and close ---- */
 
-/* Nobody can connect before listen. */
-static int open_to_group(const struct node_door_conf *conf)
+static int bind_unix(const struct node_door_conf *conf, struct node_unix_socket *ret,
+		     struct err_text err)
 {
-	if (chmod(conf->path, 0600) < 0)
-		return -1;
-	if (!conf->has_group)
-		return 0;
-	return chown(conf->path, (uid_t)-1, conf->group) == 0 ? chmod(conf->path, 0660) : -1;
-}
-
-static int bind_unix(const struct node_door_conf *conf, struct err_text err)
-{
-	const char *path = conf->path;
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	size_t n = strlen(path);
-	struct stat st;
-	if (n >= sizeof(address.sun_path)) {
-		err_text_set(err, "the path of the socket is too long: %s", path);
-		return -ENAMETOOLONG;
-	}
-	memcpy(address.sun_path, path, n);
-	if (lstat(path, &st) == 0 && S_ISSOCK(st.st_mode))
-		IGNORE(unlink(path) < 0); /* bind says what is wrong */
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return -errno;
-	/* The mode of the new file, before anybody can connect. */
-	if (fchmod(fd, 0600) == 0 && bind(fd, (struct sockaddr *)&address, sizeof(address)) == 0 &&
-	    open_to_group(conf) == 0 && listen(fd, SOMAXCONN) == 0)
-		return fd;
-	int r = -errno;
-	err_text_set(err, "cannot listen on '%s': %s", path, err_str(r));
-	close(fd);
-	return r;
+	*ret = (struct node_unix_socket){ .path = conf->path,
+					  .has_group = conf->has_group,
+					  .group = conf->group };
+	int r = node_unix_socket_open(ret, err);
+	return r < 0 ? r : ret->fd;
 }
 
 static int bind_addr(const union net_addr *addr, struct err_text err)
@@ -272,11 +245,21 @@ static uint16_t port_of(int fd)
 	return getsockname(fd, &addr.sa, &n) == 0 ? net_addr_port(&addr) : 0;
 }
 
+static void close_listener(bool is_unix, const struct node_unix_socket *unix_socket, int fd)
+{
+	if (is_unix)
+		node_unix_socket_close(unix_socket);
+	else
+		close(fd);
+}
+
 int node_door_open(const struct node_door_conf *conf, struct node_door **ret, struct err_text err)
 {
 	assert((conf->path != NULL) != (conf->addr != NULL));
 	assert(conf->addr == NULL || conf->cred != NULL);
-	int fd = conf->path != NULL ? bind_unix(conf, err) : bind_addr(conf->addr, err);
+	struct node_unix_socket unix_socket = { 0 };
+	int fd = conf->path != NULL ? bind_unix(conf, &unix_socket, err)
+				    : bind_addr(conf->addr, err);
 	if (fd < 0)
 		return fd;
 	struct node_door *door = xcalloc(1, sizeof(*door));
@@ -286,12 +269,14 @@ int node_door_open(const struct node_door_conf *conf, struct node_door **ret, st
 	int r = loop_fd_add(conf->loop, &door->listener, EPOLLIN);
 	if (r < 0) {
 		err_text_set(err, "cannot watch a socket: %s", err_str(r));
-		close(fd);
+		close_listener(conf->path != NULL, &unix_socket, fd);
 		free(door);
 		return r;
 	}
 	door->port = conf->addr != NULL ? port_of(fd) : 0;
 	door->path = conf->path != NULL ? xstrdup(conf->path) : NULL;
+	door->unix_socket = unix_socket;
+	door->unix_socket.path = door->path;
 	door->cred = conf->cred != NULL ? net_tls_cred_ref(conf->cred) : NULL;
 	*ret = door;
 	return 0;
@@ -310,9 +295,7 @@ void node_door_close(struct node_door *door)
 	node_door_end_connections(door);
 	if (!door->is_full)
 		loop_fd_del(door->loop, &door->listener);
-	close(door->listener.fd);
-	if (door->path != NULL)
-		IGNORE(unlink(door->path) < 0);
+	close_listener(door->path != NULL, &door->unix_socket, door->listener.fd);
 	door->is_closed = true;
 	free_closed(door);
 }

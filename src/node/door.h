@@ -25,8 +25,8 @@ struct node_door;
 struct node_door_conf {
 	struct loop *loop;
 	struct addrset *set; /* where the pairs go; outlives the door */
-	/* One of the two. The socket is only the user's who runs the agent, and that group's; one that is
-	 * left over is replaced. With an address, clients show a certificate that `cred` verifies. */
+	/* One of the two. The socket is only the user's who runs the agent, and that group's; one at which
+	 * nobody listens any more is replaced. With an address, clients show a certificate that `cred` verifies. */
 	const char *path;
 	bool has_group;
 	gid_t group;

@@ -367,7 +367,50 @@ static void bad_paths(void **state UNUSED)
 	/* A file of somebody else is not replaced. */
 	snprintf(path, sizeof(path), "%s/ca.pem", dir);
 	assert_int_equal(node_door_open(&conf, &other, ERR_TEXT(err)), -EADDRINUSE);
+	assert_non_null(strstr(err, "is no socket"));
 	assert_int_equal(access(path, F_OK), 0);
+}
+
+/* Binds a socket of somebody else. */
+static int bind_other(const char *path)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_true(fd >= 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	return fd;
+}
+
+/* A socket at which somebody answers is not taken over; one that nobody listens on is. */
+static void second_agent_is_refused(void **state UNUSED)
+{
+	struct node_door *other = NULL;
+	struct node_door_conf conf = { .loop = loop,
+				       .set = fake_addrset_set(kernel),
+				       .path = socket_path };
+	struct call call;
+	assert_int_equal(node_door_open(&conf, &other, ERR_TEXT(err)), -EADDRINUSE);
+	assert_non_null(strstr(err, "another agent answers at"));
+	assert_non_null(strstr(err, socket_path));
+	ask(&call, 1);
+	TURN_UNTIL(fake_addrset_waiting(kernel) == 1);
+	fake_addrset_commit(kernel, 0);
+	TURN_UNTIL(call.n_done == 1);
+	close_door();
+	close(bind_other(socket_path));
+	open_door();
+}
+
+/* The end of an agent leaves the socket of the next one alone. */
+static void socket_of_another_stays(void **state UNUSED)
+{
+	assert_int_equal(unlink(socket_path), 0);
+	int fd = bind_other(socket_path);
+	close_door();
+	assert_int_equal(access(socket_path, F_OK), 0);
+	close(fd);
+	open_door();
 }
 
 /* ---- other nodes ---- */
@@ -488,6 +531,8 @@ int main(void)
 		TEST(mode_of_the_socket),
 		TEST(group_of_the_socket),
 		TEST(bad_paths),
+		TEST(second_agent_is_refused),
+		TEST(socket_of_another_stays),
 		TEST(agent_on_another_node),
 		TEST(wrong_certificates),
 	};

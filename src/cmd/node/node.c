@@ -2,11 +2,13 @@
 /* `fairlead node`: the agent of a node, until a signal ends it. The rules stay in force then. */
 #include "cmd/node/node.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "addrset/agent/agent_set.h"
@@ -33,7 +35,8 @@
 #include "net/tls.h"
 #include "node/agent.h"
 
-#define SOCKET_PATH "/run/fairlead/egress.sock"
+#define SOCKET_DIR  "/run/fairlead"
+#define SOCKET_PATH SOCKET_DIR "/egress.sock"
 #define PROBE_NS    (3 * NS_PER_S)
 
 enum { NAME_MAX_BYTES = 253, RANGES_MAX = 256 };
@@ -196,6 +199,16 @@ static void *wait_signal(void *arg)
 	return NULL;
 }
 
+/* Of the default path only: other folders are the administrator's. */
+static int make_socket_dir(const char *path)
+{
+	if (strcmp(path, SOCKET_PATH) != 0 || mkdir(SOCKET_DIR, 0755) == 0 || errno == EEXIST)
+		return EXIT_DONE;
+	cmd_print_error("node", "cannot make '" SOCKET_DIR "': %s; --socket names another path",
+			err_str(-errno));
+	return EXIT_FAILED;
+}
+
 static int run_agent(struct node_run *run)
 {
 	struct stopper stopper;
@@ -263,6 +276,8 @@ static int run_node(struct node_run *run)
 	if (run->flags.probe)
 		return probe_agent(run->flags.socket);
 	int status = read_flags(run);
+	if (status == EXIT_DONE)
+		status = make_socket_dir(run->flags.socket);
 	if (status != EXIT_DONE)
 		return status;
 	if (!kubecli_open(&run->flags.cli))
