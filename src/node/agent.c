@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "addrset/nftables/apply.h"
 #include "addrset/nftables/denied_log.h"
@@ -26,6 +27,7 @@
 #include "base/strbuf.h"
 #include "kube/decode/tree.h"
 #include "net/loop.h"
+#include "node/claim.h"
 #include "node/data_path.h"
 #include "node/denied.h"
 #include "node/door.h"
@@ -62,6 +64,7 @@ struct applied {
 
 struct node_agent {
 	struct node_agent_conf conf;
+	int claim; /* descriptor; -1: none */
 	struct loop *loop;
 	struct nftables_link *link;
 	struct nftables_pairs *pairs;
@@ -385,7 +388,9 @@ static int open_doors(struct node_agent *agent, struct err_text err)
 
 static int start_agent(struct node_agent *agent, struct err_text err)
 {
-	int r = nftables_link_open(&agent->link, err);
+	int r = node_claim_take(NODE_CLAIM_NAME, NODE_CLAIM_WAIT_NS, &agent->claim, err);
+	if (r == 0)
+		r = nftables_link_open(&agent->link, err);
 	if (r == 0)
 		r = nftables_pairs_new(agent->loop, agent->link, &agent->pairs, err);
 	if (r == 0)
@@ -417,6 +422,7 @@ int node_agent_new(const struct node_agent_conf *conf, struct node_agent **ret, 
 {
 	struct node_agent *agent = xcalloc(1, sizeof(*agent));
 	agent->conf = *conf;
+	agent->claim = -1;
 	pthread_mutex_init(&agent->lock, NULL);
 	map_init(&agent->changed_names);
 	agent->change.cb = on_change;
@@ -464,6 +470,8 @@ void node_agent_free(struct node_agent *agent)
 	nftables_foreign_changes_close(agent->foreign);
 	nftables_pairs_free(agent->pairs);
 	nftables_link_close(agent->link);
+	if (agent->claim >= 0)
+		close(agent->claim);
 	loop_free(agent->loop);
 	node_policy_free(agent->policy);
 	map_done(&agent->changed_names);

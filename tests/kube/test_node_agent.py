@@ -245,6 +245,21 @@ def test_somebody_else_changes_addresses(agent):
     asker.close()
 
 
+def test_one_agent_for_each_network(agent):
+    """A second agent, with another socket, does not start, and nobody removes the table of one that runs: it would come again."""
+    program = server.fairlead_program()
+    commands = ([program, "node", "--kubeconfig", agent.api.kubeconfig(agent.api.system), "--name", "node-1", "--socket",
+                 agent.socket + "-2"], [program, "node", "--remove"])
+    begun = [agent.net.node.start(argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) for argv in commands]
+    for one in begun:
+        err = one.communicate(timeout=20)[1]
+        assert one.returncode == 1 and "another agent enforces EgressFirewalls here" in err, err
+    assert not os.path.exists(agent.socket + "-2")
+    assert agent.net.connect(POD, OTHER, 80) == "refused"
+    assert "somebody else has changed" not in agent.text()
+    assert subprocess.run([program, "node", "--probe", "--remove"], capture_output=True, timeout=20, check=False).returncode == 64
+
+
 REPORT = "/api/v1/namespaces/default/configmaps/fairlead-node-node-1"
 
 

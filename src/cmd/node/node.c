@@ -34,6 +34,7 @@
 #include "net/loop.h"
 #include "net/tls.h"
 #include "node/agent.h"
+#include "node/claim.h"
 
 #define SOCKET_DIR  "/run/fairlead"
 #define SOCKET_PATH SOCKET_DIR "/egress.sock"
@@ -259,11 +260,17 @@ static int probe_agent(const char *path)
 static int remove_table(void)
 {
 	struct nftables_link *link = NULL;
+	int claim = -1;
 	char err[512] = "";
-	int r = nftables_link_open(&link, ERR_TEXT(err));
+	/* An agent would make it again. */
+	int r = node_claim_take(NODE_CLAIM_NAME, NODE_CLAIM_WAIT_NS, &claim, ERR_TEXT(err));
+	if (r == 0)
+		r = nftables_link_open(&link, ERR_TEXT(err));
 	if (r == 0)
 		r = nftables_remove(link, ERR_TEXT(err));
 	nftables_link_close(link);
+	if (claim >= 0)
+		close(claim);
 	if (r < 0)
 		cmd_print_error("node", "%s", err);
 	return r < 0 ? EXIT_FAILED : EXIT_DONE;
@@ -361,6 +368,8 @@ int cmd_node(int argc, char **argv)
 		return cmd_usage_error("node", why);
 	if (r < argc)
 		return cmd_usage_error("node", "takes no arguments");
+	if (values->probe && values->remove)
+		return cmd_usage_error("node", "--probe and --remove exclude each other");
 	if (!cmd_set_log_format(values->log_format))
 		return cmd_usage_error("node", "--log-format is text or json");
 	int status = run_node(&run);
