@@ -15,6 +15,7 @@
 #include "addrset/nftables/pairs.h"
 #include "addrset/nftables/plan.h"
 #include "addrset/nftables/revoke.h"
+#include "api/egress/node_report.h"
 #include "api/egress/rules.h"
 #include "api/meta.h"
 #include "base/arena.h"
@@ -60,6 +61,7 @@ struct applied {
 	struct gathering gathered[NODE_WATCH_COUNT]; /* holds the texts */
 	struct arena arena;			     /* and all else */
 	struct nftables_policy policy;
+	struct node_problems problems;
 };
 
 struct node_agent {
@@ -76,6 +78,7 @@ struct node_agent {
 	struct node_tls_door *tls_door; /* NULL: servers of other nodes do not ask */
 	struct node_watches *watches;
 	struct node_policy *policy;
+	struct node_machine *machine; /* NULL: a node of a cluster */
 	struct node_report_writer *report_writer;
 	const char *bypass; /* what takes packets past the rules; NULL: nothing */
 	struct loop_timer apply_timer;
@@ -188,10 +191,11 @@ static int build_and_apply(struct node_agent *agent, struct err_text err)
 		.log_group = agent->conf.log_group,
 	};
 	node_policy_build(agent->policy, &input, &applied->arena, &applied->policy);
-	if (agent->conf.is_machine) {
+	if (agent->machine != NULL) {
 		struct node_objects namespaces =
 			gather(agent, NODE_WATCH_NAMESPACES, &gathered[NODE_WATCH_NAMESPACES]);
-		node_machine_add(namespaces.v, namespaces.n, &applied->arena, &applied->policy);
+		node_machine_add(agent->machine, namespaces, &applied->arena, &applied->policy,
+				 &applied->problems);
 	}
 	/* The one before pointed at rules that the policy has forgotten by now. */
 	applied_free(agent->applied);
@@ -235,14 +239,22 @@ static int start_samples(struct node_agent *agent, struct err_text err)
 /* After the table is in force. */
 static void report_in_force(struct node_agent *agent)
 {
-	CLEANUP(strbuf_done) struct strbuf lines = STRBUF_INIT;
+	CLEANUP(strbuf_done) struct strbuf lines = STRBUF_INIT, problem_lines = STRBUF_INIT;
+	struct node_problems problems = agent->applied->problems;
 	const char *bypass = agent->conf.trusts_data_path ? NULL : node_data_path_bypass();
 	if (bypass != NULL && bypass != agent->bypass)
 		log_error(AREA, "nothing is enforced on this node: %s", bypass);
 	agent->bypass = bypass;
 	strbuf_adds(&lines, "");
-	node_policy_list_in_force(agent->policy, &lines);
-	node_report_writer_set(agent->report_writer, strbuf_slice(&lines), bypass);
+	strbuf_adds(&problem_lines, "");
+	node_policy_list_in_force(agent->policy, problems, &lines);
+	for (size_t i = 0; i < problems.n; i++)
+		IGNORE(egress_report_add_problem(&problem_lines, problems.v[i].ns,
+						 problems.v[i].reason, problems.v[i].message));
+	struct node_report report = { .firewalls = strbuf_slice(&lines),
+				      .problems = strbuf_slice(&problem_lines),
+				      .bypass = bypass };
+	node_report_writer_set(agent->report_writer, &report);
 }
 
 static void on_apply_time(struct loop_timer *timer)
@@ -429,6 +441,8 @@ int node_agent_new(const struct node_agent_conf *conf, struct node_agent **ret, 
 	agent->apply_timer.cb = on_apply_time;
 	agent->renew_timer.cb = on_renew_time;
 	agent->policy = node_policy_new();
+	if (conf->is_machine)
+		agent->machine = node_machine_new(&(struct node_machine_conf){ 0 });
 	agent->loop = loop_new();
 	int r = ERR_LIMIT;
 	if (agent->loop != NULL)
@@ -474,6 +488,7 @@ void node_agent_free(struct node_agent *agent)
 		close(agent->claim);
 	loop_free(agent->loop);
 	node_policy_free(agent->policy);
+	node_machine_free(agent->machine);
 	map_done(&agent->changed_names);
 	pthread_mutex_destroy(&agent->lock);
 	free(agent);

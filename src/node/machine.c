@@ -11,16 +11,19 @@
 #include <pthread.h>
 #include <pwd.h>
 #include <sched.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "api/egress/name.h"
+#include "api/egress/node_report.h"
 #include "api/meta.h"
 #include "api/tree.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "base/map.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
@@ -28,23 +31,87 @@
 #define AREA	   "node"
 #define CGROUPS	   "/sys/fs/cgroup/"
 #define NAMESPACES "/run/netns/"
+#define PREFIX	   "egress.fairlead.dev/"
+#define WARN_NS	   (60 * NS_PER_S)
 
-enum { USER_BYTES = 4096 };
+enum { USER_BYTES = 4096, USER_BYTES_MAX = 1 << 20 };
 
-/* The policy is built every few seconds. */
-static struct log_limit missing_log = { .interval_ns = 60 * NS_PER_S };
-
-struct collected {
-	VEC(struct nftables_owner) owners;
-	VEC(struct nftables_pod) pods;
+/* What an annotation of a Namespace names, from one pass to the next. */
+struct target {
+	char *value;
+	struct log_limit limit; /* of warnings */
+	bool has_user;
+	uint64_t user; /* the last number that was found */
+	bool is_used;  /* in this pass */
 };
 
-static void log_missing(const char *ns, const char *annotation, const char *value, const char *why)
+struct node_machine {
+	struct node_machine_conf conf;
+	struct map targets; /* "namespace annotation": struct target, owned */
+};
+
+/* Of one pass. */
+struct collected {
+	struct node_machine *machine;
+	struct arena *arena;
+	VEC(struct nftables_owner) owners;
+	VEC(struct nftables_pod) pods;
+	VEC(struct node_problem) problems;
+};
+
+/* ---- targets and problems ---- */
+
+static void free_target(struct target *target)
 {
-	log_limited(&missing_log, LOG_WARNING, AREA,
-		    "Namespace %s: %s is '%s', which is not here: %s; its firewall does not apply "
-		    "to it",
-		    ns, annotation, value, why);
+	if (target != NULL)
+		free(target->value);
+	free(target);
+}
+
+/* Another value is another target. */
+static struct target *use_target(struct node_machine *machine, const char *ns,
+				 const char *annotation, const char *value)
+{
+	CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
+	strbuf_addf(&key, "%s %s", ns, annotation);
+	struct target *target = map_get(&machine->targets, strbuf_slice(&key));
+	if (target == NULL || strcmp(target->value, value) != 0) {
+		free_target(target);
+		target = xcalloc(1, sizeof(*target));
+		target->value = xstrdup(value);
+		target->limit.interval_ns = WARN_NS;
+		map_set(&machine->targets, strbuf_slice(&key), target);
+	}
+	target->is_used = true;
+	return target;
+}
+
+static void forget_unused(struct node_machine *machine)
+{
+	const struct map_entry *entry;
+	size_t pos = 0;
+	while ((entry = map_next(&machine->targets, &pos)) != NULL) {
+		struct target *target = entry->value;
+		if (!target->is_used)
+			free_target(map_del(&machine->targets,
+					    (struct slice){ entry->key, entry->key_n }));
+		else
+			target->is_used = false;
+	}
+}
+
+/* The first one of a namespace is reported, all are logged. */
+static void add_problem(struct collected *collected, struct target *target,
+			struct node_problem problem)
+{
+	bool is_new = true;
+	log_limited(&target->limit, LOG_WARNING, AREA,
+		    "Namespace %s: %s; its EgressFirewall does not apply there", problem.ns,
+		    problem.message);
+	for (size_t i = 0; i < collected->problems.n; i++)
+		is_new &= strcmp(collected->problems.v[i].ns, problem.ns) != 0;
+	if (is_new)
+		vec_push(&collected->problems, problem);
 }
 
 /* No way out of the folder. */
@@ -55,42 +122,66 @@ static bool is_path_below(const char *path)
 
 /* ---- users and cgroups ---- */
 
-static bool find_user(const char *value, uint64_t *ret)
+static int look_up_user(const char *name, uint64_t *ret)
 {
 	struct passwd user, *found = NULL;
-	char buf[USER_BYTES];
-	if (slice_u64(slice_of(value), ret) == 0)
-		return *ret < UINT32_MAX;
-	if (getpwnam_r(value, &user, buf, sizeof(buf), &found) != 0 || found == NULL)
-		return false;
-	*ret = user.pw_uid;
-	return true;
+	int r = ERANGE;
+	for (size_t n = USER_BYTES; r == ERANGE && n <= USER_BYTES_MAX; n *= 4) {
+		CLEANUP(freep) char *buf = xmalloc(n);
+		r = getpwnam_r(name, &user, buf, n, &found);
+	}
+	if (r == ESRCH || (r == 0 && found == NULL))
+		return -ENOENT;
+	if (r == 0)
+		*ret = user.pw_uid;
+	return -r;
 }
 
-static void add_user(struct collected *collected, const char *ns, const char *value)
+static const char *add_user(struct collected *collected, struct target *target, const char *ns)
 {
 	struct nftables_owner owner = { .namespace_name = ns };
-	if (find_user(value, &owner.id))
-		vec_push(&collected->owners, owner);
-	else
-		log_missing(ns, EGRESS_UID_ANNOTATION, value, "no such user");
+	int r = slice_u64(slice_of(target->value), &owner.id);
+	if (r == 0 && owner.id >= UINT32_MAX)
+		return "no such user";
+	if (r < 0) {
+		r = collected->machine->conf.find_user(target->value, &owner.id);
+		if (r == 0) {
+			target->user = owner.id;
+			target->has_user = true;
+		}
+		if (r == -ENOENT) {
+			target->has_user = false;
+			return "no such user";
+		}
+	}
+	if (r < 0 && !target->has_user)
+		return arena_printf(collected->arena, "this user cannot be looked up: %s",
+				    err_str(r));
+	if (r < 0) {
+		owner.id = target->user;
+		log_limited(&target->limit, LOG_WARNING, AREA,
+			    "Namespace %s: user '%s' cannot be looked up: %s; the number %llu "
+			    "of before stays",
+			    ns, target->value, err_str(r), (unsigned long long)owner.id);
+	}
+	vec_push(&collected->owners, owner);
+	return NULL;
 }
 
 /* The kernel's id of a cgroup is the number of its folder. */
-static void add_cgroup(struct collected *collected, const char *ns, const char *value)
+static const char *add_cgroup(struct collected *collected, struct target *target, const char *ns)
 {
 	CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
 	struct nftables_owner owner = { .is_cgroup = true, .namespace_name = ns };
 	struct stat st;
-	strbuf_addf(&path, CGROUPS "%s", value);
-	if (!is_path_below(value) || stat(path.s, &st) < 0) {
-		log_missing(ns, EGRESS_CGROUP_ANNOTATION, value, "no such cgroup");
-		return;
-	}
+	strbuf_addf(&path, CGROUPS "%s", target->value);
+	if (!is_path_below(target->value) || stat(path.s, &st) < 0)
+		return "no such cgroup";
 	owner.id = st.st_ino;
-	for (struct slice rest = slice_of(value); rest.n != 0;)
+	for (struct slice rest = slice_of(target->value); rest.n != 0;)
 		owner.level += slice_cut(&rest, '/').n != 0;
 	vec_push(&collected->owners, owner);
+	return NULL;
 }
 
 /* ---- network namespaces ---- */
@@ -134,13 +225,14 @@ static void *read_addresses(void *arg)
 	return NULL;
 }
 
-static void add_network(struct collected *collected, const char *ns, const char *value)
+static const char *add_network(struct collected *collected, struct target *target, const char *ns)
 {
 	CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
 	struct visit visit = { .collected = collected, .ns = ns, .fd = -1, .result = -EINVAL };
+	size_t n_before = collected->pods.n;
 	pthread_t thread;
-	strbuf_addf(&path, NAMESPACES "%s", value);
-	if (is_path_below(value)) {
+	strbuf_addf(&path, "%s%s", collected->machine->conf.networks, target->value);
+	if (is_path_below(target->value)) {
 		visit.fd = open(path.s, O_RDONLY | O_CLOEXEC);
 		visit.result = visit.fd < 0 ? -errno : 0;
 	}
@@ -148,30 +240,97 @@ static void add_network(struct collected *collected, const char *ns, const char 
 		visit.result = -pthread_create(&thread, NULL, read_addresses, &visit);
 	if (visit.result == 0)
 		pthread_join(thread, NULL);
-	if (visit.result < 0)
-		log_missing(ns, EGRESS_NETNS_ANNOTATION, value, err_str(visit.result));
 	if (visit.fd >= 0)
 		close(visit.fd);
+	if (visit.result < 0)
+		return arena_printf(collected->arena, "no such network namespace: %s",
+				    err_str(visit.result));
+	return collected->pods.n == n_before ? "this network namespace has no address" : NULL;
 }
 
 /* ---- all of them ---- */
 
+/* Returns why the target is not there, from the arena or static; NULL: it was added. */
 static const struct {
 	const char *annotation;
-	void (*add)(struct collected *collected, const char *ns, const char *value);
+	const char *(*add)(struct collected *collected, struct target *target, const char *ns);
 } kinds[] = {
 	{ EGRESS_UID_ANNOTATION, add_user },
 	{ EGRESS_CGROUP_ANNOTATION, add_cgroup },
 	{ EGRESS_NETNS_ANNOTATION, add_network },
 };
 
-static bool has_firewall(const struct nftables_policy *policy, const char *ns)
+static bool is_known(const char *annotation)
 {
-	for (size_t i = 0; i < policy->n_namespaces; i++) {
-		if (strcmp(policy->namespaces[i].name, ns) == 0)
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+		if (strcmp(annotation, kinds[i].annotation) == 0)
 			return true;
 	}
 	return false;
+}
+
+static bool add_targets(struct collected *collected, const char *ns, const json_t *annotations)
+{
+	bool is_any = false;
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+		const char *annotation = kinds[i].annotation;
+		const json_t *value = json_object_get(annotations, annotation);
+		if (value == NULL)
+			continue;
+		is_any = true;
+		struct target *target =
+			use_target(collected->machine, ns, annotation, api_text(value));
+		const char *why = kinds[i].add(collected, target, ns);
+		if (why != NULL)
+			add_problem(collected, target,
+				    (struct node_problem){
+					    ns, EGRESS_REPORT_TARGET_MISSING,
+					    arena_printf(collected->arena, "%s is '%s': %s",
+							 annotation, target->value, why) });
+	}
+	return is_any;
+}
+
+static bool report_unknown(struct collected *collected, const char *ns, const json_t *annotations)
+{
+	const char *annotation;
+	const json_t *value;
+	bool is_any = false;
+	/* The object is only read; jansson's macro wants it writable. */
+	json_object_foreach ((json_t *)(uintptr_t)annotations, annotation, value) {
+		if (strncmp(annotation, PREFIX, strlen(PREFIX)) != 0 || is_known(annotation))
+			continue;
+		is_any = true;
+		add_problem(collected, use_target(collected->machine, ns, annotation, ""),
+			    (struct node_problem){
+				    ns, EGRESS_REPORT_UNKNOWN_ANNOTATION,
+				    arena_printf(collected->arena,
+						 "%s is no annotation of a Namespace; there are "
+						 "uid, cgroup and netns",
+						 annotation) });
+	}
+	return is_any;
+}
+
+static void add_namespace(struct collected *collected, const char *ns, const json_t *annotations)
+{
+	bool is_any = add_targets(collected, ns, annotations);
+	is_any |= report_unknown(collected, ns, annotations);
+	if (!is_any)
+		add_problem(collected, use_target(collected->machine, ns, "", ""),
+			    (struct node_problem){
+				    ns, EGRESS_REPORT_NOTHING_NAMED,
+				    "no annotation of the Namespace names a user, a cgroup or a "
+				    "network namespace (" PREFIX "uid, cgroup, netns)" });
+}
+
+static const json_t *find_annotations(struct node_objects namespaces, const char *ns)
+{
+	for (size_t i = 0; i < namespaces.n; i++) {
+		if (strcmp(api_name(namespaces.v[i]), ns) == 0)
+			return api_get(namespaces.v[i], "metadata.annotations");
+	}
+	return NULL;
 }
 
 static bool has_address(const struct collected *collected, const struct nftables_pod *pod)
@@ -183,30 +342,61 @@ static bool has_address(const struct collected *collected, const struct nftables
 	return false;
 }
 
-void node_machine_add(const json_t *const *namespaces, size_t n, struct arena *arena,
-		      struct nftables_policy *policy)
+static void keep_collected(struct collected *collected, struct nftables_policy *policy,
+			   struct node_problems *ret)
 {
-	struct collected collected = { 0 };
-	for (size_t i = 0; i < n; i++) {
-		const char *ns = api_name(namespaces[i]);
-		const json_t *annotations = api_get(namespaces[i], "metadata.annotations");
-		for (size_t k = 0; k < ARRAY_LEN(kinds) && has_firewall(policy, ns); k++) {
-			const char *value =
-				api_text(json_object_get(annotations, kinds[k].annotation));
-			if (value[0] != '\0')
-				kinds[k].add(&collected, ns, value);
-		}
+	struct arena *arena = collected->arena;
+	policy->owners = arena_memdup(arena, collected->owners.v,
+				      collected->owners.n * sizeof(*collected->owners.v));
+	policy->n_owners = collected->owners.n;
+	policy->pods = arena_memdup(arena, collected->pods.v,
+				    collected->pods.n * sizeof(*collected->pods.v));
+	policy->n_pods = collected->pods.n;
+	ret->v = arena_memdup(arena, collected->problems.v,
+			      collected->problems.n * sizeof(*collected->problems.v));
+	ret->n = collected->problems.n;
+	vec_done(&collected->owners);
+	vec_done(&collected->pods);
+	vec_done(&collected->problems);
+}
+
+void node_machine_add(struct node_machine *machine, struct node_objects namespaces,
+		      struct arena *arena, struct nftables_policy *policy,
+		      struct node_problems *ret)
+{
+	struct collected collected = { .machine = machine, .arena = arena };
+	for (size_t i = 0; i < policy->n_namespaces; i++) {
+		const char *ns = policy->namespaces[i].name;
+		add_namespace(&collected, ns, find_annotations(namespaces, ns));
 	}
+	forget_unused(machine);
 	for (size_t i = 0; i < policy->n_pods; i++) {
 		if (!has_address(&collected, &policy->pods[i]))
 			vec_push(&collected.pods, policy->pods[i]);
 	}
-	policy->owners = arena_memdup(arena, collected.owners.v,
-				      collected.owners.n * sizeof(*collected.owners.v));
-	policy->n_owners = collected.owners.n;
-	policy->pods =
-		arena_memdup(arena, collected.pods.v, collected.pods.n * sizeof(*collected.pods.v));
-	policy->n_pods = collected.pods.n;
-	vec_done(&collected.owners);
-	vec_done(&collected.pods);
+	keep_collected(&collected, policy, ret);
+}
+
+struct node_machine *node_machine_new(const struct node_machine_conf *conf)
+{
+	struct node_machine *machine = xcalloc(1, sizeof(*machine));
+	machine->conf = *conf;
+	if (conf->find_user == NULL)
+		machine->conf.find_user = look_up_user;
+	if (conf->networks == NULL)
+		machine->conf.networks = NAMESPACES;
+	map_init(&machine->targets);
+	return machine;
+}
+
+void node_machine_free(struct node_machine *machine)
+{
+	const struct map_entry *entry;
+	size_t pos = 0;
+	if (machine == NULL)
+		return;
+	while ((entry = map_next(&machine->targets, &pos)) != NULL)
+		free_target(entry->value);
+	map_done(&machine->targets);
+	free(machine);
 }

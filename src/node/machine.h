@@ -3,12 +3,27 @@
  * Namespace. They name what is on this machine, so that nobody but its administrator may write them. */
 #pragma once
 
-#include <jansson.h>
+#include <stdint.h>
 
 #include "addrset/nftables/plan.h"
 #include "base/arena.h"
+#include "node/policy.h"
 
-/* Adds to a policy that is built: owners, and the addresses of network namespaces as pods. What is not there is
- * logged, now and then. Names of namespaces are borrowed. */
-void node_machine_add(const json_t *const *namespaces, size_t n, struct arena *arena,
-		      struct nftables_policy *policy);
+struct node_machine;
+
+/* What tests replace; zero: this machine's. */
+struct node_machine_conf {
+	/* 0 with the number; -ENOENT: no such user; otherwise it could not be found out. */
+	int (*find_user)(const char *name, uint64_t *ret);
+	const char *networks; /* folder of network namespaces, with a slash at its end */
+};
+
+struct node_machine *node_machine_new(const struct node_machine_conf *conf);
+void node_machine_free(struct node_machine *machine); /* NULL is fine */
+
+/* Adds to a policy that is built: owners, and the addresses of network namespaces as pods. Firewalls that apply to
+ * nothing, or not to all that annotations name, are returned, and logged once a minute each. A user who cannot be
+ * looked up keeps the last number. Names of namespaces are borrowed, the rest is from the arena. */
+void node_machine_add(struct node_machine *machine, struct node_objects namespaces,
+		      struct arena *arena, struct nftables_policy *policy,
+		      struct node_problems *ret);

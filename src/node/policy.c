@@ -311,7 +311,17 @@ static int compare_namespaces(const void *left, const void *right)
 	return strcmp(api_namespace(*a), api_namespace(*b));
 }
 
-void node_policy_list_in_force(const struct node_policy *policy, struct strbuf *out)
+static bool has_problem(struct node_problems problems, const char *ns)
+{
+	for (size_t i = 0; i < problems.n; i++) {
+		if (strcmp(problems.v[i].ns, ns) == 0)
+			return true;
+	}
+	return false;
+}
+
+void node_policy_list_in_force(const struct node_policy *policy, struct node_problems problems,
+			       struct strbuf *out)
 {
 	VEC(const json_t *) firewalls = { 0 };
 	const struct map_entry *entry;
@@ -323,6 +333,8 @@ void node_policy_list_in_force(const struct node_policy *policy, struct strbuf *
 		qsort(firewalls.v, firewalls.n, sizeof(*firewalls.v), compare_namespaces);
 	for (size_t i = 0; i < firewalls.n && has_room; i++) {
 		const json_t *firewall = firewalls.v[i];
+		if (has_problem(problems, api_namespace(firewall)))
+			continue;
 		has_room = egress_report_add_line(out, api_namespace(firewall), api_uid(firewall),
 						  api_generation(firewall));
 	}

@@ -42,6 +42,17 @@ void node_policy_free(struct node_policy *policy);
 void node_policy_build(struct node_policy *policy, const struct node_policy_input *input,
 		       struct arena *arena, struct nftables_policy *ret);
 
+/* Why the rules of a namespace apply to nothing on this node. */
+struct node_problem {
+	const char *ns, *reason, *message; /* as in a node's report */
+};
+
+struct node_problems {
+	const struct node_problem *v; /* at most one of each namespace */
+	size_t n;
+};
+
 /* Appends the firewalls whose rules the last policy had, as lines of a node's report (api/egress/node_report.h).
- * One that is not valid is there with the generation of its last valid rules. */
-void node_policy_list_in_force(const struct node_policy *policy, struct strbuf *out);
+ * One that is not valid is there with the generation of its last valid rules; one with a problem is not. */
+void node_policy_list_in_force(const struct node_policy *policy, struct node_problems problems,
+			       struct strbuf *out);

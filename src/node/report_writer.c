@@ -4,7 +4,6 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include <jansson.h>
@@ -39,7 +38,7 @@ struct node_report_writer {
 
 	pthread_mutex_t lock; /* guards what follows */
 	pthread_cond_t cond;
-	char *firewalls, *bypass;
+	json_t *data; /* of the ConfigMap; NULL: none yet */
 	bool is_new, stops;
 };
 
@@ -57,17 +56,15 @@ static json_t *make_metadata(const struct node_report_writer *writer)
 	return metadata;
 }
 
-static int write_report(struct node_report_writer *writer, const char *firewalls,
-			const char *bypass)
+/* Takes `data`. */
+static int write_report(struct node_report_writer *writer, json_t *data)
 {
 	struct kube_ref ref = { .kind = api_kind_find("", "ConfigMap"),
 				.ns = writer->conf.ns,
 				.name = writer->name };
 	struct kube_status status;
-	json_t *object = json_pack("{s:s, s:s, s:o, s:{s:s, s:s, s:s, s:s}}", "apiVersion", "v1",
-				   "kind", "ConfigMap", "metadata", make_metadata(writer), "data",
-				   "node", writer->conf.node_name, "bootID", writer->boot_id.s,
-				   "dataPath", bypass, "firewalls", firewalls);
+	json_t *object = json_pack("{s:s, s:s, s:o, s:o}", "apiVersion", "v1", "kind", "ConfigMap",
+				   "metadata", make_metadata(writer), "data", data);
 	int r = kube_apply(writer->conn, &ref, NULL, MANAGER, object, NULL, &status);
 	if (r < 0 && !writer->is_failing)
 		log_warn(AREA,
@@ -102,11 +99,11 @@ static void *run_writer(void *arg)
 			pthread_cond_wait(&writer->cond, &writer->lock);
 			continue;
 		}
-		CLEANUP(freep) char *firewalls = xstrdup(writer->firewalls);
-		CLEANUP(freep) char *bypass = xstrdup(writer->bypass);
+		json_t *data =
+			json_deep_copy(writer->data); /* counts of references are not shared */
 		writer->is_new = false;
 		pthread_mutex_unlock(&writer->lock);
-		int r = write_report(writer, firewalls, bypass);
+		int r = write_report(writer, data);
 		pthread_mutex_lock(&writer->lock);
 		writer->is_new |= r < 0;
 		wait_seconds(writer, r < 0 ? RETRY_S : GAP_S);
@@ -115,18 +112,19 @@ static void *run_writer(void *arg)
 	return NULL;
 }
 
-void node_report_writer_set(struct node_report_writer *writer, struct slice firewalls,
-			    const char *bypass)
+void node_report_writer_set(struct node_report_writer *writer, const struct node_report *report)
 {
-	const char *reason = bypass != NULL ? bypass : "";
+	json_t *data = json_pack("{s:s, s:s, s:s, s:s%, s:s%}", "node", writer->conf.node_name,
+				 "bootID", writer->boot_id.s, "dataPath",
+				 report->bypass != NULL ? report->bypass : "", "firewalls",
+				 report->firewalls.p, report->firewalls.n, "problems",
+				 report->problems.p, report->problems.n);
 	pthread_mutex_lock(&writer->lock);
-	bool is_same = writer->firewalls != NULL && strcmp(writer->bypass, reason) == 0 &&
-		       slice_eq(slice_of(writer->firewalls), firewalls);
-	if (!is_same) {
-		free(writer->firewalls);
-		free(writer->bypass);
-		writer->firewalls = xstrndup(firewalls.p, firewalls.n);
-		writer->bypass = xstrdup(reason);
+	if (json_equal(writer->data, data)) {
+		json_decref(data);
+	} else {
+		json_decref(writer->data);
+		writer->data = data;
 		writer->is_new = true;
 		pthread_cond_signal(&writer->cond);
 	}
@@ -190,7 +188,6 @@ void node_report_writer_stop(struct node_report_writer *writer)
 	pthread_mutex_destroy(&writer->lock);
 	pthread_cond_destroy(&writer->cond);
 	strbuf_done(&writer->boot_id);
-	free(writer->firewalls);
-	free(writer->bypass);
+	json_decref(writer->data);
 	free(writer);
 }

@@ -23,6 +23,11 @@ MUST_CHECK int node_report_writer_start(const struct node_report_conf *conf,
 					struct node_report_writer **ret, struct err_text err);
 void node_report_writer_stop(struct node_report_writer *writer); /* NULL is fine */
 
-/* What is in force from now on, and why it is not (NULL: it is). Copied; any thread. */
-void node_report_writer_set(struct node_report_writer *writer, struct slice firewalls,
-			    const char *bypass);
+/* As in api/egress/node_report.h. */
+struct node_report {
+	struct slice firewalls, problems;
+	const char *bypass; /* why nothing is in force; NULL: it is */
+};
+
+/* What is in force from now on. Copied; any thread. */
+void node_report_writer_set(struct node_report_writer *writer, const struct node_report *report);

@@ -123,6 +123,8 @@ spec:
   - {type: Allow, to: {dnsName: "*.example"}}
   - {type: Deny, to: {cidrSelector: 0.0.0.0/0}}
 """
+# The name of the user has a typing error.
+WRONG = OBJECTS.replace("shop", "lost").replace("54322", "no-such-user")
 WITH_RESOLVERS = ["unshare", "-m", "sh", "-c", 'mount --bind "$0" /etc/resolv.conf && exec "$@"']
 
 
@@ -151,7 +153,7 @@ def connect_names(machine, folder, user, first, last):
 def test_up(machine, upstream, tmp_path):
     """`fairlead up --egress enforce` runs the agent, and the firewall's status says that it is in force. A program of the user connects to
     a name the moment it has an address, which is a new one each time."""
-    (tmp_path / "objects.yaml").write_text(OBJECTS, encoding="ascii")
+    (tmp_path / "objects.yaml").write_text(OBJECTS + "---" + WRONG, encoding="ascii")
     (tmp_path / "resolv-up.conf").write_text(f"nameserver {UPSTREAM}\n", encoding="ascii")
     data, user = tmp_path / "data", USER + 1
     program = server.fairlead_program()
@@ -164,12 +166,20 @@ def test_up(machine, upstream, tmp_path):
         assert outcome(machine, OTHER, user=user) == "open"
         assert outcome(machine, "203.0.113.9") == "open"
 
-        def status():
-            done = machine.net.node.call(lambda: subprocess.run(
-                [program, "get", "egressfirewalls", "-n", "shop", "-o", "yaml", "--data", str(data)],
-                capture_output=True, text=True, timeout=20, check=False))
-            return done.stdout
-        until(lambda: "in force on 1 of 1 nodes" in status(), 60, 0.2)
+        def ask(*argv):
+            return machine.net.node.call(lambda: subprocess.run([program, *argv, "--data", str(data)], capture_output=True, text=True,
+                                                                timeout=20, check=False)).stdout
+
+        def status(ns):
+            return ask("get", "egressfirewalls", "-n", ns, "-o", "yaml")
+        until(lambda: "in force on 1 of 1 nodes" in status("shop"), 60, 0.2)
+        # A user who does not exist is no reason to call it enforced; when the annotation names one who does, it is.
+        until(lambda: "reason: TargetMissing" in status("lost"), 60, 0.2)
+        assert "egress.fairlead.dev/uid is 'no-such-user': no such user" in status("lost")
+        assert "TargetMissing" in ask("status")
+        (tmp_path / "objects.yaml").write_text(WRONG.replace("no-such-user", "54323"), encoding="ascii")
+        ask("apply", "-f", str(tmp_path / "objects.yaml"))
+        until(lambda: "in force on 1 of 1 nodes" in status("lost"), 60, 0.2)
         # From when on the DNS server and the agent have the rules.
         until(lambda: connect_names(machine, tmp_path, user, 0, 1).opened == 1, 60, 0.2)
         before = upstream.number

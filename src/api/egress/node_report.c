@@ -50,3 +50,50 @@ bool egress_report_next_line(struct slice *lines, struct egress_report_line *ret
 	}
 	return false;
 }
+
+/* ---- problems ---- */
+
+static bool is_printable(char byte)
+{
+	return byte >= ' ' && byte <= '~';
+}
+
+bool egress_report_add_problem(struct strbuf *lines, const char *ns, const char *reason,
+			       const char *message)
+{
+	char text[EGRESS_REPORT_MESSAGE_MAX + 1];
+	size_t n = 0;
+	for (; n < EGRESS_REPORT_MESSAGE_MAX && message[n] != '\0'; n++)
+		text[n] = is_printable(message[n]) ? message[n] : '?';
+	text[n] = '\0';
+	if (lines->n + strlen(ns) + strlen(reason) + n + 3 > EGRESS_REPORT_PROBLEMS_BYTES)
+		return false;
+	strbuf_addf(lines, "%s %s %s\n", ns, reason, text);
+	return true;
+}
+
+static bool parse_problem(struct slice line, struct egress_report_problem *ret)
+{
+	struct egress_report_problem parsed;
+	parsed.ns = slice_cut(&line, ' ');
+	parsed.reason = slice_cut(&line, ' ');
+	parsed.message = line;
+	if (parsed.ns.n == 0 || parsed.reason.n == 0 || line.n == 0 ||
+	    line.n > EGRESS_REPORT_MESSAGE_MAX)
+		return false;
+	for (size_t i = 0; i < line.n; i++) {
+		if (!is_printable(line.p[i]))
+			return false;
+	}
+	*ret = parsed;
+	return true;
+}
+
+bool egress_report_next_problem(struct slice *lines, struct egress_report_problem *ret)
+{
+	while (lines->n != 0) {
+		if (parse_problem(slice_cut(lines, '\n'), ret))
+			return true;
+	}
+	return false;
+}

@@ -6,7 +6,9 @@
  *   data.node          the name of the node
  *   data.bootID        of the running kernel: rules do not survive it
  *   data.dataPath      empty; or why packets of pods do not meet the rules
- *   data.firewalls     a line for each firewall in force, sorted: namespace, uid, generation */
+ *   data.firewalls     a line for each firewall in force, sorted: namespace, uid, generation
+ *   data.problems      a line for each firewall that has rules and nothing to apply them to: namespace, reason, message.
+ *                      Such a firewall has no line in data.firewalls */
 #pragma once
 
 #include <stdbool.h>
@@ -21,10 +23,17 @@
 /* Names of the ConfigMaps begin so. */
 #define EGRESS_REPORT_NAME "fairlead-node-"
 
+/* Reasons of problems. */
+#define EGRESS_REPORT_TARGET_MISSING	 "TargetMissing" /* what an annotation names does not exist */
+#define EGRESS_REPORT_NOTHING_NAMED	 "NothingNamed"	     /* no annotation names anything */
+#define EGRESS_REPORT_UNKNOWN_ANNOTATION "UnknownAnnotation" /* of egress.fairlead.dev/ */
+
 enum {
 	EGRESS_REPORT_NAME_MAX = 253,
 	/* Of `firewalls`: others of so many are not reported, and count as not in force. */
 	EGRESS_REPORT_LINES_BYTES = 700 * 1000,
+	EGRESS_REPORT_PROBLEMS_BYTES = 200 * 1000,
+	EGRESS_REPORT_MESSAGE_MAX = 200, /* longer ones are cut off */
 };
 
 /* The name of a node's ConfigMap. */
@@ -41,3 +50,14 @@ struct egress_report_line {
 
 /* Takes the first line from *lines; lines that are no such line are left out. False: there is none. */
 bool egress_report_next_line(struct slice *lines, struct egress_report_line *ret);
+
+/* Bytes of the message that are no printable ASCII become '?'. False: there is no room for it. */
+bool egress_report_add_problem(struct strbuf *lines, const char *ns, const char *reason,
+			       const char *message);
+
+struct egress_report_problem {
+	struct slice ns, reason, message; /* the message is printable ASCII */
+};
+
+/* As egress_report_next_line. */
+bool egress_report_next_problem(struct slice *lines, struct egress_report_problem *ret);

@@ -37,6 +37,30 @@ static void too_many_lines(void **state UNUSED)
 	assert_true(n > 10000 && lines.n <= EGRESS_REPORT_LINES_BYTES);
 }
 
+static void problems_come_back(void **state UNUSED)
+{
+	CLEANUP(strbuf_done) struct strbuf lines = STRBUF_INIT;
+	struct egress_report_problem problem;
+	char longer[EGRESS_REPORT_MESSAGE_MAX + 10];
+	memset(longer, 'x', sizeof(longer) - 1);
+	longer[sizeof(longer) - 1] = '\0';
+	assert_true(
+		egress_report_add_problem(&lines, "web", "TargetMissing", "no\nuser \xc3\xa4."));
+	strbuf_adds(&lines, "web\nweb Reason\nweb  x\nweb A \x01\n\n");
+	assert_true(egress_report_add_problem(&lines, "db", "NothingNamed", longer));
+	struct slice rest = strbuf_slice(&lines);
+	assert_true(egress_report_next_problem(&rest, &problem));
+	assert_true(slice_eq(problem.ns, SLICE("web")));
+	assert_true(slice_eq(problem.reason, SLICE("TargetMissing")));
+	assert_true(slice_eq(problem.message, SLICE("no?user ??.")));
+	assert_true(egress_report_next_problem(&rest, &problem));
+	assert_true(slice_eq(problem.ns, SLICE("db")));
+	assert_int_equal(problem.message.n, EGRESS_REPORT_MESSAGE_MAX);
+	assert_false(egress_report_next_problem(&rest, &problem));
+	while (egress_report_add_problem(&lines, "web", "TargetMissing", "x"))
+		assert_true(lines.n <= EGRESS_REPORT_PROBLEMS_BYTES);
+}
+
 static void names_of_objects(void **state UNUSED)
 {
 	char name[EGRESS_REPORT_NAME_MAX + 1], node[EGRESS_REPORT_NAME_MAX + 1];
@@ -53,6 +77,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_come_back),
 		cmocka_unit_test(too_many_lines),
+		cmocka_unit_test(problems_come_back),
 		cmocka_unit_test(names_of_objects),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

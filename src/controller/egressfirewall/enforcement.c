@@ -47,7 +47,8 @@ static bool add_report(void *ctx, struct kube_obj *object)
 			 .node = api_text(json_object_get(data, "node")),
 			 .boot_id = api_text(json_object_get(data, "bootID")),
 			 .bypass = api_text(json_object_get(data, "dataPath")),
-			 .lines = api_text_slice(json_object_get(data, "firewalls")) });
+			 .lines = api_text_slice(json_object_get(data, "firewalls")),
+			 .problems = api_text_slice(json_object_get(data, "problems")) });
 	return true;
 }
 
@@ -102,7 +103,8 @@ static bool is_same(const struct in_force *now, const struct in_force *before)
 {
 	return before != NULL && now->generation == before->generation && now->n == before->n &&
 	       now->nodes == before->nodes && now->is_bypassed == before->is_bypassed &&
-	       strcmp(now->uid, before->uid) == 0 && strcmp(now->missing, before->missing) == 0;
+	       now->reason == before->reason && strcmp(now->uid, before->uid) == 0 &&
+	       strcmp(now->missing, before->missing) == 0;
 }
 
 static void free_entries(struct map *firewalls)
@@ -193,7 +195,7 @@ static struct api_condition condition_of(const struct in_force *entry,
 	if (entry->is_bypassed) {
 		condition.reason = "DataPathBypassed";
 	} else if (entry->n < entry->nodes || entry->nodes == 0) {
-		condition.reason = "NotOnAllNodes";
+		condition.reason = entry->reason != NULL ? entry->reason : "NotOnAllNodes";
 	} else {
 		condition.status = API_TRUE;
 		condition.reason = "AsExpected";

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/egress/node_report.h"
+#include "base/compiler.h"
 
 enum { NAMED_MAX = 3 }; /* nodes in the text */
 
@@ -24,13 +25,37 @@ static bool is_outdated(const struct in_force_node *node, const struct in_force_
 	       strcmp(node->boot_id, report->boot_id) != 0;
 }
 
-static void add_missing(struct in_force *firewall, const char *node, const char *why)
+static void add_missing(struct in_force *firewall, const char *node, struct slice why)
 {
 	size_t n_missing = firewall->nodes - firewall->n;
 	size_t used = strlen(firewall->missing);
 	if (n_missing <= NAMED_MAX)
-		snprintf(firewall->missing + used, sizeof(firewall->missing) - used, "%s%.63s: %s",
-			 used != 0 ? "; " : "", node, why);
+		snprintf(firewall->missing + used, sizeof(firewall->missing) - used,
+			 "%s%.63s: %.*s", used != 0 ? "; " : "", node, (int)why.n, why.p);
+}
+
+static const char *find_reason(struct slice word)
+{
+	static const char *const reasons[] = { EGRESS_REPORT_TARGET_MISSING,
+					       EGRESS_REPORT_NOTHING_NAMED,
+					       EGRESS_REPORT_UNKNOWN_ANNOTATION };
+	for (size_t i = 0; i < ARRAY_LEN(reasons); i++) {
+		if (slice_eq(word, slice_of(reasons[i])))
+			return reasons[i];
+	}
+	return NULL; /* of a newer agent */
+}
+
+static void note_problems(struct map *firewalls, struct slice problems)
+{
+	struct egress_report_problem problem;
+	while (egress_report_next_problem(&problems, &problem)) {
+		struct in_force *firewall = map_get(firewalls, problem.ns);
+		if (firewall == NULL)
+			continue;
+		firewall->problem = problem.message;
+		firewall->reason = find_reason(problem.reason);
+	}
 }
 
 /* All firewalls that `report` does not list; NULL: the node has none, for this reason. */
@@ -41,6 +66,8 @@ static void count_node(struct map *firewalls, const char *node,
 	struct egress_report_line line;
 	const struct map_entry *entry;
 	size_t pos = 0;
+	if (report != NULL)
+		note_problems(firewalls, report->problems);
 	while (egress_report_next_line(&lines, &line)) {
 		struct in_force *firewall = map_get(firewalls, line.ns);
 		if (firewall != NULL && slice_eq(line.uid, slice_of(firewall->uid)) &&
@@ -52,8 +79,10 @@ static void count_node(struct map *firewalls, const char *node,
 		firewall->nodes++;
 		firewall->n += firewall->is_listed;
 		if (!firewall->is_listed)
-			add_missing(firewall, node, why);
+			add_missing(firewall, node,
+				    firewall->problem.n != 0 ? firewall->problem : slice_of(why));
 		firewall->is_listed = false;
+		firewall->problem = SLICE("");
 	}
 }
 

@@ -35,10 +35,10 @@ static struct in_force count(const struct in_force_node *nodes, size_t n_nodes,
 static void on_all_nodes(void **state UNUSED)
 {
 	static const struct in_force_report reports[] = {
-		{ "a", "1", "", LINES("db v 1\nweb u 2\n") },
-		{ "aa", "1", "", LINES("web u 2\n") }, /* its Node is gone */
-		{ "b", "1", "", LINES("web u 2\n") },
-		{ "c", "1", "", LINES("web u 2\n") },
+		{ "a", "1", "", LINES("db v 1\nweb u 2\n"), LINES("") },
+		{ "aa", "1", "", LINES("web u 2\n"), LINES("") }, /* its Node is gone */
+		{ "b", "1", "", LINES("web u 2\n"), LINES("") },
+		{ "c", "1", "", LINES("web u 2\n"), LINES("") },
 	};
 	struct in_force web = count(three, ARRAY_LEN(three), reports, ARRAY_LEN(reports));
 	assert_true(web.n == 3 && web.nodes == 3 && !web.is_bypassed);
@@ -48,8 +48,8 @@ static void on_all_nodes(void **state UNUSED)
 static void on_some(void **state UNUSED)
 {
 	static const struct in_force_report reports[] = {
-		{ "a", "0", "", LINES("web u 2\n") },
-		{ "b", "1", "", LINES("web u 1\ndb v 1\nweb x 2\nother u 2\n") },
+		{ "a", "0", "", LINES("web u 2\n"), LINES("") },
+		{ "b", "1", "", LINES("web u 1\ndb v 1\nweb x 2\nother u 2\n"), LINES("") },
 	};
 	struct in_force web = count(three, ARRAY_LEN(three), reports, ARRAY_LEN(reports));
 	assert_true(web.n == 0 && web.nodes == 3 && !web.is_bypassed);
@@ -57,11 +57,25 @@ static void on_some(void **state UNUSED)
 			    "a: no report since the node has booted; b: not yet; c: no agent");
 }
 
+/* An agent of one machine that has rules and nobody to apply them to. */
+static void nothing_to_apply_to(void **state UNUSED)
+{
+	static const struct in_force_report reports[] = {
+		{ "machine", "1", "", LINES("db v 1\n"),
+		  LINES("web TargetMissing egress.fairlead.dev/uid is 'x': no such user\nz A "
+			"b\n") },
+	};
+	struct in_force web = count(NULL, 0, reports, ARRAY_LEN(reports));
+	assert_true(web.n == 0 && web.nodes == 1);
+	assert_string_equal(web.reason, "TargetMissing");
+	assert_string_equal(web.missing, "machine: egress.fairlead.dev/uid is 'x': no such user");
+}
+
 static void past_the_rules(void **state UNUSED)
 {
 	static const struct in_force_report reports[] = {
-		{ "a", "1", "eBPF", LINES("web u 2\n") },
-		{ "b", "1", "", LINES("web u 2\n") },
+		{ "a", "1", "eBPF", LINES("web u 2\n"), LINES("") },
+		{ "b", "1", "", LINES("web u 2\n"), LINES("") },
 	};
 	struct in_force web = count(three, 2, reports, ARRAY_LEN(reports));
 	assert_true(web.n == 1 && web.nodes == 2 && web.is_bypassed);
@@ -70,7 +84,8 @@ static void past_the_rules(void **state UNUSED)
 
 static void one_machine(void **state UNUSED)
 {
-	static const struct in_force_report reports[] = { { "a", "1", "", LINES("web u 2\n") } };
+	static const struct in_force_report reports[] = { { "a", "1", "", LINES("web u 2\n"),
+							    LINES("") } };
 	struct in_force web = count(NULL, 0, reports, ARRAY_LEN(reports));
 	assert_true(web.n == 1 && web.nodes == 1);
 	web = count(NULL, 0, NULL, 0);
@@ -89,9 +104,9 @@ static void many_nodes(void **state UNUSED)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(on_all_nodes),	  cmocka_unit_test(on_some),
-		cmocka_unit_test(past_the_rules), cmocka_unit_test(one_machine),
-		cmocka_unit_test(many_nodes),
+		cmocka_unit_test(on_all_nodes),	       cmocka_unit_test(on_some),
+		cmocka_unit_test(nothing_to_apply_to), cmocka_unit_test(past_the_rules),
+		cmocka_unit_test(one_machine),	       cmocka_unit_test(many_nodes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

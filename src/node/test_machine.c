@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What annotations of Namespaces name on one machine: users, cgroups and network namespaces that exist, appear, or do not. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/compiler.h"
+#include "node/machine.h"
+
+enum { SHOP_USER = 1234 };
+
+static int user_result; /* of the next lookups */
+
+static int find_user(const char *name, uint64_t *ret)
+{
+	assert_string_equal(name, "shop");
+	*ret = SHOP_USER;
+	return user_result;
+}
+
+static struct node_machine *machine;
+static struct arena arena;
+static struct nftables_policy policy;
+static struct node_problems problems;
+
+static int begin(void **state UNUSED)
+{
+	struct node_machine_conf conf = { .find_user = find_user, .networks = "/nowhere/" };
+	machine = node_machine_new(&conf);
+	arena_init(&arena);
+	user_result = 0;
+	return 0;
+}
+
+static int end(void **state UNUSED)
+{
+	node_machine_free(machine);
+	arena_done(&arena);
+	return 0;
+}
+
+/* One namespace `web` with a firewall; `annotations` as JSON. */
+static void build(const char *annotations)
+{
+	static const struct nftables_namespace web = { .name = "web" };
+	json_t *parsed = json_loads(annotations, 0, NULL);
+	assert_non_null(parsed);
+	json_t *ns = json_pack("{s:{s:s, s:o}}", "metadata", "name", "web", "annotations", parsed);
+	const json_t *list[] = { ns };
+	policy = (struct nftables_policy){ .namespaces = &web, .n_namespaces = 1 };
+	node_machine_add(machine, (struct node_objects){ list, 1 }, &arena, &policy, &problems);
+	json_decref(ns);
+}
+
+static void check_problem(const char *reason, const char *words)
+{
+	assert_int_equal(problems.n, 1);
+	assert_string_equal(problems.v[0].ns, "web");
+	assert_string_equal(problems.v[0].reason, reason);
+	assert_non_null(strstr(problems.v[0].message, words));
+}
+
+#define UID(value) "{\"egress.fairlead.dev/uid\": \"" value "\"}"
+
+static void users(void **state UNUSED)
+{
+	user_result = -ENOENT;
+	build(UID("shop"));
+	check_problem("TargetMissing", "egress.fairlead.dev/uid is 'shop': no such user");
+	assert_int_equal(policy.n_owners, 0);
+	user_result = 0;
+	build(UID("shop"));
+	assert_int_equal(problems.n, 0);
+	assert_int_equal(policy.n_owners, 1);
+	assert_int_equal(policy.owners[0].id, SHOP_USER);
+	build(UID("77"));
+	assert_int_equal(policy.owners[0].id, 77);
+	build(UID("4294967295"));
+	check_problem("TargetMissing", "no such user");
+}
+
+/* A lookup that fails is no answer: the last one counts, of this value. */
+static void failing_lookups(void **state UNUSED)
+{
+	user_result = -EIO;
+	build(UID("shop"));
+	check_problem("TargetMissing", "cannot be looked up");
+	user_result = 0;
+	build(UID("shop"));
+	user_result = -EIO;
+	build(UID("shop"));
+	assert_int_equal(problems.n, 0);
+	assert_int_equal(policy.n_owners, 1);
+	assert_int_equal(policy.owners[0].id, SHOP_USER);
+	build(UID("77"));
+	build(UID("shop"));
+	check_problem("TargetMissing", "cannot be looked up");
+}
+
+static void nothing_named(void **state UNUSED)
+{
+	build("{}");
+	check_problem("NothingNamed", "no annotation of the Namespace");
+	build("{\"example.com/uid\": \"7\"}");
+	check_problem("NothingNamed", "no annotation of the Namespace");
+	build("{\"egress.fairlead.dev/user\": \"7\"}");
+	check_problem("UnknownAnnotation", "egress.fairlead.dev/user");
+	/* What is right beside it is in force. */
+	build("{\"egress.fairlead.dev/user\": \"7\", \"egress.fairlead.dev/uid\": \"8\"}");
+	check_problem("UnknownAnnotation", "egress.fairlead.dev/user");
+	assert_int_equal(policy.n_owners, 1);
+	/* No Namespace at all. */
+	node_machine_add(machine, (struct node_objects){ NULL, 0 }, &arena, &policy, &problems);
+	check_problem("NothingNamed", "no annotation of the Namespace");
+}
+
+static void other_targets(void **state UNUSED)
+{
+	static const char *const networks[] = { "missing", "../x", "", "/etc" };
+	build("{\"egress.fairlead.dev/cgroup\": \"no/such/group\"}");
+	check_problem("TargetMissing", "egress.fairlead.dev/cgroup is 'no/such/group'");
+	for (size_t i = 0; i < ARRAY_LEN(networks); i++) {
+		char text[128];
+		snprintf(text, sizeof(text), "{\"egress.fairlead.dev/netns\": \"%s\"}",
+			 networks[i]);
+		build(text);
+		check_problem("TargetMissing", "no such network namespace");
+	}
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(users),
+		TEST(failing_lookups),
+		TEST(nothing_named),
+		TEST(other_targets),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
