@@ -13,7 +13,6 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "api/egress/name.h"
@@ -27,9 +26,9 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
+#include "node/cgroup.h"
 
 #define AREA	   "node"
-#define CGROUPS	   "/sys/fs/cgroup/"
 #define NAMESPACES "/run/netns/"
 #define PREFIX	   "egress.fairlead.dev/"
 #define WARN_NS	   (60 * NS_PER_S)
@@ -168,20 +167,16 @@ static const char *add_user(struct collected *collected, struct target *target, 
 	return NULL;
 }
 
-/* The kernel's id of a cgroup is the number of its folder. */
 static const char *add_cgroup(struct collected *collected, struct target *target, const char *ns)
 {
-	CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
-	struct nftables_owner owner = { .is_cgroup = true, .namespace_name = ns };
-	struct stat st;
-	strbuf_addf(&path, CGROUPS "%s", target->value);
-	if (!is_path_below(target->value) || stat(path.s, &st) < 0)
-		return "no such cgroup";
-	owner.id = st.st_ino;
-	for (struct slice rest = slice_of(target->value); rest.n != 0;)
-		owner.level += slice_cut(&rest, '/').n != 0;
-	vec_push(&collected->owners, owner);
-	return NULL;
+	struct node_cgroup cgroup = { 0 };
+	const char *why = node_cgroup_find(NULL, target->value, &cgroup);
+	struct nftables_owner owner = {
+		.is_cgroup = true, .id = cgroup.id, .level = cgroup.level, .namespace_name = ns
+	};
+	if (why == NULL)
+		vec_push(&collected->owners, owner);
+	return why;
 }
 
 /* ---- network namespaces ---- */

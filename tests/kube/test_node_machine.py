@@ -44,7 +44,7 @@ def machine(tmp_path_factory):
     os.makedirs("/run/netns", exist_ok=True)
     os.symlink(f"/proc/{os.getpid()}/fd/{made.net.pods[POD].fd}", f"/run/netns/{name}")
     try:
-        for ns, annotation, value in (("by-user", "uid", str(USER)), ("by-cgroup", "cgroup", "fairlead-test"), ("by-netns", "netns", name)):
+        for ns, annotation, value in (("by-user", "uid", str(USER)), ("by-cgroup", "cgroup", "/./fairlead-test//"), ("by-netns", "netns", name)):
             made.call("POST", "/api/v1/namespaces", {"metadata": {"name": ns, "annotations": {f"egress.fairlead.dev/{annotation}": value}}})
             made.write_rules(ns, rule("Allow", OTHER + "/32"), *DENY)
         yield made
