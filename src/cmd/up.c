@@ -348,9 +348,18 @@ static bool port_is_ours(const struct up *up)
 	return r == 0;
 }
 
+static bool can_enforce(const struct up *up)
+{
+	char why[256];
+	if (strcmp(up->egress, "enforce") != 0 || up_egress_check(ERR_TEXT(why)) == 0)
+		return true;
+	cmd_print_error("up", "--egress enforce: %s", why);
+	return false;
+}
+
 static int run_all(struct up *up)
 {
-	if (!port_is_ours(up))
+	if (!can_enforce(up) || !port_is_ours(up))
 		return EXIT_FAILED;
 	block_signals();
 	metrics_init(server_slots(server_default_workers()));

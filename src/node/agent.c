@@ -400,9 +400,9 @@ static int open_doors(struct node_agent *agent, struct err_text err)
 
 static int start_agent(struct node_agent *agent, struct err_text err)
 {
-	int r = node_claim_take(NODE_CLAIM_NAME, NODE_CLAIM_WAIT_NS, &agent->claim, err);
+	int r = nftables_link_open(&agent->link, err);
 	if (r == 0)
-		r = nftables_link_open(&agent->link, err);
+		r = node_claim_take(NODE_CLAIM_NAME, NODE_CLAIM_WAIT_NS, &agent->claim, err);
 	if (r == 0)
 		r = nftables_pairs_new(agent->loop, agent->link, &agent->pairs, err);
 	if (r == 0)

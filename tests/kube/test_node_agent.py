@@ -257,7 +257,6 @@ def test_one_agent_for_each_network(agent):
     assert not os.path.exists(agent.socket + "-2")
     assert agent.net.connect(POD, OTHER, 80) == "refused"
     assert "somebody else has changed" not in agent.text()
-    assert subprocess.run([program, "node", "--probe", "--remove"], capture_output=True, timeout=20, check=False).returncode == 64
 
 
 REPORT = "/api/v1/namespaces/default/configmaps/fairlead-node-node-1"
@@ -569,6 +568,18 @@ def test_flags():
                          (["--name", "Not A Node"], "--name"),
                          (["--listen", "127.0.0.1:1"], "belong together"),
                          (["--tls-cert", "x"], "belong together"),
+                         (["--metrics", "nope"], "--metrics: 'nope' is not ADDRESS:PORT"),
+                         (["--probe", "--remove"], "exclude each other"),
                          (["extra"], "takes no arguments")):
         done = subprocess.run([server.fairlead_program(), "node", *flags], capture_output=True, text=True, timeout=20, check=False)
         assert done.returncode == 64 and words in done.stderr, done
+
+
+def test_without_the_capability(node, tmp_path):
+    """Each command says what it needs, and `fairlead up` does not start."""
+    for words in (["node", "--kubeconfig", node.api.kubeconfig(node.api.system), "--socket", str(tmp_path / "sock")], ["node", "--remove"],
+                  ["up", "--egress", "enforce", "--data", str(tmp_path / "data"), "--dns", "127.0.0.1:1", "--api", "127.0.0.1:0"]):
+        argv = ["setpriv", "--bounding-set=-net_admin", "--inh-caps=-net_admin", server.fairlead_program(), *words]
+        done = node.net.node.call(lambda argv=argv: subprocess.run(argv, capture_output=True, text=True, timeout=20, check=False))
+        assert done.returncode == 1 and "needs root or CAP_NET_ADMIN" in done.stderr, done
+    assert not os.path.exists(tmp_path / "data")

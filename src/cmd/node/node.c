@@ -151,6 +151,15 @@ static int open_tls(struct node_run *run)
 	return EXIT_DONE;
 }
 
+static int check_metrics(const char *text)
+{
+	union net_addr addr;
+	if (text == NULL || http_server_address(slice_of(text), &addr) == 0)
+		return EXIT_DONE;
+	cmd_print_error("node", "--metrics: '%s' is not ADDRESS:PORT", text);
+	return EXIT_USAGE;
+}
+
 static int read_flags(struct node_run *run)
 {
 	struct node_agent_conf *conf = &run->conf;
@@ -160,6 +169,8 @@ static int read_flags(struct node_run *run)
 		status = read_log_group(run);
 	if (status == EXIT_DONE)
 		status = read_socket_group(run);
+	if (status == EXIT_DONE)
+		status = check_metrics(run->flags.metrics);
 	if (status == EXIT_DONE)
 		status = read_ranges("pod-ranges", run->flags.pod_ranges, &pods,
 				     &conf->n_pod_ranges);
@@ -262,10 +273,9 @@ static int remove_table(void)
 	struct nftables_link *link = NULL;
 	int claim = -1;
 	char err[512] = "";
-	/* An agent would make it again. */
-	int r = node_claim_take(NODE_CLAIM_NAME, NODE_CLAIM_WAIT_NS, &claim, ERR_TEXT(err));
-	if (r == 0)
-		r = nftables_link_open(&link, ERR_TEXT(err));
+	int r = nftables_link_open(&link, ERR_TEXT(err));
+	if (r == 0) /* an agent would make it again */
+		r = node_claim_take(NODE_CLAIM_NAME, NODE_CLAIM_WAIT_NS, &claim, ERR_TEXT(err));
 	if (r == 0)
 		r = nftables_remove(link, ERR_TEXT(err));
 	nftables_link_close(link);

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "addrset/nftables/link.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -52,6 +53,15 @@ static void list_always_open(const union net_addr *dns, struct strbuf *out)
 char *up_egress_socket(const char *data)
 {
 	return xasprintf("%s/egress.sock", data);
+}
+
+int up_egress_check(struct err_text why)
+{
+	struct nftables_link *link = NULL;
+	int r = nftables_link_open(&link, why);
+	if (r == 0)
+		nftables_link_close(link);
+	return r;
 }
 
 int up_egress_add_child(const struct up_egress_conf *conf, struct up_children *children,

@@ -18,6 +18,10 @@ struct up_egress_conf {
 
 /* Path of the agent's socket; the caller frees it. */
 char *up_egress_socket(const char *data);
+
+/* May this process change nftables, as its child would? Negative with a sentence. */
+MUST_CHECK int up_egress_check(struct err_text why);
+
 /* Adds `fairlead node --machine` to the programs that run beside. Negative with a sentence. */
 MUST_CHECK int up_egress_add_child(const struct up_egress_conf *conf, struct up_children *children,
 				   struct err_text why);
