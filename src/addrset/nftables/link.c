@@ -74,7 +74,8 @@ int nftables_link_open(struct nftables_link **ret, struct err_text err)
 	else
 		r = prepare_socket(link);
 	if (r == -EPERM)
-		err_text_set(err, "enforcing egress rules with nftables needs root or CAP_NET_ADMIN");
+		err_text_set(err,
+			     "enforcing egress rules with nftables needs root or CAP_NET_ADMIN");
 	else if (r < 0)
 		err_text_set(err, "cannot open a netlink socket to nf_tables: %s", err_str(r));
 	if (r < 0) {

@@ -16,7 +16,7 @@ struct in_force_node {
 
 struct in_force_report {
 	const char *node, *boot_id;
-	const char *bypass; /* "": packets meet the rules */
+	const char *bypass;	      /* "": packets meet the rules */
 	struct slice lines, problems; /* api/egress/node_report.h */
 };
 
@@ -28,8 +28,8 @@ struct in_force {
 	int64_t generation;
 	bool is_listed; /* this and the next: used while it counts */
 	struct slice problem;
-	size_t n, nodes;		 /* in force on n of them */
-	bool is_bypassed;		 /* on a node packets do not meet the rules */
+	size_t n, nodes;    /* in force on n of them */
+	bool is_bypassed;   /* on a node packets do not meet the rules */
 	const char *reason; /* static: why a node has nothing to apply the rules to; NULL: it has */
 	char missing[IN_FORCE_TEXT_MAX]; /* some of the nodes where it is not, with reasons */
 };
