@@ -18,9 +18,16 @@
 
 #define HELLO_NS (5 * NS_PER_S) /* for the handshake and the hello */
 
+/* The oldest one first. */
+struct connection_list {
+	struct connection *first, **end;
+	size_t n;
+};
+
 struct connection {
 	struct addrset_agent_stream stream;
 	struct node_door *door;
+	struct connection_list *list;
 	struct connection *next, **link;
 	struct loop_timer hello_timer;
 	size_t n_waiting;
@@ -44,12 +51,41 @@ struct node_door {
 	struct node_unix_socket unix_socket;
 	uint16_t port;
 	struct loop_fd listener;
-	bool is_full; /* does not accept */
-	struct connection *connections;
-	size_t n_requests; /* in the set */
-	bool is_closed;	   /* freed with the last request */
+	bool is_full;				   /* does not accept */
+	struct connection_list strangers, greeted; /* before their hello, and after it */
+	size_t n_requests;			   /* in the set */
+	bool is_closed;				   /* freed with the last request */
 	struct node_door_counts counts;
 };
+
+/* ---- lists ---- */
+
+static void list_init(struct connection_list *list)
+{
+	*list = (struct connection_list){ .end = &list->first };
+}
+
+static void list_append(struct connection_list *list, struct connection *connection)
+{
+	connection->list = list;
+	connection->next = NULL;
+	connection->link = list->end;
+	*list->end = connection;
+	list->end = &connection->next;
+	list->n++;
+}
+
+static void list_remove(struct connection *connection)
+{
+	struct connection_list *list = connection->list;
+	assert(list->n > 0);
+	*connection->link = connection->next;
+	if (connection->next != NULL)
+		connection->next->link = connection->link;
+	else
+		list->end = connection->link;
+	list->n--;
+}
 
 /* ---- requests ---- */
 
@@ -125,9 +161,7 @@ static void free_connection(struct connection *connection)
 	struct node_door *door = connection->door;
 	while (connection->waiting != NULL)
 		unlink_request(connection->waiting);
-	*connection->link = connection->next;
-	if (connection->next != NULL)
-		connection->next->link = connection->link;
+	list_remove(connection);
 	loop_timer_stop(door->loop, &connection->hello_timer);
 	addrset_agent_stream_close(&connection->stream);
 	free(connection);
@@ -159,13 +193,19 @@ static void on_hello(struct addrset_agent_stream *stream)
 {
 	struct connection *connection = CONTAINER_OF(stream, struct connection, stream);
 	loop_timer_stop(stream->loop, &connection->hello_timer);
+	list_remove(connection);
+	list_append(&connection->door->greeted, connection);
+}
+
+static void refuse_stranger(struct connection *connection)
+{
+	connection->door->counts.refused++;
+	free_connection(connection);
 }
 
 static void on_hello_time(struct loop_timer *timer)
 {
-	struct connection *connection = CONTAINER_OF(timer, struct connection, hello_timer);
-	connection->door->counts.refused++;
-	free_connection(connection);
+	refuse_stranger(CONTAINER_OF(timer, struct connection, hello_timer));
 }
 
 static void add_connection(struct node_door *door, int fd)
@@ -185,11 +225,7 @@ static void add_connection(struct node_door *door, int fd)
 		return;
 	}
 	connection->door = door;
-	connection->next = door->connections;
-	connection->link = &door->connections;
-	if (connection->next != NULL)
-		connection->next->link = &connection->next;
-	door->connections = connection;
+	list_append(&door->strangers, connection);
 	connection->hello_timer.cb = on_hello_time;
 	loop_timer_set(door->loop, &connection->hello_timer, clock_mono_ns() + HELLO_NS);
 	door->counts.connections++;
@@ -200,11 +236,14 @@ static void on_accept(struct loop_fd *io, uint32_t events UNUSED)
 {
 	struct node_door *door = CONTAINER_OF(io, struct node_door, listener);
 	int fd = accept4(io->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	bool has_no_fd = fd < 0 && (errno == EMFILE || errno == ENFILE);
 	if (fd >= 0)
 		add_connection(door, fd);
+	if (door->strangers.n > NODE_DOOR_STRANGERS_MAX || (has_no_fd && door->strangers.n != 0))
+		refuse_stranger(door->strangers.first);
 	/* Without a free descriptor the next try would fail as fast: first one has to end. */
-	if (door->counts.connections >= NODE_DOOR_CONNECTIONS_MAX ||
-	    (fd < 0 && (errno == EMFILE || errno == ENFILE) && door->connections != NULL)) {
+	else if (door->greeted.n >= NODE_DOOR_CONNECTIONS_MAX ||
+		 (has_no_fd && door->greeted.n != 0)) {
 		loop_fd_del(door->loop, &door->listener);
 		door->is_full = true;
 	}
@@ -265,6 +304,8 @@ int node_door_open(const struct node_door_conf *conf, struct node_door **ret, st
 	struct node_door *door = xcalloc(1, sizeof(*door));
 	door->loop = conf->loop;
 	door->set = conf->set;
+	list_init(&door->strangers);
+	list_init(&door->greeted);
 	door->listener = (struct loop_fd){ .fd = fd, .cb = on_accept };
 	int r = loop_fd_add(conf->loop, &door->listener, EPOLLIN);
 	if (r < 0) {
@@ -284,8 +325,10 @@ int node_door_open(const struct node_door_conf *conf, struct node_door **ret, st
 
 void node_door_end_connections(struct node_door *door)
 {
-	while (door->connections != NULL)
-		free_connection(door->connections);
+	while (door->strangers.n != 0)
+		free_connection(door->strangers.first);
+	while (door->greeted.n != 0)
+		free_connection(door->greeted.first);
 }
 
 void node_door_close(struct node_door *door)

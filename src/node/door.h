@@ -16,7 +16,11 @@
 #include "net/tls.h"
 
 enum {
-	NODE_DOOR_CONNECTIONS_MAX = 1024, /* others wait in the kernel's queue */
+	NODE_DOOR_CONNECTIONS_MAX =
+		1024, /* that have said hello; others wait in the kernel's queue */
+	/* That have not proven who they are, or said hello. Past that the oldest one ends, so that silent ones
+	 * keep nobody out. */
+	NODE_DOOR_STRANGERS_MAX = 256,
 	NODE_DOOR_REQUESTS_MAX = 1024, /* of one connection without an answer; more get ERR_BUSY */
 };
 

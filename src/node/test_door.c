@@ -466,6 +466,47 @@ static void agent_on_another_node(void **state UNUSED)
 	node_door_close(tls_door);
 }
 
+static int connect_to(const union net_addr *addr)
+{
+	int fd = socket(addr->family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_true(fd >= 0);
+	assert_int_equal(connect(fd, &addr->sa, net_addr_len(addr)), 0);
+	return fd;
+}
+
+/* Connections that never begin a handshake keep no server out; the oldest of them go first. */
+static void silent_crowd(void **state UNUSED)
+{
+	enum { SILENT = NODE_DOOR_STRANGERS_MAX + 100 };
+	struct agent_set_conf conf = { .loop = loop,
+				       .cred = cred_of("server", false),
+				       .tls_name = "node-1.example" };
+	struct node_door *tls_door = open_tls_door(&conf.addr);
+	int fds[SILENT];
+	for (size_t i = 0; i < SILENT; i++)
+		fds[i] = connect_to(&conf.addr);
+	TURN_UNTIL(node_door_counts(tls_door).accepted == SILENT);
+	assert_int_equal(node_door_counts(tls_door).connections, NODE_DOOR_STRANGERS_MAX);
+	assert_int_equal(node_door_counts(tls_door).refused, SILENT - NODE_DOOR_STRANGERS_MAX);
+	assert_true(has_ended(fds[0]));
+	assert_false(has_ended(fds[SILENT - 1]));
+	agent_set_free(agent);
+	assert_int_equal(agent_set_new(&conf, &agent), 0);
+	TURN_UNTIL(agent_set_state(agent).is_reachable);
+	/* A server that is known stays, however many come after it. */
+	for (size_t i = 0; i < SILENT; i++) {
+		close(fds[i]);
+		fds[i] = connect_to(&conf.addr);
+	}
+	TURN_UNTIL(node_door_counts(tls_door).accepted == 2 * SILENT + 1);
+	assert_true(agent_set_state(agent).is_reachable);
+	assert_int_equal(agent_set_state(agent).connects, 1);
+	for (size_t i = 0; i < SILENT; i++)
+		close(fds[i]);
+	net_tls_cred_unref(conf.cred);
+	node_door_close(tls_door);
+}
+
 /* Wrong names, and clients whose certificate is somebody else's: no request gets through. */
 static void wrong_certificates(void **state UNUSED)
 {
@@ -534,6 +575,7 @@ int main(void)
 		TEST(second_agent_is_refused),
 		TEST(socket_of_another_stays),
 		TEST(agent_on_another_node),
+		TEST(silent_crowd),
 		TEST(wrong_certificates),
 	};
 	return cmocka_run_group_tests(tests, make_files, remove_files);
