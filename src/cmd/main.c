@@ -24,7 +24,7 @@
 #include "cmd/resolvconf/resolvconf.h"
 #include "cmd/netconfig/netconfig.h"
 #include "cmd/node/node.h"
-#include "cmd/status.h"
+#include "cmd/status/status.h"
 #include "cmd/up.h"
 #include "net/sock.h"
 

@@ -66,3 +66,32 @@ def test_every_listed_name_is_there():
         halves = re.fullmatch(r"(fairlead\.dev/|fairlead-)(\w+)", word)
         assert f'"{word}' in everything or word in everything or (
             halves and halves[1] in everything and f'.name = "{halves[2]}"' in everything), f"{name}: nowhere in the source"
+
+
+# ---- types of conditions ----
+
+TYPES = [  # the forms in which controllers name a type
+    r'struct api_condition[^;]*?\.type = "([A-Z]\w+)"', r'^\t\t\{ \.type = "([A-Z]\w+)"', r'set_condition\(\w+, "([A-Z]\w+)"', r'#define CONDITION "([A-Z]\w+)"']
+TYPE_TABLES = r"const types\[\w+\] = \{(.*?)\};"
+
+
+def condition_types():
+    """The types that each file names; the example writes an annotation."""
+    for path in sources():
+        if path.startswith("src/controller/") and not path.startswith("src/controller/example/"):
+            text = read(path)
+            found = {t for form in TYPES for t in re.findall(form, text, re.M)}
+            yield path, text, found | {t for table in re.findall(TYPE_TABLES, text, re.S) for t in re.findall(r'"([A-Z]\w+)"', table)}
+
+
+def test_status_knows_all_conditions():
+    """A type that a controller writes has a row in the table of `fairlead status`, and is in its man page."""
+    files = list(condition_types())
+    written = set().union(*(found for _, _, found in files))
+    known = set(re.findall(r'^\t\{ "([A-Z]\w+)",', read("src/cmd/objects/condition_meaning.c"), re.M))
+    assert written == known
+    for path, text, found in files:
+        # Types of dnsoperator come from the tables in plan/ and status/.
+        assert "api_condition_set(" not in text or found or path.endswith("dnsoperator/status/dns_status.c"), f"{path}: which types?"
+    words = set(re.findall(r"\w+", read("docs/man/fairlead-status.1")))
+    assert known <= words, known - words

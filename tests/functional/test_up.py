@@ -104,6 +104,26 @@ def test_objects_of_the_examples_are_served(start):
     eventually(lambda: "Resolvable: DNS is asked soon" not in run(up, "status"), 60)
 
 
+POOL = """apiVersion: ipam.cluster.x-k8s.io/v1alpha2
+kind: InClusterIPPool
+metadata: {name: %s, namespace: default}
+spec: {addresses: [%s], prefix: 24, gateway: 10.0.0.1, nameservers: {addresses: [10.0.0.53]}}
+"""
+
+
+def test_status_of_pools(start):
+    """A healthy pool has no problems, one with addresses of another does."""
+    up = start("data")
+    run(up, "apply", "-f", "-", text=POOL % ("one", "10.0.0.10-10.0.0.20"))
+    eventually(lambda: "NameserversCut" in run(up, "get", "inclusterippools", "one", "-o", "yaml"))
+    assert "all well" in run(up, "status")
+    run(up, "apply", "-f", "-", text=POOL % ("two", "10.0.0.20-10.0.0.30"))
+    eventually(lambda: "SharedAddresses" in run(up, "get", "inclusterippools", "one", "-o", "yaml") and
+               "SharedAddresses" in run(up, "get", "inclusterippools", "two", "-o", "yaml"))
+    report = run(up, "status", status=1)
+    assert "2 problems" in report and "one in default: Overlapping is True (SharedAddresses): " in report, report
+
+
 def test_explain_as_the_examples_say(start):
     """examples/objects/egress.yaml: an exact name is looked up, one below a wildcard is learnt from an answer."""
     up = start("data", "--load", os.path.join(server.ROOT, "examples", "objects"))

@@ -7,38 +7,11 @@
 #include "api/kind.h"
 #include "api/meta.h"
 #include "base/compiler.h"
+#include "cmd/objects/condition_meaning.h"
 
 /* Asks for work; the controller removes it when it has begun. */
 #define OPERATION_REQUEST "gardener.cloud/operation"
 #define DRY_RUN		  "dnsrecord.fairlead.dev/dry-run"
-
-/* Types whose True is the bad news; all others are bad when they are not True. */
-static const char *const bad_when_true[] = { "Degraded", NULL };
-/* Types that are a note when True, and never a problem. */
-static const char *const note_when_true[] = { "Progressing", "AAAAFilterDualStackWarning",
-					      "Warnings", NULL };
-/* Types that are only a note while nobody knows: without agents on nodes nothing is meant to be enforced,
- * and a record is published whether or not DNS was asked for it since. */
-static const char *const note_when_unknown[] = { "Enforced", "Resolvable", NULL };
-
-static bool is_one_of(const char *const *words, const char *word)
-{
-	while (*words != NULL && strcmp(*words, word) != 0)
-		words++;
-	return *words != NULL;
-}
-
-enum settled_meaning settled_condition(const json_t *condition)
-{
-	const char *type = api_get_string(condition, "type");
-	const char *value = api_get_string(condition, "status");
-	bool is_true = strcmp(value, "True") == 0;
-	if (is_one_of(note_when_true, type))
-		return is_true ? SETTLED_NOTE : SETTLED_GOOD;
-	if (is_one_of(note_when_unknown, type) && strcmp(value, "Unknown") == 0)
-		return SETTLED_NOTE;
-	return is_one_of(bad_when_true, type) == is_true ? SETTLED_BAD : SETTLED_GOOD;
-}
 
 bool settled_is_reported(const struct api_kind *kind)
 {
@@ -97,9 +70,10 @@ static bool is_pending(const json_t *object, const json_t *condition)
 {
 	const json_t *observed = api_get(condition, "observedGeneration");
 	bool is_old = observed != NULL && json_integer_value(observed) < api_generation(object);
-	bool is_progressing = strcmp(api_get_string(condition, "type"), "Progressing") == 0 &&
-			      strcmp(api_get_string(condition, "status"), "True") == 0;
-	return is_old || is_progressing || settled_condition(condition) == SETTLED_BAD;
+	const char *type = api_get_string(condition, "type");
+	const char *value = api_get_string(condition, "status");
+	bool is_progressing = strcmp(type, "Progressing") == 0 && strcmp(value, "True") == 0;
+	return is_old || is_progressing || condition_meaning(type, value) == CONDITION_PROBLEM;
 }
 
 static enum settled_state judge_conditions(const json_t *object, const json_t *conditions,

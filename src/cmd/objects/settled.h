@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the status of an object means: is its controller done with it, and which of its conditions are
- * bad. */
+/* What the status of an object means: is its controller done with it? */
 #pragma once
 
 #include <stdbool.h>
@@ -10,13 +9,6 @@
 #include "base/strbuf.h"
 
 struct api_kind;
-
-enum settled_meaning {
-	SETTLED_GOOD,
-	SETTLED_NOTE, /* worth a line, and no problem */
-	SETTLED_BAD,
-};
-enum settled_meaning settled_condition(const json_t *condition);
 
 /* Do controllers report in the status of its objects how far they are? */
 bool settled_is_reported(const struct api_kind *kind);

@@ -2,7 +2,7 @@
 /* `fairlead status`: checks that the API and the DNS server answer, controllers and children of
  * `fairlead up`, and the conditions of the product's own objects. Exit status 1 with the reasons if
  * there are problems. */
-#include "cmd/status.h"
+#include "cmd/status/status.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +19,7 @@
 #include "cmd/cmd.h"
 #include "cmd/embedded.h"
 #include "cmd/kubecli.h"
-#include "cmd/objects/settled.h"
+#include "cmd/objects/condition_meaning.h"
 #include "cmd/up/upstatus.h"
 #include "dns/message.h"
 #include "net/addr.h"
@@ -46,19 +46,15 @@ static void check_condition(struct status *status, const char *name, const json_
 	const char *type = api_get_string(condition, "type");
 	const char *value = api_get_string(condition, "status");
 	const char *message = api_get_string(condition, "message");
-	switch (settled_condition(condition)) {
-	case SETTLED_GOOD:
-		return;
-	case SETTLED_NOTE:
+	enum condition_meaning meaning = condition_meaning(type, value);
+	if (meaning == CONDITION_NOTE) {
 		printf("%s: note: %s: %s\n", name, type, message);
-		return;
-	case SETTLED_BAD:
-		break;
+	} else if (meaning == CONDITION_PROBLEM) {
+		CLEANUP(freep)
+		char *text = xasprintf("%s is %s (%s): %s", type, value,
+				       api_get_string(condition, "reason"), message);
+		report_problem(status, name, text);
 	}
-	CLEANUP(freep)
-	char *text = xasprintf("%s is %s (%s): %s", type, value,
-			       api_get_string(condition, "reason"), message);
-	report_problem(status, name, text);
 }
 
 static void check_object(struct status *status, const struct api_kind *kind, const json_t *object)
