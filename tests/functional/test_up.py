@@ -124,6 +124,23 @@ def test_status_of_pools(start):
     assert "2 problems" in report and "one in default: Overlapping is True (SharedAddresses): " in report, report
 
 
+CLAIM = """apiVersion: ipam.cluster.x-k8s.io/v1beta2
+kind: IPAddressClaim
+metadata: {name: %s, namespace: default}
+spec: {poolRef: {apiGroup: ipam.cluster.x-k8s.io, kind: InClusterIPPool, name: %s}}
+"""
+
+
+def test_apply_of_a_pool_that_is_refused(start):
+    """The field that takes an allocated address away is named; --force-conflicts, which would not help, is not."""
+    up = start("data")
+    run(up, "apply", "-f", "-", text=POOL % ("one", "10.0.0.10-10.0.0.20") + "---\n" + CLAIM % ("vm", "one"))
+    eventually(lambda: "addressRef" in run(up, "get", "ipaddressclaims", "vm", "-o", "yaml"))
+    said = run(up, "apply", "-f", "-", text=(POOL % ("one", "10.0.0.10-10.0.0.20")).replace("10.0.0.1,", "10.0.0.10,"), status=1)
+    assert "would lose 1 allocated address: 10.0.0.10 is the gateway (spec.gateway); delete its claim first" in said
+    assert "--force-conflicts" not in said
+
+
 def test_explain_as_the_examples_say(start):
     """examples/objects/egress.yaml: an exact name is looked up, one below a wildcard is learnt from an answer."""
     up = start("data", "--load", os.path.join(server.ROOT, "examples", "objects"))

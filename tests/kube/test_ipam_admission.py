@@ -191,12 +191,16 @@ def test_stranding_edits(c, ns, kind):
     def edit(**spec):
         return c.call("PATCH", path, {"spec": spec}, content_type="application/merge-patch+json")
 
-    for spec in ({"addresses": ["10.9.0.11-10.9.0.20"]}, {"addresses": ["10.8.0.10"]}, {"addresses": ["fd00::1"], "prefix": 64},
-                 {"excludedAddresses": ["10.9.0.0/28"]}, {"gateway": "10.9.0.10"}, {"addresses": ["10.9.0.10"], "prefix": 32}):
+    for spec, why in (
+            ({"addresses": ["10.9.0.11-10.9.0.20"]}, "is not in spec.addresses"), ({"addresses": ["10.8.0.10"]}, "is not in spec.addresses"),
+            ({"addresses": ["fd00::1"], "prefix": 64}, "is not in spec.addresses"),
+            ({"excludedAddresses": ["10.9.0.0/28"]}, "is among spec.excludedAddresses"),
+            ({"gateway": "10.9.0.10"}, "is the gateway (spec.gateway)"),
+            ({"addresses": ["10.9.0.10"], "prefix": 32}, "is reserved as the first one of its network (spec.allocateReservedIPAddresses)")):
         status, body = edit(**spec)
         assert status == 409 and body["message"] == (
-            f'admission webhook "{HOOK}" denied the request: the pool would lose 1 allocated address: 10.9.0.10; keep it in '
-            "spec.addresses until its claim is deleted"), (spec, body)
+            f'admission webhook "{HOOK}" denied the request: the pool would lose 1 allocated address: 10.9.0.10 {why}; '
+            "delete its claim first"), (spec, body)
     for spec in ({"addresses": ["10.9.0.10"]}, {"addresses": ["10.9.0.0/24"], "gateway": "10.9.0.1"}, {"gateway": None},
                  {"excludedAddresses": ["10.9.0.11"]}):
         status, body = edit(**spec)

@@ -36,15 +36,28 @@ static void say_at(const struct manifest_object *object, const char *field, cons
 	fprintf(stderr, "%s: %s\n", b.s, text);
 }
 
+/* Do others own fields of the object? A conflict may also be a refusal by admission, which no force changes. */
+static bool is_about_owners(const struct kube_status *st)
+{
+	size_t i;
+	const json_t *cause;
+	json_array_foreach (st->causes, i, cause) {
+		if (strcmp(api_get_string(cause, "reason"), "FieldManagerConflict") == 0)
+			return true;
+	}
+	return false;
+}
+
 /* One line per cause that names a field, or the whole message. */
-static void say_refusal(const struct manifest_object *object, const char *name, int code,
+static void say_refusal(const struct manifest_object *object, const char *name,
 			const struct kube_status *st)
 {
 	size_t i, shown = 0;
 	const json_t *cause;
+	bool about_owners = is_about_owners(st);
 	json_array_foreach (st->causes, i, cause) {
 		const char *field = api_get_string(cause, "field");
-		if (code == ERR_CONFLICT || field[0] == '\0' || field[0] == '<')
+		if (about_owners || field[0] == '\0' || field[0] == '<')
 			continue;
 		CLEANUP(freep)
 		char *text = xasprintf("%s: %s: %s", name, field, api_get_string(cause, "message"));
@@ -56,7 +69,7 @@ static void say_refusal(const struct manifest_object *object, const char *name, 
 	CLEANUP(freep)
 	char *text = xasprintf(
 		"%s: %s%s", name, st->message,
-		code == ERR_CONFLICT ? " (use --force-conflicts to take over these fields)" : "");
+		about_owners ? " (use --force-conflicts to take over these fields)" : "");
 	say_at(object, "", text);
 }
 
@@ -115,7 +128,7 @@ static bool apply_ref(const struct apply *apply, const struct manifest_object *o
 		printf("%s %s%s\n", name, result_word(apply, before.s, after),
 		       apply->dry_run ? " (dry run)" : "");
 	else
-		say_refusal(object, name, e, &st);
+		say_refusal(object, name, &st);
 	if (e == 0 && kube_conn_warnings(apply->cli.conn)[0] != '\0')
 		fprintf(stderr, "%s: warning: %s\n", name, kube_conn_warnings(apply->cli.conn));
 	kube_status_done(&st);

@@ -221,11 +221,14 @@ int ipam_pool_spec_read(const json_t *spec, struct ipam_pool_spec *ret, struct e
 	return ERR_CONFIG;
 }
 
-static const char *why_unusable(const struct ipam_pool_spec *spec, net_ip_number number)
+const char *ipam_pool_spec_why_unusable(const struct ipam_pool_spec *spec, sa_family_t family,
+					net_ip_number number)
 {
 	struct net_ip_range network = network_of(spec);
+	if (family != spec->family || !net_ip_ranges_has(&spec->addresses, number))
+		return "is not in spec.addresses";
 	if (spec->has_gateway && spec->gateway == number)
-		return "is the gateway";
+		return "is the gateway (spec.gateway)";
 	if (!spec->allows_reserved && number == network.first)
 		return "is reserved as the first one of its network "
 		       "(spec.allocateReservedIPAddresses)";
@@ -246,7 +249,7 @@ bool ipam_pool_spec_is_empty(const struct ipam_pool_spec *spec, struct err_text 
 	net_addr_ip_str(&addr, text);
 	err_text_set(why, "%s, its %s address, %s", text,
 		     net_ip_ranges_count(&spec->addresses) == 1 ? "only" : "lowest",
-		     why_unusable(spec, lowest));
+		     ipam_pool_spec_why_unusable(spec, spec->family, lowest));
 	return true;
 }
 

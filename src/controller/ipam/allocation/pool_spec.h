@@ -33,4 +33,7 @@ MUST_CHECK int ipam_pool_spec_read(const json_t *spec, struct ipam_pool_spec *re
 				   struct err_text err);
 /* May none of its addresses be allocated? Then `why` is set: what the lowest one is instead. */
 bool ipam_pool_spec_is_empty(const struct ipam_pool_spec *spec, struct err_text why);
+/* Which field keeps an address that is not usable from being allocated: "is the gateway (spec.gateway)". */
+const char *ipam_pool_spec_why_unusable(const struct ipam_pool_spec *spec, sa_family_t family,
+					net_ip_number number);
 void ipam_pool_spec_done(struct ipam_pool_spec *spec);

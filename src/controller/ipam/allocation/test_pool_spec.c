@@ -174,7 +174,7 @@ static void test_empty(void **state)
 		  "10.0.0.0, its lowest address, is reserved as the first one of its network "
 		  "(spec.allocateReservedIPAddresses)" },
 		{ "{'addresses':['10.0.0.5'],'prefix':24,'gateway':'10.0.0.5'}",
-		  "10.0.0.5, its only address, is the gateway" },
+		  "10.0.0.5, its only address, is the gateway (spec.gateway)" },
 		{ "{'addresses':['10.0.0.5-10.0.0.6'],'prefix':24,'excludedAddresses':['10.0.0.0/"
 		  "24']}",
 		  "10.0.0.5, its lowest address, is among spec.excludedAddresses" },
@@ -196,12 +196,43 @@ static void test_empty(void **state)
 	}
 }
 
+/* The field that takes an address away is named, as a refused change of a pool does. */
+static void test_why_unusable(void **state)
+{
+	static const struct {
+		const char *address, *why;
+	} rows[] = {
+		{ "10.0.0.4", "is not in spec.addresses" },
+		{ "fd00::5", "is not in spec.addresses" },
+		{ "10.0.0.5", "is the gateway (spec.gateway)" },
+		{ "10.0.0.6", "is among spec.excludedAddresses" },
+		{ "10.0.0.7",
+		  "is reserved as the last one of its network (spec.allocateReservedIPAddresses)" },
+	};
+	json_t *spec = spec_of("{\"addresses\":[\"10.0.0.5-10.0.0.7\"],\"prefix\":29,"
+			       "\"gateway\":\"10.0.0.5\",\"excludedAddresses\":[\"10.0.0.6\"]}");
+	struct ipam_pool_spec pool;
+	char error[256];
+	(void)state;
+	assert_int_equal(ipam_pool_spec_read(spec, &pool, ERR_TEXT(error)), 0);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		sa_family_t family;
+		struct net_ip_range range;
+		assert_int_equal(net_ip_range_parse(slice_of(rows[i].address), &family, &range), 0);
+		assert_string_equal(ipam_pool_spec_why_unusable(&pool, family, range.first),
+				    rows[i].why);
+	}
+	ipam_pool_spec_done(&pool);
+	json_decref(spec);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_usable),
 		cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_why_unusable),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
