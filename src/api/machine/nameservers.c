@@ -176,6 +176,21 @@ void machine_read_domains(const json_t *value, const json_t *object, const char 
 	read_list(value, object, field, problems, ret, read_domain);
 }
 
+/* `address` for `addresses` would lose the server. */
+static void report_other_members(const json_t *value, const json_t *object, const char *field,
+				 struct machine_problems *problems)
+{
+	const char *key;
+	json_t *member;
+	json_object_foreach (api_tree(value), key, member) {
+		if (strcmp(key, "search") != 0 && strcmp(key, "addresses") != 0)
+			machine_report(problems, object, field,
+				       "has the unknown member '%.100s': only search and addresses "
+				       "are allowed",
+				       key);
+	}
+}
+
 bool machine_read_nameservers(const json_t *value, const json_t *object, const char *field,
 			      struct machine_problems *problems, struct machine_nameservers *ret)
 {
@@ -187,26 +202,13 @@ bool machine_read_nameservers(const json_t *value, const json_t *object, const c
 			       "must be an object with the lists search and addresses");
 		return false;
 	}
+	report_other_members(value, object, field, problems);
 	char at[FIELD_MAX];
 	snprintf(at, sizeof(at), "%s.search", field);
 	machine_read_domains(search, object, at, problems, &ret->search);
 	snprintf(at, sizeof(at), "%s.addresses", field);
 	machine_read_servers(addresses, object, at, problems, &ret->addresses);
 	return json_array_size(search) != 0 || json_array_size(addresses) != 0;
-}
-
-static void report_other_members(json_t *value, const json_t *object, const char *field,
-				 struct machine_problems *problems)
-{
-	const char *key;
-	json_t *member;
-	json_object_foreach (value, key, member) {
-		if (strcmp(key, "search") != 0 && strcmp(key, "addresses") != 0)
-			machine_report(problems, object, field,
-				       "has the unknown member '%.100s': only search and addresses "
-				       "are allowed",
-				       key);
-	}
 }
 
 static bool is_too_long(struct slice text, const json_t *object, const char *field,
@@ -223,7 +225,6 @@ static bool is_too_long(struct slice text, const json_t *object, const char *fie
 static bool read_parsed(json_t *value, const json_t *object, const char *field,
 			struct machine_problems *problems, struct machine_nameservers *ret)
 {
-	report_other_members(value, object, field, problems);
 	bool found = machine_read_nameservers(value, object, field, problems, ret);
 	json_decref(value);
 	return found;

@@ -55,6 +55,9 @@ static const struct {
 	  "the prefix of an IPv4 address is a number from 0 to 32" },
 	{ VM(POOL) ADDRESS("m-0-0", "address: \"::1\", prefix: -1"), "spec.prefix",
 	  "the prefix of an IPv6 address is a number from 0 to 128" },
+	{ VM(POOL) ADDRESS("m-0-0", "address: 10.0.0.1, prefix: 24, nameservers: {address: "
+				    "[10.0.0.53]}"),
+	  "spec.nameservers", "has the unknown member 'address': only search and addresses are" },
 	{ VM(POOL) ADDRESS("m-0-0", "address: 10.0.0.1, prefix: 24, gateway: gw"), "spec.gateway",
 	  "the gateway 'gw' is not an IP address" },
 	{ VM(POOL) ADDRESS("m-0-0", "address: 10.0.0.1, prefix: 24, gateway: \"fe80::1\""),
