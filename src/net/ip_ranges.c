@@ -270,6 +270,18 @@ bool net_ip_ranges_common(const struct net_ip_ranges *left, const struct net_ip_
 	return false;
 }
 
+void net_ip_ranges_each_within(const struct net_ip_ranges *set, struct net_ip_range range,
+			       void (*fn)(void *ctx, struct net_ip_range found), void *ctx)
+{
+	struct net_ip_range rest = range, found;
+	while (find_overlap(set, rest, &found)) {
+		fn(ctx, found);
+		if (found.last == range.last)
+			break;
+		rest.first = found.last + 1;
+	}
+}
+
 bool net_ip_ranges_has(const struct net_ip_ranges *set, net_ip_number number)
 {
 	struct net_ip_range common;

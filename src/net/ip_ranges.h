@@ -49,6 +49,9 @@ bool net_ip_ranges_lowest(const struct net_ip_ranges *set, net_ip_number *ret);
  * alternate: few if their addresses lie apart, whatever the number of ranges. */
 bool net_ip_ranges_common(const struct net_ip_ranges *left, const struct net_ip_ranges *right,
 			  struct net_ip_range *ret);
+/* Calls `fn` for what the set has of `range`, in ascending order. `fn` must not change the set. */
+void net_ip_ranges_each_within(const struct net_ip_ranges *set, struct net_ip_range range,
+			       void (*fn)(void *ctx, struct net_ip_range found), void *ctx);
 /* The number of addresses; INT64_MAX if it is larger, as Kubernetes' status fields have it. */
 int64_t net_ip_ranges_count(const struct net_ip_ranges *set);
 /* Calls `fn` for each range, in ascending order, until it returns false. */

@@ -249,6 +249,33 @@ static void test_common(void **state)
 	}
 }
 
+static void list_found(void *ctx, struct net_ip_range found)
+{
+	strbuf_addf(ctx, "%d-%d ", (int)found.first, (int)found.last);
+}
+
+static void test_within(void **state)
+{
+	static const struct {
+		struct net_ip_range range;
+		const char *found;
+	} rows[] = {
+		{ { 0, 9 }, "" },
+		{ { 0, 99 }, "10-20 30-40 " },
+		{ { 20, 30 }, "20-20 30-30 " },
+		{ { 12, 14 }, "12-14 " },
+		{ { 35, ~(net_ip_number)0 }, "35-40 " },
+	};
+	CLEANUP(net_ip_ranges_done) struct net_ip_ranges set = { 0 };
+	(void)state;
+	change_by_words(&set, "0.0.0.10-0.0.0.20 0.0.0.30-0.0.0.40");
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP(strbuf_done) struct strbuf found = STRBUF_INIT;
+		net_ip_ranges_each_within(&set, rows[i].range, list_found, &found);
+		assert_string_equal(found.n != 0 ? found.s : "", rows[i].found);
+	}
+}
+
 /* PD-M8: a /16 with every second address taken is 32 768 ranges. Walked linearly, each of these steps
  * would visit half of them, 10^9 in all, and the test would run into its time-out. */
 static void test_many_ranges(void **state)
@@ -283,6 +310,7 @@ int main(void)
 		cmocka_unit_test(test_count_of_large_sets),
 		cmocka_unit_test(test_random_changes),
 		cmocka_unit_test(test_common),
+		cmocka_unit_test(test_within),
 		cmocka_unit_test(test_many_ranges),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,7 @@ import urllib.request
 from controllerlib import until
 
 GROUP = "ipam.cluster.x-k8s.io"
+NETWORK = "ipam.fairlead.dev/network"
 POOL, GLOBAL_POOL = "InClusterIPPool", "GlobalInClusterIPPool"
 
 
@@ -34,9 +35,13 @@ def make(c, path, o):
     return body
 
 
-def make_pool(c, ns, name, addresses, prefix=24, **spec):
+def make_pool(c, ns, name, addresses, prefix=24, network=None, **spec):
+    """Unless the network is named, each namespace is one, so that tests need not share addresses; "" is the default of users."""
+    network = (ns or name) if network is None else network
     o = {"apiVersion": f"{GROUP}/v1alpha2", "kind": POOL if ns else GLOBAL_POOL, "metadata": {"name": name},
          "spec": {"addresses": addresses, "prefix": prefix, **spec}}
+    if network:
+        o["metadata"]["annotations"] = {NETWORK: network}
     return make(c, pools_path(ns), o)
 
 

@@ -7,7 +7,7 @@ import pytest
 import crdlib
 from bothlib import c as served, embedded, real  # noqa: F401 (fixtures)
 from controllerlib import config_map, events, namespace, start, until
-from ipamlib import (GLOBAL_POOL, GROUP, addresses_path, bound, claims_path, delete, get, items, make, make_claim, make_pool, patch,
+from ipamlib import (GLOBAL_POOL, GROUP, NETWORK, addresses_path, bound, claims_path, delete, get, items, make, make_claim, make_pool, patch,
                      pools_path, ready_of, wait_bound, wait_reason)
 from lib.cluster import Cluster
 
@@ -228,6 +228,35 @@ def test_numbers_and_overlaps(c, controller, ns):
     until(lambda: overlap("one") is None)
     delete(c, pools_path(ns, "three"))
     until(lambda: overlap("two") is None)
+
+
+def test_pools_that_share_addresses(c, controller, ns):
+    """PR-5: an address that one pool has in use is not allocated from another one, also of another namespace or of the cluster, unless
+    their networks differ."""
+    other, wide = ns + "-2", ns + "-wide"
+    namespace(c, other)
+    for where, name in ((ns, "pool"), (other, "pool"), (None, wide)):
+        make_pool(c, where, name, ["10.27.0.10-10.27.0.12"], network="")
+    make_claim(c, ns, "a", "pool")
+    make_claim(c, other, "b", "pool")
+    make_claim(c, other, "c", wide, kind=GLOBAL_POOL)
+    assert {wait_bound(c, ns, "a"), wait_bound(c, other, "b"), wait_bound(c, other, "c")} == {f"10.27.0.{i}" for i in (10, 11, 12)}
+    make_claim(c, ns, "d", "pool")
+    wait_reason(c, ns, "d", "PoolExhausted")
+    # A claim that waits is served when another pool's address comes free.
+    freed = bound(c, other, "c")
+    delete(c, claims_path(other, "c"))
+    assert wait_bound(c, ns, "d") == freed
+    # A network of its own: nothing of it is in use, and nobody is reported.
+    make_claim(c, other, "e", wide, kind=GLOBAL_POOL)
+    wait_reason(c, other, "e", "PoolExhausted")
+    patch(c, pools_path(None, wide), {"metadata": {"annotations": {NETWORK: "wide"}}})
+    assert wait_bound(c, other, "e") == "10.27.0.10"
+
+    def overlapping(path):
+        return [x["status"] for x in get(c, path)["status"]["conditions"] if x["type"] == "Overlapping"]
+    until(lambda: overlapping(pools_path(None, wide)) == ["False"])
+    until(lambda: overlapping(pools_path(ns, "pool")) == overlapping(pools_path(other, "pool")) == ["True"])
 
 
 def test_name_servers_that_guests_cannot_hold(c, controller, ns):

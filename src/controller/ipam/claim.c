@@ -363,6 +363,7 @@ static bool pass_init(struct pass *pass, struct controller_ctx *ctx, const char 
 		return true;
 	}
 	ipam_pool_key_of_claim(pass->pool_key, pass->claim);
+	ipam_state_sync_all_pools(ctx); /* addresses of other pools count in their networks */
 	ipam_allocator_leave_others(allocator_of(pass), ctx, pass->pool_key, key);
 	pass->pool_obj = ipam_find_pool(ctx, pass->pool_key);
 	pass->pool_state = ipam_state_sync_pool(ctx, pass->pool_key, pass->pool_obj, &pass->pool,

@@ -8,23 +8,46 @@
 
 #include "api/meta.h"
 #include "base/err.h"
+#include "base/vec.h"
+#include "controller/ipam/state.h"
 #include "controller/ipam/watches.h"
 #include "controller/ipam/request_error.h"
 #include "kube/client/client.h"
 
-struct search {
-	const struct ipam_address *own;
-	struct kube_obj *other; /* a reference */
-};
+typedef VEC(struct kube_obj *) object_list; /* references */
 
-static bool find_other(void *ctx, struct kube_obj *obj)
+static bool collect_object(void *ctx, struct kube_obj *obj)
 {
-	struct search *search = ctx;
-	char uid[IPAM_UID_TEXT_MAX];
-	if (ipam_uid_is(&search->own->uid, ipam_uid_text(&ipam_address_of(obj)->uid, uid)))
-		return true;
-	search->other = kube_obj_ref(obj);
-	return false;
+	object_list *list = ctx;
+	vec_push(list, kube_obj_ref(obj));
+	return true;
+}
+
+static bool is_other(const struct controller_ctx *ctx, const struct kube_obj *obj,
+		     const struct ipam_address *own, const char *pool_key)
+{
+	const struct ipam_address *address = ipam_address_of(obj);
+	char uid[IPAM_UID_TEXT_MAX], other_key[IPAM_KEY_MAX];
+	ipam_pool_key_of_address(other_key, address);
+	return !ipam_uid_is(&own->uid, ipam_uid_text(&address->uid, uid)) &&
+	       ipam_allocator_share_network(ipam_state_of(ctx)->allocator, other_key, pool_key);
+}
+
+/* Another object of the network with the address, a reference, or NULL. The allocator is asked after the
+ * store was left: it reads the store itself, under its own lock. */
+static struct kube_obj *find_other(const struct controller_ctx *ctx, const struct ipam_address *own,
+				   const char *pool_key, sa_family_t family, net_ip_number number)
+{
+	object_list list = { 0 };
+	struct kube_obj *found = NULL;
+	ipam_each_address_with(ctx, family, number, collect_object, &list);
+	for (size_t i = 0; i < list.n; i++) {
+		if (found == NULL && is_other(ctx, list.v[i], own, pool_key))
+			found = kube_obj_ref(list.v[i]);
+		kube_obj_unref(list.v[i]);
+	}
+	vec_done(&list);
+	return found;
 }
 
 /* Equal times are common: they have seconds only. */
@@ -116,24 +139,23 @@ int ipam_find_conflict(struct controller_ctx *ctx, const struct ipam_claim *clai
 		       const struct ipam_address *address, const char *pool_key,
 		       enum ipam_conflict *ret)
 {
-	struct search search = { .own = address };
+	sa_family_t family;
 	net_ip_number number;
 	json_t *now;
 	*ret = IPAM_NO_CONFLICT;
-	if (claim->is_bound || !ipam_number_of(address, &number))
+	if (claim->is_bound || !ipam_ip_of(address, &family, &number))
 		return 0;
 	if (ipam_is_rejected(claim, address)) {
 		*ret = IPAM_MUST_GO; /* decided before; its removal failed */
 		return 0;
 	}
-	ipam_each_address_with(ctx, pool_key, number, find_other, &search);
-	if (search.other == NULL && address->deleted_s == 0)
+	struct kube_obj *other = find_other(ctx, address, pool_key, family, number);
+	if (other == NULL && address->deleted_s == 0)
 		return 0;
 	int r = read_claim(ctx, address, &now);
 	if (r == 0)
-		r = decide(ctx, now, address,
-			   search.other != NULL ? ipam_address_of(search.other) : NULL, ret);
+		r = decide(ctx, now, address, other != NULL ? ipam_address_of(other) : NULL, ret);
 	json_decref(now);
-	kube_obj_unref(search.other);
+	kube_obj_unref(other);
 	return r;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Pools that have addresses in common (PR-13): each would allocate them once. */
+/* Pools of one network that have addresses in common (PR-13): what one of them uses, the others lack. */
 #pragma once
 
 #include "base/strbuf.h"

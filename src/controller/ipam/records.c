@@ -494,11 +494,18 @@ const char *ipam_claim_name_of(const struct ipam_address *address)
 	return (const char *)address + address->claim_at;
 }
 
-bool ipam_number_of(const struct ipam_address *address, net_ip_number *ret)
+bool ipam_ip_of(const struct ipam_address *address, sa_family_t *ret_family, net_ip_number *ret)
 {
 	union net_addr addr;
 	if (net_addr_parse_ip(slice_of(address->address), &addr) < 0)
 		return false;
+	*ret_family = addr.family;
 	*ret = net_ip_number_of(&addr);
 	return true;
+}
+
+bool ipam_number_of(const struct ipam_address *address, net_ip_number *ret)
+{
+	sa_family_t family;
+	return ipam_ip_of(address, &family, ret);
 }

@@ -19,6 +19,8 @@
 #define IPAM_PAUSED_ANNOTATION "cluster.x-k8s.io/paused"
 /* On a claim: the uid of an IPAddress of its name that is never bound to it (conflict.h). */
 #define IPAM_REJECTED_ANNOTATION "ipam.fairlead.dev/rejected-address"
+/* On a pool: the network of its addresses; pools of one network never use an address twice. */
+#define IPAM_NETWORK_ANNOTATION "ipam.fairlead.dev/network"
 
 /* Reasons of the condition Ready of claims. All but the first mean that it is False. */
 #define IPAM_ALLOCATED	       "Allocated"
@@ -129,3 +131,4 @@ bool ipam_is_our_claim(const struct ipam_claim *claim);
 bool ipam_is_our_address(const struct ipam_address *address);
 /* False: the text is no address. */
 bool ipam_number_of(const struct ipam_address *address, net_ip_number *ret);
+bool ipam_ip_of(const struct ipam_address *address, sa_family_t *ret_family, net_ip_number *ret);

@@ -24,7 +24,7 @@
 
 /* One generation of a pool. */
 struct known_pool {
-	char *uid;
+	char *uid, *network;
 	int64_t generation;
 	enum ipam_pool_state state;
 	struct ipam_pool_facts facts;
@@ -47,6 +47,7 @@ static void known_pool_free(struct known_pool *known)
 	if (known == NULL)
 		return;
 	free(known->uid);
+	free(known->network);
 	free(known);
 }
 
@@ -92,17 +93,28 @@ static bool is_paused(const json_t *pool)
 	return api_annotation(pool, IPAM_PAUSED_ANNOTATION) != NULL;
 }
 
+enum { NETWORK_NAME_MAX = 253 }; /* what is longer is cut: rather one network than two */
+
+static struct slice network_of(const json_t *pool)
+{
+	const char *name = api_annotation(pool, IPAM_NETWORK_ANNOTATION);
+	struct slice text = slice_of(name != NULL ? name : "");
+	text.n = MIN(text.n, (size_t)NETWORK_NAME_MAX);
+	return text;
+}
+
 static struct known_pool *read_pool(const struct controller_ctx *ctx, const char *pool_key,
 				    const json_t *pool)
 {
 	struct known_pool *known = xcalloc(1, sizeof(*known));
 	struct ipam_pool_spec spec;
 	known->uid = xstrdup(api_uid(pool));
+	known->network = xstrndup(network_of(pool).p, network_of(pool).n);
 	known->generation = api_generation(pool);
 	if (ipam_pool_spec_read(json_object_get(pool, "spec"), &spec, ERR_TEXT(known->error)) < 0) {
 		known->state = IPAM_POOL_INVALID;
-		ipam_allocator_drop_pool(ipam_state_of(ctx)->allocator, (void *)(uintptr_t)ctx,
-					 pool_key);
+		ipam_allocator_set_pool(ipam_state_of(ctx)->allocator, (void *)(uintptr_t)ctx,
+					pool_key, known->network, NULL);
 		return known;
 	}
 	known->state = IPAM_POOL_READY;
@@ -111,7 +123,7 @@ static struct known_pool *read_pool(const struct controller_ctx *ctx, const char
 						 .grace_s = spec.grace_s };
 	known->facts.empty = ipam_pool_spec_is_empty(&spec, ERR_TEXT(known->error));
 	ipam_allocator_set_pool(ipam_state_of(ctx)->allocator, (void *)(uintptr_t)ctx, pool_key,
-				&spec);
+				known->network, &spec);
 	ipam_pool_spec_done(&spec);
 	return known;
 }
@@ -119,7 +131,8 @@ static struct known_pool *read_pool(const struct controller_ctx *ctx, const char
 static bool is_same(const struct known_pool *known, const json_t *pool)
 {
 	return known != NULL && known->generation == api_generation(pool) &&
-	       strcmp(known->uid, api_uid(pool)) == 0;
+	       strcmp(known->uid, api_uid(pool)) == 0 &&
+	       slice_is(network_of(pool), known->network);
 }
 
 /* Under the lock, so that no worker takes an address of the pool before all its claims have their turn. */

@@ -46,7 +46,7 @@ enum ipam_pool_state {
 };
 
 /* Makes the allocator work with the pool's spec as it is now. `pool` is its object, NULL if it does
- * not exist. *ret_news: the allocator worked with another spec before, or with none, or the pool was
+ * not exist. *ret_news: the allocator worked with another spec or network before, or with none, or the pool was
  * paused or is no longer so; claims of the pool may have waited for that. Any worker. */
 enum ipam_pool_state ipam_state_sync_pool(const struct controller_ctx *ctx, const char *pool_key,
 					  const struct kube_obj *pool, struct ipam_pool_facts *ret,

@@ -476,7 +476,7 @@ static void made_anew_for_others(void **state)
 	struct ipam_pool_spec spec = { .family = AF_INET };
 	net_ip_number number;
 	net_ip_ranges_add(&spec.usable, (struct net_ip_range){ 1, 1 });
-	ipam_allocator_set_pool(allocator, &world->ctx, "pool", &spec);
+	ipam_allocator_set_pool(allocator, &world->ctx, "pool", "", &spec);
 	ipam_pool_spec_done(&spec);
 	assert_int_equal(ipam_allocator_take(allocator, &world->ctx, "pool", "n/one", 1, &number),
 			 IPAM_TAKEN);

@@ -228,14 +228,16 @@ static void usable(void **state)
 /* ---- the next free address ---- */
 
 /* The IPAddress objects of a pool. */
-static bool has_number(void *ctx, const char *pool, net_ip_number number)
+static void each_pool_with(void *ctx, sa_family_t family, net_ip_number number,
+			   bool (*fn)(void *arg, const char *pool), void *arg)
 {
-	(void)pool;
-	return net_ip_ranges_has(ctx, number);
+	(void)family;
+	if (net_ip_ranges_has(ctx, number))
+		fn(arg, POOL);
 }
 
 struct number_call {
-	void (*fn)(void *arg, net_ip_number number);
+	ipam_object_fn fn;
 	void *arg;
 };
 
@@ -243,12 +245,11 @@ static bool call_for_range(void *ctx, struct net_ip_range range)
 {
 	const struct number_call *call = ctx;
 	for (net_ip_number number = range.first; number <= range.last; number++)
-		call->fn(call->arg, number);
+		call->fn(call->arg, POOL, AF_UNSPEC, number);
 	return true;
 }
 
-static void each_number(void *ctx, const char *pool, void (*fn)(void *arg, net_ip_number number),
-			void *arg)
+static void each_number(void *ctx, const char *pool, ipam_object_fn fn, void *arg)
 {
 	struct number_call call = { fn, arg };
 	(void)pool;
@@ -261,7 +262,7 @@ static void wake_nobody(void *ctx, const char *claim)
 	(void)claim;
 }
 
-static const struct ipam_used used_by_set = { .has = has_number,
+static const struct ipam_used used_by_set = { .each_with = each_pool_with,
 					      .each = each_number,
 					      .wake = wake_nobody };
 
@@ -289,7 +290,7 @@ static void next_free(void **state)
 		struct net_ip_ranges used = set_of(rows[i].used);
 		struct ipam_allocator *allocator = ipam_allocator_new(&used_by_set);
 		net_ip_number number;
-		ipam_allocator_set_pool(allocator, &used, POOL, &spec);
+		ipam_allocator_set_pool(allocator, &used, POOL, "", &spec);
 		enum ipam_take taken =
 			ipam_allocator_take(allocator, &used, POOL, "ns/claim", 1, &number);
 		if (taken != (rows[i].next[0] != '\0' ? IPAM_TAKEN : IPAM_EXHAUSTED) ||
@@ -308,7 +309,7 @@ static struct net_ip_ranges allocate(const struct ipam_pool_spec *spec, int clai
 {
 	struct net_ip_ranges used = { 0 };
 	struct ipam_allocator *allocator = ipam_allocator_new(&used_by_set);
-	ipam_allocator_set_pool(allocator, &used, POOL, spec);
+	ipam_allocator_set_pool(allocator, &used, POOL, "", spec);
 	for (int i = 0; i < claims; i++) {
 		char claim[32];
 		net_ip_number number;
@@ -316,7 +317,7 @@ static struct net_ip_ranges allocate(const struct ipam_pool_spec *spec, int clai
 		assert_int_equal(ipam_allocator_take(allocator, &used, POOL, claim, 1, &number),
 				 IPAM_TAKEN);
 		net_ip_ranges_add(&used, (struct net_ip_range){ number, number });
-		ipam_allocator_note(allocator, &used, POOL, number);
+		ipam_allocator_note(allocator, &used, POOL, spec->family, number);
 		ipam_allocator_forget(allocator, &used, claim);
 	}
 	ipam_allocator_free(allocator);

@@ -17,6 +17,7 @@
 
 enum { UNSETTLED_CLAIMS_BY_POOL, CLAIMS_BY_CLUSTER };
 enum { ADDRESSES_BY_POOL, ADDRESSES_BY_NUMBER };
+enum { NUMBER_KEY_MAX = 1 + 128 / 4 + 1 }; /* a digit for the family, and those of the number */
 
 /* ---- keys ---- */
 
@@ -137,25 +138,25 @@ static void index_address_by_pool(const struct kube_obj *obj, kube_index_emit em
 }
 
 /* Numbers have a canonical form, texts of IPv6 addresses need not. */
-static void number_key(char out[IPAM_KEY_MAX + 40], const char *pool_key, net_ip_number number)
+static void number_key(char out[NUMBER_KEY_MAX], sa_family_t family, net_ip_number number)
 {
 	static const char digits[] = "0123456789abcdef";
-	char text[2 + 128 / 4] = " ";
+	out[0] = family == AF_INET ? '4' : '6';
 	for (size_t i = 128 / 4; i > 0; i--, number >>= 4)
-		text[i] = digits[number & 15];
-	const char *end = out + IPAM_KEY_MAX + 40;
-	append_text(append_text(out, end, pool_key), end, text);
+		out[i] = digits[number & 15];
+	out[NUMBER_KEY_MAX - 1] = '\0';
 }
 
+/* Of whichever pool: no two of a network may have one. */
 static void index_address_by_number(const struct kube_obj *obj, kube_index_emit emit, void *ctx)
 {
 	const struct ipam_address *address = ipam_address_of(obj);
-	char pool[IPAM_KEY_MAX], key[IPAM_KEY_MAX + 40];
+	char key[NUMBER_KEY_MAX];
+	sa_family_t family;
 	net_ip_number number;
-	if (!ipam_is_our_address(address) || !ipam_number_of(address, &number))
+	if (!ipam_is_our_address(address) || !ipam_ip_of(address, &family, &number))
 		return;
-	ipam_pool_key_of_address(pool, address);
-	number_key(key, pool, number);
+	number_key(key, family, number);
 	emit(ctx, slice_of(key));
 }
 
@@ -175,11 +176,11 @@ void ipam_each_address(const struct controller_ctx *ctx, const char *pool_key, k
 	each_sharded(ctx, IPAM_ADDRESSES, ADDRESSES_BY_POOL, pool_key, fn, arg);
 }
 
-void ipam_each_address_with(const struct controller_ctx *ctx, const char *pool_key,
+void ipam_each_address_with(const struct controller_ctx *ctx, sa_family_t family,
 			    net_ip_number number, kube_store_fn fn, void *arg)
 {
-	char key[IPAM_KEY_MAX + 40];
-	number_key(key, pool_key, number);
+	char key[NUMBER_KEY_MAX];
+	number_key(key, family, number);
 	controller_each_by(ctx, IPAM_ADDRESSES, ADDRESSES_BY_NUMBER, slice_of(key), fn, arg);
 }
 
@@ -214,40 +215,53 @@ void ipam_queue_open_claims(const struct controller_ctx *ctx, const char *pool_k
 
 /* ---- what the allocator asks ---- */
 
-static bool stop_at_first(void *ctx, struct kube_obj *obj)
+struct pool_call {
+	bool (*fn)(void *arg, const char *pool);
+	void *arg;
+};
+
+static bool call_with_pool(void *ctx, struct kube_obj *obj)
 {
-	bool *found = ctx;
-	(void)obj;
-	*found = true;
-	return false;
+	const struct pool_call *call = ctx;
+	char pool[IPAM_KEY_MAX];
+	ipam_pool_key_of_address(pool, ipam_address_of(obj));
+	return call->fn(call->arg, pool);
 }
 
-static bool has_address(void *ctx, const char *pool, net_ip_number number)
+static void each_pool_with(void *ctx, sa_family_t family, net_ip_number number,
+			   bool (*fn)(void *arg, const char *pool), void *arg)
 {
-	bool found = false;
-	ipam_each_address_with(ctx, pool, number, stop_at_first, &found);
-	return found;
+	struct pool_call call = { fn, arg };
+	ipam_each_address_with(ctx, family, number, call_with_pool, &call);
 }
 
 struct number_call {
-	void (*fn)(void *arg, net_ip_number number);
+	ipam_object_fn fn;
 	void *arg;
 };
 
 static bool call_with_number(void *ctx, struct kube_obj *obj)
 {
 	const struct number_call *call = ctx;
+	const struct ipam_address *address = ipam_address_of(obj);
+	char pool[IPAM_KEY_MAX];
+	sa_family_t family;
 	net_ip_number number;
-	if (ipam_number_of(ipam_address_of(obj), &number))
-		call->fn(call->arg, number);
+	if (!ipam_is_our_address(address) || !ipam_ip_of(address, &family, &number))
+		return true;
+	ipam_pool_key_of_address(pool, address);
+	call->fn(call->arg, pool, family, number);
 	return true;
 }
 
-static void each_number(void *ctx, const char *pool, void (*fn)(void *arg, net_ip_number number),
-			void *arg)
+static void each_number(void *ctx, const char *pool, ipam_object_fn fn, void *arg)
 {
+	const struct controller_ctx *controller = ctx;
 	struct number_call call = { fn, arg };
-	ipam_each_address(ctx, pool, call_with_number, &call);
+	if (pool != NULL)
+		ipam_each_address(controller, pool, call_with_number, &call);
+	else
+		kube_store_each(controller->stores[IPAM_ADDRESSES], call_with_number, &call);
 }
 
 static void queue_claim(void *ctx, const char *claim)
@@ -267,7 +281,7 @@ static void queue_pool(void *ctx, const char *pool)
 	controller->emit(controller->emit_arg, key);
 }
 
-const struct ipam_used ipam_used_by_watch = { .has = has_address,
+const struct ipam_used ipam_used_by_watch = { .each_with = each_pool_with,
 					      .each = each_number,
 					      .each_open = ipam_each_open_claim,
 					      .wake = queue_claim,
@@ -337,13 +351,14 @@ static void keys_of_address(const struct controller_ctx *ctx, const struct kube_
 	const struct ipam_address *address = ipam_address_of(object);
 	struct emitter out = { emit, arg };
 	char pool[IPAM_KEY_MAX];
+	sa_family_t family;
 	net_ip_number number;
 	if (!ipam_is_our_address(address))
 		return;
 	ipam_pool_key_of_address(pool, address);
-	if (ipam_number_of(address, &number))
+	if (ipam_ip_of(address, &family, &number))
 		ipam_allocator_note(ipam_state_of(ctx)->allocator, (void *)(uintptr_t)ctx, pool,
-				    number);
+				    family, number);
 	emit_claims_of_address(&out, ctx, address);
 	emit_pool(&out, pool);
 }

@@ -53,8 +53,8 @@ void ipam_each_unsettled_claim(const struct controller_ctx *ctx, const char *poo
 /* Each IPAddress of the pool; `fn` always returns true. */
 void ipam_each_address(const struct controller_ctx *ctx, const char *pool_key, kube_store_fn fn,
 		       void *arg);
-/* Each IPAddress of the pool that has this number. */
-void ipam_each_address_with(const struct controller_ctx *ctx, const char *pool_key,
+/* Each IPAddress that has this number, of whichever pool. */
+void ipam_each_address_with(const struct controller_ctx *ctx, sa_family_t family,
 			    net_ip_number number, kube_store_fn fn, void *arg);
 
 /* Queues the claims of the pool that have no address yet or are being deleted. */

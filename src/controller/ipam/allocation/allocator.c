@@ -11,6 +11,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/vec.h"
+#include "controller/ipam/allocation/network.h"
 #include "controller/ipam/allocation/pool_spec.h"
 
 /* What a claim has in one pool, never in two: a reserved address, or its place among those that wait. */
@@ -19,6 +20,7 @@ struct turn {
 	char *claim;
 	int64_t created_s;
 	bool reserved; /* `number` is; else it waits */
+	sa_family_t family;
 	net_ip_number number;
 };
 
@@ -26,26 +28,26 @@ enum { WAKE_MAX = 32 }; /* at once; each address that is then taken wakes the ne
 
 struct pool {
 	char *key;
+	struct ipam_network *network;
 	sa_family_t family;
-	/* free = usable - addresses of objects - reserved ones */
+	bool is_invalid;
+	/* free = usable - what is in use in the network */
 	struct net_ip_ranges usable, free;
-	struct map reserved;	    /* number -> struct turn */
+	VEC(struct pool *) neighbours;	 /* those of the network that have usable addresses of this one */
 	VEC(struct turn *) waiting; /* oldest first */
 };
 
 struct ipam_allocator {
 	pthread_mutex_t lock; /* guards all below */
 	struct map pools;     /* key -> struct pool */
-	struct map turns;     /* claim -> struct turn, which this map owns */
+	struct map networks;  /* name -> struct ipam_network */
+	struct ipam_network *unnamed;
+	bool has_objects; /* networks know what is in use; from the first pool on */
+	struct map turns; /* claim -> struct turn, which this map owns */
 	struct ipam_used used;
 };
 
 /* ---- numbers ---- */
-
-static struct slice number_key(const net_ip_number *number)
-{
-	return (struct slice){ (const char *)number, sizeof(*number) };
-}
 
 static struct net_ip_range single(net_ip_number number)
 {
@@ -131,59 +133,25 @@ static void wake_waiting(const struct ipam_allocator *allocator, void *ctx, cons
 		allocator->used.wake(ctx, pool->waiting.v[i]->claim);
 }
 
-/* ---- reservations ---- */
-
-static void reserve(struct turn *turn, net_ip_number number)
-{
-	struct pool *pool = turn->pool;
-	assert(net_ip_ranges_has(&pool->free, number));
-	assert(!map_has(&pool->reserved, number_key(&number)));
-	turn->reserved = true;
-	turn->number = number;
-	net_ip_ranges_remove(&pool->free, single(number));
-	map_set(&pool->reserved, number_key(&number), turn);
-}
-
 /* ---- pools ---- */
 
 static struct pool *pool_new(const char *key)
 {
 	struct pool *pool = xcalloc(1, sizeof(*pool));
 	pool->key = xstrdup(key);
-	map_init(&pool->reserved);
 	return pool;
 }
 
-/* With all its turns. */
-static void pool_free(struct ipam_allocator *allocator, struct pool *pool)
+/* Its turns must be gone. */
+static void pool_free(struct pool *pool)
 {
-	size_t pos = 0;
-	const struct map_entry *entry;
-	if (pool == NULL)
-		return;
-	while ((entry = map_next(&pool->reserved, &pos)) != NULL)
-		free_turn(allocator, entry->value);
-	map_done(&pool->reserved);
-	for (size_t i = 0; i < pool->waiting.n; i++)
-		free_turn(allocator, pool->waiting.v[i]);
+	assert(pool->waiting.n == 0);
 	vec_done(&pool->waiting);
+	vec_done(&pool->neighbours);
 	net_ip_ranges_done(&pool->usable);
 	net_ip_ranges_done(&pool->free);
 	free(pool->key);
 	free(pool);
-}
-
-/* Whether the address is free now, from what the objects and the reservations say. */
-static void settle_number(const struct ipam_allocator *allocator, void *ctx, struct pool *pool,
-			  net_ip_number number)
-{
-	bool is_free = net_ip_ranges_has(&pool->usable, number) &&
-		       !map_has(&pool->reserved, number_key(&number)) &&
-		       !allocator->used.has(ctx, pool->key, number);
-	if (is_free)
-		net_ip_ranges_add(&pool->free, single(number));
-	else
-		net_ip_ranges_remove(&pool->free, single(number));
 }
 
 static bool add_range(void *ctx, struct net_ip_range range)
@@ -192,20 +160,119 @@ static bool add_range(void *ctx, struct net_ip_range range)
 	return true;
 }
 
-static void remove_number(void *ctx, net_ip_number number)
+static void remove_range(void *ctx, struct net_ip_range range)
 {
-	net_ip_ranges_remove(ctx, single(number));
+	net_ip_ranges_remove(ctx, range);
 }
 
-static void rebuild_free(const struct ipam_allocator *allocator, void *ctx, struct pool *pool)
+static bool remove_used(void *ctx, struct net_ip_range usable)
 {
-	size_t pos = 0;
-	const struct map_entry *entry;
+	struct pool *pool = ctx;
+	net_ip_ranges_each_within(ipam_network_in_use(pool->network, pool->family), usable,
+				  remove_range, &pool->free);
+	return true;
+}
+
+static void rebuild_free(struct pool *pool)
+{
 	net_ip_ranges_done(&pool->free);
 	net_ip_ranges_each(&pool->usable, add_range, &pool->free);
-	allocator->used.each(ctx, pool->key, remove_number, &pool->free);
-	while ((entry = map_next(&pool->reserved, &pos)) != NULL)
-		remove_number(&pool->free, ((const struct turn *)entry->value)->number);
+	net_ip_ranges_each(&pool->usable, remove_used, pool);
+}
+
+/* ---- addresses in use ---- */
+
+/* That of a pool that is not known, too. */
+static struct ipam_network *network_of(const struct ipam_allocator *allocator, const char *pool_key)
+{
+	const struct pool *pool = map_get(&allocator->pools, slice_of(pool_key));
+	return pool != NULL ? pool->network : allocator->unnamed;
+}
+
+struct user_search {
+	const struct ipam_allocator *allocator;
+	const struct ipam_network *network;
+	bool found;
+};
+
+static bool find_user(void *arg, const char *pool)
+{
+	struct user_search *search = arg;
+	search->found = network_of(search->allocator, pool) == search->network;
+	return !search->found;
+}
+
+/* Whether the address is in use now, from what the objects and the reservations say. */
+static bool settle_use(const struct ipam_allocator *allocator, void *ctx,
+		       struct ipam_network *network, sa_family_t family, net_ip_number number)
+{
+	struct user_search search = { allocator, network, false };
+	search.found = ipam_network_is_reserved(network, family, number);
+	if (!search.found)
+		allocator->used.each_with(ctx, family, number, find_user, &search);
+	ipam_network_set(network, family, number, search.found);
+	return search.found;
+}
+
+static void settle_free(struct pool *pool, net_ip_number number, bool in_use)
+{
+	if (in_use)
+		net_ip_ranges_remove(&pool->free, single(number));
+	else if (net_ip_ranges_has(&pool->usable, number))
+		net_ip_ranges_add(&pool->free, single(number));
+}
+
+static void settle_other(const struct ipam_allocator *allocator, void *ctx, struct pool *pool,
+			 net_ip_number number, bool in_use)
+{
+	settle_free(pool, number, in_use);
+	if (!in_use)
+		wake_waiting(allocator, ctx, pool);
+}
+
+/* In all pools of the network, and wakes claims of those other than `near`. If that one has the address, only
+ * its neighbours have it, too. May be NULL. */
+static void settle_number(const struct ipam_allocator *allocator, void *ctx,
+			  struct ipam_network *network, struct pool *near, sa_family_t family,
+			  net_ip_number number)
+{
+	bool in_use = settle_use(allocator, ctx, network, family, number);
+	size_t pos = 0;
+	const struct map_entry *entry;
+	if (near != NULL && near->family == family && net_ip_ranges_has(&near->usable, number)) {
+		settle_free(near, number, in_use);
+		for (size_t i = 0; i < near->neighbours.n; i++)
+			settle_other(allocator, ctx, near->neighbours.v[i], number, in_use);
+		return;
+	}
+	while ((entry = map_next(&allocator->pools, &pos)) != NULL) {
+		struct pool *pool = entry->value;
+		if (pool != near && pool->network == network && pool->family == family)
+			settle_other(allocator, ctx, pool, number, in_use);
+	}
+}
+
+static void add_object(void *arg, const char *pool, sa_family_t family, net_ip_number number)
+{
+	const struct ipam_allocator *allocator = arg;
+	ipam_network_set(network_of(allocator, pool), family, number, true);
+}
+
+/* ---- reservations ---- */
+
+static void reserve(struct turn *turn, net_ip_number number)
+{
+	struct pool *pool = turn->pool;
+	assert(net_ip_ranges_has(&pool->free, number));
+	assert(!ipam_network_is_reserved(pool->network, pool->family, number));
+	turn->reserved = true;
+	turn->family = pool->family;
+	turn->number = number;
+	ipam_network_reserve(pool->network, pool->family, number);
+	ipam_network_set(pool->network, pool->family, number, true);
+	net_ip_ranges_remove(&pool->free, single(number));
+	for (size_t i = 0; i < pool->neighbours.n; i++)
+		net_ip_ranges_remove(&pool->neighbours.v[i]->free, single(number));
 }
 
 /* Takes the claim's turn from it, and serves the others of the pool. */
@@ -213,8 +280,8 @@ static void drop_turn(struct ipam_allocator *allocator, void *ctx, struct turn *
 {
 	struct pool *pool = turn->pool;
 	if (turn->reserved) {
-		map_del(&pool->reserved, number_key(&turn->number));
-		settle_number(allocator, ctx, pool, turn->number);
+		ipam_network_unreserve(pool->network, turn->family, turn->number);
+		settle_number(allocator, ctx, pool->network, pool, turn->family, turn->number);
 	} else {
 		size_t at = find_place(pool, turn);
 		assert(pool->waiting.v[at] == turn);
@@ -222,6 +289,32 @@ static void drop_turn(struct ipam_allocator *allocator, void *ctx, struct turn *
 	}
 	free_turn(allocator, turn);
 	wake_waiting(allocator, ctx, pool);
+}
+
+typedef VEC(struct turn *) turn_list;
+
+static void list_reserved(const struct ipam_allocator *allocator, const struct pool *pool,
+			  turn_list *out)
+{
+	size_t pos = 0;
+	const struct map_entry *entry;
+	while ((entry = map_next(&allocator->turns, &pos)) != NULL) {
+		struct turn *turn = entry->value;
+		if (turn->pool == pool && turn->reserved)
+			vec_push(out, turn);
+	}
+}
+
+static void drop_turns(struct ipam_allocator *allocator, void *ctx, struct pool *pool)
+{
+	turn_list reserved = { 0 };
+	for (size_t i = 0; i < pool->waiting.n; i++)
+		free_turn(allocator, pool->waiting.v[i]);
+	pool->waiting.n = 0;
+	list_reserved(allocator, pool, &reserved);
+	for (size_t i = 0; i < reserved.n; i++)
+		drop_turn(allocator, ctx, reserved.v[i]);
+	vec_done(&reserved);
 }
 
 /* ---- pools with common addresses ---- */
@@ -237,36 +330,167 @@ static bool have_common(const struct pool *pool, const struct pool *other, struc
 static void report_overlaps(const struct ipam_allocator *allocator, void *ctx,
 			    const struct pool *pool)
 {
+	for (size_t i = 0; i < pool->neighbours.n; i++)
+		allocator->used.overlap(ctx, pool->neighbours.v[i]->key);
+}
+
+static void leave_neighbours(struct pool *pool)
+{
+	for (size_t i = 0; i < pool->neighbours.n; i++) {
+		struct pool *other = pool->neighbours.v[i];
+		size_t at = 0;
+		while (other->neighbours.v[at] != pool)
+			at++;
+		other->neighbours.n--;
+		memmove(&other->neighbours.v[at], &other->neighbours.v[at + 1],
+			(other->neighbours.n - at) * sizeof(other->neighbours.v[0]));
+	}
+	pool->neighbours.n = 0;
+}
+
+static void find_neighbours(const struct ipam_allocator *allocator, struct pool *pool)
+{
 	size_t pos = 0;
 	const struct map_entry *entry;
 	struct net_ip_range common;
 	while ((entry = map_next(&allocator->pools, &pos)) != NULL) {
-		if (have_common(pool, entry->value, &common))
-			allocator->used.overlap(ctx, entry->key);
+		struct pool *other = entry->value;
+		if (other->network == pool->network && have_common(pool, other, &common)) {
+			vec_push(&pool->neighbours, other);
+			vec_push(&other->neighbours, pool);
+		}
 	}
 }
 
 void ipam_allocator_each_overlap(struct ipam_allocator *allocator, const char *pool,
 				 ipam_overlap_fn fn, void *arg)
 {
-	size_t pos = 0;
-	const struct map_entry *entry;
 	struct net_ip_range common;
 	pthread_mutex_lock(&allocator->lock);
 	const struct pool *own = map_get(&allocator->pools, slice_of(pool));
-	while (own != NULL && (entry = map_next(&allocator->pools, &pos)) != NULL) {
-		if (have_common(own, entry->value, &common))
-			fn(arg, entry->key, net_ip_from_number(own->family, common.first));
+	for (size_t i = 0; own != NULL && i < own->neighbours.n; i++) {
+		const struct pool *other = own->neighbours.v[i];
+		if (have_common(own, other, &common))
+			fn(arg, other->key, net_ip_from_number(own->family, common.first));
 	}
 	pthread_mutex_unlock(&allocator->lock);
 }
+
+/* ---- networks ---- */
+
+struct number {
+	sa_family_t family;
+	net_ip_number number;
+};
+typedef VEC(struct number) number_list;
+
+static void list_number(void *arg, const char *pool, sa_family_t family, net_ip_number number)
+{
+	number_list *list = arg;
+	(void)pool;
+	vec_push(list, (struct number){ family, number });
+}
+
+static void move_reservations(const struct ipam_allocator *allocator, const struct pool *pool,
+			      struct ipam_network *to, number_list *moved)
+{
+	turn_list reserved = { 0 };
+	list_reserved(allocator, pool, &reserved);
+	for (size_t i = 0; i < reserved.n; i++) {
+		const struct turn *turn = reserved.v[i];
+		ipam_network_unreserve(pool->network, turn->family, turn->number);
+		ipam_network_reserve(to, turn->family, turn->number);
+		vec_push(moved, (struct number){ turn->family, turn->number });
+	}
+	vec_done(&reserved);
+}
+
+static bool lie_in(const number_list *numbers, const struct pool *pool)
+{
+	for (size_t i = 0; i < numbers->n; i++) {
+		if (numbers->v[i].family != pool->family ||
+		    !net_ip_ranges_has(&pool->usable, numbers->v[i].number))
+			return false;
+	}
+	return true;
+}
+
+/* After the move of these addresses from or to the network. */
+static void rebuild_network(const struct ipam_allocator *allocator, void *ctx,
+			    const struct ipam_network *network, const struct pool *moved,
+			    bool has_strays)
+{
+	size_t pos = 0;
+	const struct map_entry *entry;
+	struct net_ip_range common;
+	while ((entry = map_next(&allocator->pools, &pos)) != NULL) {
+		struct pool *pool = entry->value;
+		if (pool != moved && pool->network == network &&
+		    (has_strays || have_common(moved, pool, &common))) {
+			rebuild_free(pool);
+			wake_waiting(allocator, ctx, pool);
+		}
+	}
+}
+
+static void leave_network(struct ipam_allocator *allocator, struct ipam_network *network)
+{
+	if (--network->n_pools > 0 || network == allocator->unnamed)
+		return;
+	map_del(&allocator->networks, slice_of(network->name));
+	ipam_network_free(network);
+}
+
+/* With its objects and reservations. Its neighbours must have been left. */
+static void move_pool(struct ipam_allocator *allocator, void *ctx, struct pool *pool,
+		      const char *name)
+{
+	struct ipam_network *from = pool->network;
+	struct ipam_network *to = map_get(&allocator->networks, slice_of(name));
+	number_list moved = { 0 };
+	if (to == from)
+		return;
+	if (to == NULL) {
+		to = ipam_network_new(name);
+		map_set(&allocator->networks, slice_of(to->name), to);
+	}
+	allocator->used.each(ctx, pool->key, list_number, &moved);
+	move_reservations(allocator, pool, to, &moved);
+	pool->network = to;
+	to->n_pools++;
+	for (size_t i = 0; i < moved.n; i++) {
+		settle_use(allocator, ctx, from, moved.v[i].family, moved.v[i].number);
+		settle_use(allocator, ctx, to, moved.v[i].family, moved.v[i].number);
+	}
+	if (moved.n > 0) {
+		bool has_strays = !lie_in(&moved, pool);
+		rebuild_network(allocator, ctx, from, pool, has_strays);
+		rebuild_network(allocator, ctx, to, pool, has_strays);
+	}
+	leave_network(allocator, from);
+	vec_done(&moved);
+}
+
+bool ipam_allocator_share_network(struct ipam_allocator *allocator, const char *left,
+				  const char *right)
+{
+	pthread_mutex_lock(&allocator->lock);
+	bool share = network_of(allocator, left) == network_of(allocator, right);
+	pthread_mutex_unlock(&allocator->lock);
+	return share;
+}
+
+/* ---- the allocator ---- */
 
 struct ipam_allocator *ipam_allocator_new(const struct ipam_used *used)
 {
 	struct ipam_allocator *allocator = xcalloc(1, sizeof(*allocator));
 	pthread_mutex_init(&allocator->lock, NULL);
 	map_init(&allocator->pools);
+	map_init(&allocator->networks);
 	map_init(&allocator->turns);
+	allocator->unnamed = ipam_network_new("");
+	map_set(&allocator->networks, slice_of(""), allocator->unnamed);
 	allocator->used = *used;
 	return allocator;
 }
@@ -277,30 +501,55 @@ void ipam_allocator_free(struct ipam_allocator *allocator)
 	const struct map_entry *entry;
 	if (allocator == NULL)
 		return;
-	while ((entry = map_next(&allocator->pools, &pos)) != NULL)
-		pool_free(allocator, entry->value);
-	assert(allocator->turns.n == 0);
-	map_done(&allocator->pools);
+	while ((entry = map_next(&allocator->turns, &pos)) != NULL) {
+		struct turn *turn = entry->value;
+		turn->pool->waiting.n = 0;
+		free(turn->claim);
+		free(turn);
+	}
+	for (pos = 0; (entry = map_next(&allocator->pools, &pos)) != NULL;)
+		pool_free(entry->value);
+	for (pos = 0; (entry = map_next(&allocator->networks, &pos)) != NULL;)
+		ipam_network_free(entry->value);
 	map_done(&allocator->turns);
+	map_done(&allocator->pools);
+	map_done(&allocator->networks);
 	pthread_mutex_destroy(&allocator->lock);
 	free(allocator);
 }
 
+static struct pool *find_or_add_pool(struct ipam_allocator *allocator, const char *key)
+{
+	struct pool *pool = map_get(&allocator->pools, slice_of(key));
+	if (pool == NULL) {
+		pool = pool_new(key);
+		pool->network = allocator->unnamed;
+		pool->network->n_pools++;
+		map_set(&allocator->pools, slice_of(key), pool);
+	}
+	return pool;
+}
+
 void ipam_allocator_set_pool(struct ipam_allocator *allocator, void *ctx, const char *pool,
-			     const struct ipam_pool_spec *spec)
+			     const char *network, const struct ipam_pool_spec *spec)
 {
 	pthread_mutex_lock(&allocator->lock);
-	struct pool *own = map_get(&allocator->pools, slice_of(pool));
-	if (own == NULL) {
-		own = pool_new(pool);
-		map_set(&allocator->pools, slice_of(pool), own);
-	}
+	if (!allocator->has_objects)
+		allocator->used.each(ctx, NULL, add_object, allocator);
+	allocator->has_objects = true;
+	struct pool *own = find_or_add_pool(allocator, pool);
+	own->is_invalid = spec == NULL;
 	report_overlaps(allocator, ctx, own);
+	leave_neighbours(own);
 	net_ip_ranges_done(&own->usable);
-	net_ip_ranges_each(&spec->usable, add_range, &own->usable);
-	own->family = spec->family;
+	if (spec != NULL) {
+		net_ip_ranges_each(&spec->usable, add_range, &own->usable);
+		own->family = spec->family;
+	}
+	move_pool(allocator, ctx, own, network);
+	find_neighbours(allocator, own);
 	report_overlaps(allocator, ctx, own);
-	rebuild_free(allocator, ctx, own);
+	rebuild_free(own);
 	wake_waiting(allocator, ctx, own);
 	pthread_mutex_unlock(&allocator->lock);
 }
@@ -354,21 +603,28 @@ void ipam_allocator_enter_claims(struct ipam_allocator *allocator, void *ctx, co
 void ipam_allocator_drop_pool(struct ipam_allocator *allocator, void *ctx, const char *pool)
 {
 	pthread_mutex_lock(&allocator->lock);
-	struct pool *own = map_del(&allocator->pools, slice_of(pool));
-	if (own != NULL)
+	struct pool *own = map_get(&allocator->pools, slice_of(pool));
+	if (own != NULL) {
+		drop_turns(allocator, ctx, own);
 		report_overlaps(allocator, ctx, own);
-	pool_free(allocator, own);
+		leave_neighbours(own);
+		move_pool(allocator, ctx, own, "");
+		leave_network(allocator, own->network);
+		map_del(&allocator->pools, slice_of(pool));
+		pool_free(own);
+	}
 	pthread_mutex_unlock(&allocator->lock);
 }
 
 void ipam_allocator_note(struct ipam_allocator *allocator, void *ctx, const char *pool,
-			 net_ip_number number)
+			 sa_family_t family, net_ip_number number)
 {
 	pthread_mutex_lock(&allocator->lock);
-	struct pool *own = map_get(&allocator->pools, slice_of(pool));
-	if (own != NULL) {
-		settle_number(allocator, ctx, own, number);
-		wake_waiting(allocator, ctx, own);
+	if (allocator->has_objects) {
+		struct pool *own = map_get(&allocator->pools, slice_of(pool));
+		settle_number(allocator, ctx, network_of(allocator, pool), own, family, number);
+		if (own != NULL)
+			wake_waiting(allocator, ctx, own);
 	}
 	pthread_mutex_unlock(&allocator->lock);
 }
@@ -422,7 +678,7 @@ enum ipam_take ipam_allocator_take(struct ipam_allocator *allocator, void *ctx, 
 	struct turn *turn = find_turn(allocator, claim);
 	if (turn != NULL && is_of_predecessor(turn, own, created_s))
 		drop_turn(allocator, ctx, turn);
-	if (own != NULL)
+	if (own != NULL && !own->is_invalid)
 		result = take_address(allocator, own, claim, created_s, &number);
 	pthread_mutex_unlock(&allocator->lock);
 	if (result == IPAM_TAKEN)

@@ -14,6 +14,7 @@
 #include "api/tree.h"
 #include "base/compiler.h"
 #include "base/strbuf.h"
+#include "base/vec.h"
 #include "controller/ipam/allocation/pool_spec.h"
 
 enum { SPACE = 64, CLAIMS = 90 };
@@ -25,20 +26,38 @@ enum { SPACE = 64, CLAIMS = 90 };
 static unsigned objects[SPACE];
 static struct strbuf woken, overlapping;
 
-static bool has_object(void *ctx, const char *pool, net_ip_number number)
+/* Those of other pools, for which `objects` has no place. */
+struct object {
+	const char *pool;
+	sa_family_t family;
+	net_ip_number number;
+};
+static VEC(struct object) others;
+
+static void each_with(void *ctx, sa_family_t family, net_ip_number number,
+		      bool (*fn)(void *arg, const char *pool), void *arg)
 {
 	(void)ctx;
-	return strcmp(pool, POOL) == 0 && number < SPACE && objects[number] > 0;
+	if (family == AF_INET && number < SPACE && objects[number] > 0 && !fn(arg, POOL))
+		return;
+	for (size_t i = 0; i < others.n; i++) {
+		const struct object *object = &others.v[i];
+		if (object->family == family && object->number == number && !fn(arg, object->pool))
+			return;
+	}
 }
 
-static void each_object(void *ctx, const char *pool, void (*fn)(void *arg, net_ip_number number),
-			void *arg)
+static void each_object(void *ctx, const char *pool, ipam_object_fn fn, void *arg)
 {
 	(void)ctx;
-	(void)pool;
 	for (net_ip_number i = 0; i < SPACE; i++) {
-		if (objects[i] > 0)
-			fn(arg, i);
+		if (objects[i] > 0 && (pool == NULL || strcmp(pool, POOL) == 0))
+			fn(arg, POOL, AF_INET, i);
+	}
+	for (size_t i = 0; i < others.n; i++) {
+		const struct object *object = &others.v[i];
+		if (pool == NULL || strcmp(pool, object->pool) == 0)
+			fn(arg, object->pool, object->family, object->number);
 	}
 }
 
@@ -66,15 +85,21 @@ static void note_overlap(void *ctx, const char *pool)
 	strbuf_addf(&overlapping, "%s ", pool);
 }
 
-static const struct ipam_used used = { has_object, each_object, each_open, wake, note_overlap };
+static const struct ipam_used used = { each_with, each_object, each_open, wake, note_overlap };
+
+static void set_network_pool(struct ipam_allocator *allocator, const char *pool,
+			     const char *network, sa_family_t family, struct net_ip_range range)
+{
+	struct ipam_pool_spec spec = { .family = family };
+	net_ip_ranges_add(&spec.usable, range);
+	ipam_allocator_set_pool(allocator, NULL, pool, network, &spec);
+	ipam_pool_spec_done(&spec);
+}
 
 static void set_pool(struct ipam_allocator *allocator, const char *pool, sa_family_t family,
 		     struct net_ip_range range)
 {
-	struct ipam_pool_spec spec = { .family = family };
-	net_ip_ranges_add(&spec.usable, range);
-	ipam_allocator_set_pool(allocator, NULL, pool, &spec);
-	ipam_pool_spec_done(&spec);
+	set_network_pool(allocator, pool, "", family, range);
 }
 
 static void set_range(struct ipam_allocator *allocator, net_ip_number first, net_ip_number last)
@@ -96,6 +121,9 @@ static int stop(void **state)
 	ipam_allocator_free(*state);
 	strbuf_done(&woken);
 	strbuf_done(&overlapping);
+	vec_done(&others);
+	others.v = NULL;
+	others.n = 0;
 	return 0;
 }
 
@@ -118,7 +146,7 @@ static void expect_exhausted(struct ipam_allocator *allocator, const char *claim
 static void set_object(struct ipam_allocator *allocator, net_ip_number number, bool exists)
 {
 	objects[number] = exists;
-	ipam_allocator_note(allocator, NULL, POOL, number);
+	ipam_allocator_note(allocator, NULL, POOL, AF_INET, number);
 }
 
 /* PR-4: the lowest free one; a claim that asks again gets the same. */
@@ -393,7 +421,7 @@ static void work_of_many_overlaps(void **state)
 		assert_int_equal(ipam_pool_spec_read(json, &spec, ERR_TEXT(error)), 0);
 		read_ns += cpu_ns() - before;
 		snprintf(name, sizeof(name), "pool %u", i);
-		ipam_allocator_set_pool(a, NULL, name, &spec);
+		ipam_allocator_set_pool(a, NULL, name, "", &spec);
 		ipam_pool_spec_done(&spec);
 		json_decref(json);
 	}
@@ -462,14 +490,16 @@ static void step(struct ipam_allocator **a, struct model *m)
 		if (m->created[claim] && !m->shown[claim]) {
 			m->shown[claim] = true;
 			objects[m->holds[claim]]++;
-			ipam_allocator_note(*a, NULL, POOL, (net_ip_number)m->holds[claim]);
+			ipam_allocator_note(*a, NULL, POOL, AF_INET,
+					    (net_ip_number)m->holds[claim]);
 			ipam_allocator_forget(*a, NULL, name);
 		}
 		break;
 	case 4: /* the claim is deleted, and the watch shows that its object is gone */
 		if (m->shown[claim]) {
 			objects[m->holds[claim]]--;
-			ipam_allocator_note(*a, NULL, POOL, (net_ip_number)m->holds[claim]);
+			ipam_allocator_note(*a, NULL, POOL, AF_INET,
+					    (net_ip_number)m->holds[claim]);
 		} else if (m->created[claim]) {
 			break; /* it is first seen */
 		}
@@ -521,6 +551,278 @@ static void never_twice(void **state)
 	*state = a;
 }
 
+/* ---- pools with common addresses ---- */
+
+static int take_from(struct ipam_allocator *a, const char *pool, const char *claim)
+{
+	net_ip_number number;
+	return ipam_allocator_take(a, NULL, pool, claim, 1, &number) == IPAM_TAKEN ? (int)number
+										   : -1;
+}
+
+/* The object appears, as the watch shows it. */
+static void add_other(struct ipam_allocator *a, const char *pool, sa_family_t family, int number)
+{
+	vec_push(&others, (struct object){ pool, family, (net_ip_number)number });
+	ipam_allocator_note(a, NULL, pool, family, (net_ip_number)number);
+}
+
+static void remove_other(struct ipam_allocator *a, size_t at)
+{
+	struct object gone = others.v[at];
+	others.v[at] = others.v[--others.n];
+	ipam_allocator_note(a, NULL, gone.pool, gone.family, gone.number);
+}
+
+/* An address that one pool has reserved or in use is not free in another one of the network. */
+static void shared_addresses(void **state)
+{
+	struct ipam_allocator *a = *state;
+	set_pool(a, "one", AF_INET, (struct net_ip_range){ 10, 12 });
+	set_pool(a, "two", AF_INET, (struct net_ip_range){ 10, 13 });
+	set_pool(a, "six", AF_INET6, (struct net_ip_range){ 10, 13 });
+	assert_int_equal(take_from(a, "one", "a"), 10);
+	assert_int_equal(take_from(a, "two", "b"), 11);
+	assert_int_equal(take_from(a, "six", "c"), 10);
+	add_other(a, "one", AF_INET, 10);
+	ipam_allocator_forget(a, NULL, "a");
+	assert_int_equal(take_from(a, "two", "d"), 12);
+	assert_int_equal(take_from(a, "one", "e"), -1);
+	/* What comes free in one pool serves a claim that waits for the other. */
+	strbuf_reset(&woken);
+	ipam_allocator_forget(a, NULL, "d");
+	assert_string_equal(woken.s, "e ");
+	assert_int_equal(take_from(a, "one", "e"), 12);
+	strbuf_reset(&woken);
+	assert_int_equal(take_from(a, "two", "f"), 13);
+	assert_int_equal(take_from(a, "two", "g"), -1);
+	remove_other(a, 0);
+	assert_string_equal(woken.s, "g ");
+	assert_int_equal(take_from(a, "two", "g"), 10);
+}
+
+/* Addresses of pools that do not list them any more, are invalid, or are not known count as well. */
+static void stray_addresses(void **state)
+{
+	struct ipam_allocator *a = *state;
+	vec_push(&others, (struct object){ "unknown", AF_INET, 10 });
+	vec_push(&others, (struct object){ "bad", AF_INET, 11 });
+	vec_push(&others, (struct object){ "shrunk", AF_INET, 12 });
+	set_pool(a, "one", AF_INET, (struct net_ip_range){ 10, 13 });
+	ipam_allocator_set_pool(a, NULL, "bad", "", NULL);
+	set_pool(a, "shrunk", AF_INET, (struct net_ip_range){ 40, 49 });
+	assert_int_equal(take_from(a, "bad", "x"), -1);
+	assert_int_equal(take_from(a, "one", "a"), 13);
+	assert_int_equal(take_from(a, "one", "b"), -1);
+	for (int i = 0; i < 3; i++) {
+		strbuf_reset(&woken);
+		remove_other(a, 0);
+		assert_string_equal(woken.s, "b ");
+	}
+	assert_int_equal(take_from(a, "one", "b"), 10);
+}
+
+/* Pools of different networks have nothing to do with each other, whenever they become known. */
+static void networks(void **state)
+{
+	struct ipam_allocator *a = *state;
+	vec_push(&others, (struct object){ "blue", AF_INET, 10 });
+	vec_push(&others, (struct object){ "stock", AF_INET, 11 });
+	set_pool(a, "stock", AF_INET, (struct net_ip_range){ 10, 12 });
+	set_network_pool(a, "blue", "blue", AF_INET, (struct net_ip_range){ 10, 12 });
+	expect_overlaps("");
+	assert_false(ipam_allocator_share_network(a, "stock", "blue"));
+	assert_int_equal(take_from(a, "stock", "a"), 10);
+	assert_int_equal(take_from(a, "blue", "b"), 11);
+	/* Another pool of the network, and a pool that moves there with its objects. */
+	set_network_pool(a, "navy", "blue", AF_INET, (struct net_ip_range){ 10, 13 });
+	expect_overlaps("blue ");
+	assert_true(ipam_allocator_share_network(a, "navy", "blue"));
+	assert_int_equal(take_from(a, "navy", "c"), 12);
+	set_network_pool(a, "stock", "blue", AF_INET, (struct net_ip_range){ 10, 14 });
+	assert_int_equal(take_from(a, "stock", "d"), 13);
+	assert_int_equal(take_from(a, "navy", "e"), -1);
+	/* Two claims have 10 and 11 now: each is free when both are gone. */
+	ipam_allocator_forget(a, NULL, "a");
+	ipam_allocator_forget(a, NULL, "b");
+	assert_int_equal(take_from(a, "navy", "e"), -1);
+	remove_other(a, 1);
+	assert_int_equal(take_from(a, "navy", "e"), 11);
+	ipam_allocator_drop_pool(a, NULL, "blue");
+	ipam_allocator_drop_pool(a, NULL, "navy");
+	ipam_allocator_drop_pool(a, NULL, "stock");
+}
+
+/* Pools of namespaces and of the cluster, two networks, both families. */
+static const struct {
+	const char *key;
+	sa_family_t family;
+} shared_pools[] = {
+	{ "InClusterIPPool/ns1/pool", AF_INET },  { "InClusterIPPool/ns2/pool", AF_INET },
+	{ "GlobalInClusterIPPool//g", AF_INET },  { "InClusterIPPool/ns1/six", AF_INET6 },
+	{ "GlobalInClusterIPPool//g6", AF_INET6 },
+};
+enum { SHARED_POOLS = ARRAY_LEN(shared_pools), SHARED_SPACE = 24 };
+
+/* A claim of pool `claim % SHARED_POOLS`. */
+struct shared_model {
+	struct model claims;
+	const char *network[SHARED_POOLS];
+};
+
+static const char *pool_of(size_t claim)
+{
+	return shared_pools[claim % SHARED_POOLS].key;
+}
+
+static bool exclude_each_other(const struct shared_model *m, size_t left, size_t right)
+{
+	size_t one = left % SHARED_POOLS, other = right % SHARED_POOLS;
+	return shared_pools[one].family == shared_pools[other].family &&
+	       strcmp(m->network[one], m->network[other]) == 0;
+}
+
+static void take_shared(struct ipam_allocator *a, struct shared_model *m, size_t claim)
+{
+	int *holds = m->claims.holds;
+	char name[16];
+	net_ip_number number;
+	name_of(claim, name);
+	if (m->claims.created[claim] || ipam_allocator_take(a, NULL, pool_of(claim), name,
+							    (int64_t)claim, &number) != IPAM_TAKEN)
+		return;
+	/* Networks may have been joined since: what was reserved before stays. */
+	if (holds[claim] == (int)number)
+		return;
+	assert_int_equal(holds[claim], -1);
+	holds[claim] = (int)number;
+	for (size_t i = 0; i < CLAIMS; i++) {
+		if (i != claim && holds[i] == (int)number && exclude_each_other(m, i, claim))
+			fail_msg("address %d for claims %zu and %zu", (int)number, i, claim);
+	}
+}
+
+static void show_object(struct ipam_allocator *a, const struct shared_model *m, size_t claim)
+{
+	add_other(a, pool_of(claim), shared_pools[claim % SHARED_POOLS].family,
+		  m->claims.holds[claim]);
+}
+
+static void hide_object(struct ipam_allocator *a, const struct shared_model *m, size_t claim)
+{
+	for (size_t i = 0; i < others.n; i++) {
+		if (strcmp(others.v[i].pool, pool_of(claim)) == 0 &&
+		    (int)others.v[i].number == m->claims.holds[claim]) {
+			remove_other(a, i);
+			return;
+		}
+	}
+	fail_msg("no object of claim %zu", claim);
+}
+
+static void edit_pool(struct ipam_allocator *a, struct shared_model *m, size_t pool)
+{
+	static const char *const names[] = { "", "", "blue" };
+	net_ip_number first = next_random(SHARED_SPACE);
+	net_ip_number last = first + next_random(SHARED_SPACE - (uint32_t)first);
+	m->network[pool] = names[next_random(ARRAY_LEN(names))];
+	if (next_random(8) == 0)
+		ipam_allocator_set_pool(a, NULL, shared_pools[pool].key, m->network[pool], NULL);
+	else
+		set_network_pool(a, shared_pools[pool].key, m->network[pool],
+				 shared_pools[pool].family, (struct net_ip_range){ first, last });
+}
+
+/* The process is killed and starts with what the API has; pools become known one by one, before any claim is
+ * served. */
+static struct ipam_allocator *restart_shared(struct ipam_allocator *a, struct shared_model *m)
+{
+	ipam_allocator_free(a);
+	a = ipam_allocator_new(&used);
+	others.n = 0;
+	for (size_t i = 0; i < CLAIMS; i++) {
+		m->claims.shown[i] = m->claims.created[i];
+		if (m->claims.created[i])
+			show_object(a, m, i);
+		else
+			m->claims.holds[i] = -1;
+	}
+	for (size_t i = 0; i < SHARED_POOLS; i++)
+		edit_pool(a, m, i);
+	return a;
+}
+
+static void forget_claim(struct ipam_allocator *a, struct shared_model *m, size_t claim)
+{
+	char name[16];
+	name_of(claim, name);
+	if (m->claims.shown[claim])
+		hide_object(a, m, claim);
+	ipam_allocator_forget(a, NULL, name);
+	m->claims.holds[claim] = -1;
+	m->claims.created[claim] = m->claims.shown[claim] = false;
+}
+
+static struct ipam_allocator *step_shared(struct ipam_allocator *a, struct shared_model *m)
+{
+	size_t claim = next_random(CLAIMS);
+	struct model *claims = &m->claims;
+	char name[16];
+	name_of(claim, name);
+	switch (next_random(8)) {
+	case 0:
+	case 1:
+	case 2:
+		take_shared(a, m, claim);
+		break;
+	case 3: /* the create succeeded */
+		claims->created[claim] |= claims->holds[claim] >= 0;
+		break;
+	case 4: /* the watch shows it; the claim is bound */
+		if (claims->created[claim] && !claims->shown[claim]) {
+			claims->shown[claim] = true;
+			show_object(a, m, claim);
+			ipam_allocator_forget(a, NULL, name);
+		}
+		break;
+	case 5:
+		if (claims->shown[claim] || !claims->created[claim])
+			forget_claim(a, m, claim);
+		break;
+	case 6:
+		if (next_random(4) == 0)
+			edit_pool(a, m, claim % SHARED_POOLS);
+		break;
+	default:
+		if (next_random(40) == 0)
+			return restart_shared(a, m);
+	}
+	return a;
+}
+
+/* PR-5: no address for two claims of a network, whichever pools they name, over edits of pools and networks. */
+static void never_twice_in_a_network(void **state)
+{
+	struct ipam_allocator *a = *state;
+	struct shared_model m;
+	unsigned taken = 0;
+	for (uint32_t round = 1; round <= 100; round++) {
+		memset(&m, 0, sizeof(m));
+		for (size_t i = 0; i < CLAIMS; i++)
+			m.claims.holds[i] = -1;
+		seed = round * 2246822519U;
+		a = restart_shared(a, &m);
+		for (int i = 0; i < 2000; i++)
+			a = step_shared(a, &m);
+		for (size_t i = 0; i < CLAIMS; i++)
+			taken += m.claims.created[i];
+		strbuf_reset(&woken);
+		strbuf_reset(&overlapping);
+	}
+	assert_true(taken > 500);
+	*state = a;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -537,6 +839,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(listed_overlaps, start, stop),
 		cmocka_unit_test_setup_teardown(work_of_many_overlaps, start, stop),
 		cmocka_unit_test_setup_teardown(never_twice, start, stop),
+		cmocka_unit_test_setup_teardown(shared_addresses, start, stop),
+		cmocka_unit_test_setup_teardown(stray_addresses, start, stop),
+		cmocka_unit_test_setup_teardown(networks, start, stop),
+		cmocka_unit_test_setup_teardown(never_twice_in_a_network, start, stop),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
