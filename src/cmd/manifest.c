@@ -103,6 +103,11 @@ static bool read_file(struct reader *reader, const char *path)
 	vec_push(&reader->m->files, f);
 	int e = standard ? readfile_fd(STDIN_FILENO, API_YAML_BYTES_MAX, &f->text)
 			 : readfile_path(path, API_YAML_BYTES_MAX, PIPE_WAIT_MS, &f->text);
+	if (e == ERR_LIMIT) {
+		err_text_set(reader->err, "cannot read '%s': it has more than %d bytes", f->name,
+			     API_YAML_BYTES_MAX);
+		return false;
+	}
 	if (e < 0) {
 		err_text_set(reader->err, "cannot read '%s': %s", f->name, err_str(e));
 		return false;

@@ -483,7 +483,8 @@ status: {conditions: [{type: Ready, status: "False", message: the pool has no fr
 
 
 @pytest.mark.parametrize("args, status, text", [
-    (["-f", EXAMPLE, "-o", "json"], 64, "-o: 'json' is none of netplan nocloud vmware merged"),
+    ([], 64, "name manifests with -f, or a machine of the API with --machine"),
+    (["-f", EXAMPLE, "-o", "json"], 64, "netconfig: -o: 'json' is none of netplan nocloud vmware merged"),
     (["-f", EXAMPLE, "--mode", "both"], 64, "--mode: 'both' is none of per-device flat"),
     (["-f", EXAMPLE, "-o", "netplan", "--iso", "x"], 64, "--out and --iso are for -o nocloud"),
     (["-f", EXAMPLE, "--user-data", "x"], 64, "--user-data is for"),
@@ -496,6 +497,13 @@ status: {conditions: [{type: Ready, status: "False", message: the pool has no fr
 ])
 def test_errors(args, status, text):
     assert text in netconfig(*args, status=status)
+
+
+@pytest.mark.parametrize("args, size", [(["-f"], 32 << 20), (["-f", EXAMPLE, "-o", "vmware", "--user-data"], 4 << 20)])
+def test_files_that_are_too_large(tmp_path, args, size):
+    with open(tmp_path / "large", "wb") as f:
+        f.truncate(size + 1)
+    assert f"cannot read '{tmp_path}/large': it has more than {size} bytes" in netconfig(*args, str(tmp_path / "large"), status=1)
 
 
 def test_several_machines_need_a_name():

@@ -4,7 +4,9 @@
  * passes there. */
 #include "api/machine/bind.h"
 
+#include <arpa/inet.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -183,6 +185,66 @@ static int read_prefix(const struct binder *binder, int family)
 	return (int)number;
 }
 
+/* ---- addresses that no guest can use ---- */
+
+/* The first bits of an address. */
+struct ip_block {
+	int family;
+	const char *network;
+	int prefix;
+	const char *what; /* the addresses of it */
+};
+
+static const struct ip_block unusable_blocks[] = {
+	{ AF_INET, "0.0.0.0", 8, "stands for no host (0.0.0.0/8)" },
+	{ AF_INET, "127.0.0.0", 8, "is a loopback address" },
+	{ AF_INET, "224.0.0.0", 4, "is a multicast address" },
+	{ AF_INET, "255.255.255.255", 32, "is the broadcast address" },
+	{ AF_INET6, "::", 128, "stands for no host" },
+	{ AF_INET6, "::1", 128, "is the loopback address" },
+	{ AF_INET6, "ff00::", 8, "is a multicast address" },
+};
+
+static bool have_same_bits(int family, const char *left, const char *right, int bits)
+{
+	uint8_t one[16] = { 0 }, other[16] = { 0 };
+	if (inet_pton(family, left, one) != 1 || inet_pton(family, right, other) != 1)
+		return false;
+	size_t whole = (size_t)bits / 8;
+	unsigned rest = (unsigned)bits % 8;
+	return memcmp(one, other, whole) == 0 &&
+	       (rest == 0 || ((unsigned)(one[whole] ^ other[whole]) >> (8 - rest)) == 0);
+}
+
+/* Warnings: the objects may be right for a network that is unusual. */
+static void warn_about_address(const struct binder *binder, int family, const char *ip)
+{
+	for (size_t i = 0; i < ARRAY_LEN(unusable_blocks); i++) {
+		const struct ip_block *block = &unusable_blocks[i];
+		if (!binder->dns_only && block->family == family &&
+		    have_same_bits(family, ip, block->network, block->prefix))
+			machine_warn(binder->problems, binder->address, "spec.address",
+				     "'%s' %s: a guest cannot use it", ip, block->what);
+	}
+}
+
+/* Routers of IPv6 have link-local addresses, too. */
+static void warn_about_gateway(const struct binder *binder, int family, const char *ip, int prefix)
+{
+	const char *text = api_get_string(binder->address, "spec.gateway");
+	char gateway[MACHINE_IP_TEXT_MAX];
+	if (binder->dns_only || machine_ip_parse(text, gateway) != family)
+		return;
+	if (strcmp(gateway, ip) == 0)
+		machine_warn(binder->problems, binder->address, "spec.gateway",
+			     "the gateway '%s' is the address itself", gateway);
+	else if (prefix >= 0 && !have_same_bits(family, gateway, ip, prefix) &&
+		 !(family == AF_INET6 && have_same_bits(family, gateway, "fe80::", 10)))
+		machine_warn(binder->problems, binder->address, "spec.gateway",
+			     "the gateway '%s' is not in the network of the address, %s/%d",
+			     gateway, ip, prefix);
+}
+
 static void add_gateway(const struct binder *binder, int family)
 {
 	struct machine_device *device = &binder->machine->devices[binder->device];
@@ -218,6 +280,8 @@ static void add_address(const struct binder *binder)
 		return;
 	}
 	int prefix = read_prefix(binder, family);
+	warn_about_address(binder, family, ip);
+	warn_about_gateway(binder, family, ip, prefix);
 	add_gateway(binder, family);
 	size_t other = machine_find_ip(binder->machine, binder->device, ip);
 	if (other != binder->machine->n_devices)

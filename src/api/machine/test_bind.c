@@ -42,7 +42,7 @@ static const struct {
 	  "", "the claim 'm-0-0' has no address yet: no free address: a machine" },
 	{ VM(POOL) IPAM
 	  "IPAddressClaim, " META("m-0-0") ", status: {addressRef: {name: other}}}\n" ADDRESS(
-		  "other", "address: \"::1\", prefix: 64"),
+		  "other", "address: \"fd00::1\", prefix: 64"),
 	  "", "" },
 	{ VM(POOL) IPAM "IPAddress, metadata: {name: m-0-0, namespace: ns, deletionTimestamp: "
 			"\"2026-01-01T00:00:00Z\"}, spec: {" REF
@@ -62,6 +62,23 @@ static const struct {
 	  "the gateway 'gw' is not an IP address" },
 	{ VM(POOL) ADDRESS("m-0-0", "address: 10.0.0.1, prefix: 24, gateway: \"fe80::1\""),
 	  "spec.gateway", "the gateway 'fe80::1' is not of the same family as the address" },
+	{ VM(POOL) ADDRESS("m-0-0", "address: 10.0.0.1, prefix: 24, gateway: 10.0.0.1"),
+	  "spec.gateway", "the gateway '10.0.0.1' is the address itself" },
+	{ VM(POOL) ADDRESS("m-0-0", "address: 10.0.0.129, prefix: 25, gateway: 10.0.0.1"),
+	  "spec.gateway",
+	  "the gateway '10.0.0.1' is not in the network of the address, 10.0.0.129/25" },
+	{ VM(POOL) ADDRESS("m-0-0", "address: \"fd00::1\", prefix: 64, gateway: \"fd01::1\""),
+	  "spec.gateway", "the gateway 'fd01::1' is not in the network of the address, fd00::1/64" },
+	{ VM(POOL) ADDRESS("m-0-0", "address: \"fd00::1\", prefix: 64, gateway: \"fe80::1\""), "",
+	  "" },
+	{ VM(POOL) ADDRESS("m-0-0", "address: 0.0.0.0, prefix: 24"), "spec.address",
+	  "'0.0.0.0' stands for no host (0.0.0.0/8): a guest cannot use it" },
+	{ VM(POOL) ADDRESS("m-0-0", "address: 127.0.0.1, prefix: 24"), "spec.address",
+	  "'127.0.0.1' is a loopback address" },
+	{ VM(POOL) ADDRESS("m-0-0", "address: 224.0.0.1, prefix: 24"), "spec.address",
+	  "'224.0.0.1' is a multicast address" },
+	{ VM(POOL) ADDRESS("m-0-0", "address: \"ff02::1\", prefix: 64"), "spec.address",
+	  "'ff02::1' is a multicast address" },
 	{ VM(TWO) ADDRESS("m-0-0", "address: 10.0.0.1, prefix: 24, gateway: 10.0.0.9")
 		  ADDRESS("m-0-1", "address: 10.0.0.2, prefix: 24, gateway: 10.0.0.8"),
 	  "spec.gateway",
@@ -116,6 +133,24 @@ static void problem_table(void **state)
 			assert_string_equal(sample.problems.v[0].field, problems[i].field);
 		sample_done(&sample);
 	}
+}
+
+/* An odd network is no reason to refuse a machine. */
+static void odd_addresses_are_warnings(void **state)
+{
+	struct sample sample;
+	(void)state;
+	sample_read(&sample,
+		    VM(POOL) ADDRESS("m-0-0", "address: 127.0.0.1, prefix: 8, gateway: 10.0.0.1"),
+		    false);
+	assert_int_equal(sample.problems.n, 2);
+	assert_int_equal(sample.problems.n_errors, 0);
+	sample_done(&sample);
+	sample_read(&sample,
+		    VM(POOL) ADDRESS("m-0-0", "address: 127.0.0.1, prefix: 8, gateway: 10.0.0.1"),
+		    true);
+	assert_int_equal(sample.problems.n, 0);
+	sample_done(&sample);
 }
 
 /* IP-12: whoever waits for a machine sees all that is missing. */
@@ -211,6 +246,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(problem_table),
+		cmocka_unit_test(odd_addresses_are_warnings),
 		cmocka_unit_test(all_missing_claims_are_listed),
 		cmocka_unit_test(source_table),
 		cmocka_unit_test(prefix_comes_from_the_pool),

@@ -26,6 +26,7 @@ struct frame {
 struct builder {
 	yaml_parser_t parser;
 	const char *file;
+	struct slice text;
 	struct srcerr *err;
 	VEC(struct frame) stack;
 	struct map anchors; /* name → json_t */
@@ -351,12 +352,25 @@ static void document_reset(struct builder *builder)
 	builder->n_nodes = 0;
 }
 
+/* The reader's errors (bad UTF-8) have a byte offset only, and the scanner may be far behind. */
+static struct srcpos pos_of_byte(const struct builder *builder, size_t offset)
+{
+	struct srcpos pos = { builder->file, 1, 1 };
+	for (size_t i = 0; i < offset && i < builder->text.n; i++) {
+		bool is_end = builder->text.p[i] == '\n';
+		pos.line += is_end;
+		pos.col = is_end ? 1 : pos.col + ((builder->text.p[i] & 0xc0) != 0x80);
+	}
+	return pos;
+}
+
 static int parser_error(struct builder *builder)
 {
 	const yaml_parser_t *p = &builder->parser;
-	/* The reader's errors (bad UTF-8) know a byte offset only; the scanner was about there. */
-	const yaml_mark_t *m = p->error == YAML_READER_ERROR ? &p->mark : &p->problem_mark;
-	return srcerr_set(builder->err, pos_of(builder, m), "%s%s%s",
+	struct srcpos pos = p->error == YAML_READER_ERROR
+				    ? pos_of_byte(builder, p->problem_offset)
+				    : pos_of(builder, &p->problem_mark);
+	return srcerr_set(builder->err, pos, "%s%s%s",
 			  p->context != NULL ? p->context : "", p->context != NULL ? ", " : "",
 			  p->problem != NULL ? p->problem : "not YAML");
 }
@@ -405,7 +419,7 @@ static int read_all(struct builder *builder, struct api_docs *docs)
 
 static void builder_init(struct builder *builder, const char *file, struct slice text)
 {
-	*builder = (struct builder){ .file = file };
+	*builder = (struct builder){ .file = file, .text = text };
 	if (yaml_parser_initialize(&builder->parser) == 0)
 		abort(); /* no memory */
 	yaml_parser_set_input_string(&builder->parser, (const unsigned char *)text.p, text.n);

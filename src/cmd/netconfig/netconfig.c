@@ -52,7 +52,8 @@ static int choose_word(const char *flag, const char *word, const char *const *wo
 		if (strcmp(words[i], word) == 0)
 			return i;
 	}
-	fprintf(stderr, "fairlead netconfig: --%s: '%s' is none of", flag, word);
+	fprintf(stderr, "fairlead netconfig: %s%s: '%s' is none of", flag[1] == '\0' ? "-" : "--", flag,
+		word);
 	for (int i = 0; words[i] != NULL; i++)
 		fprintf(stderr, " %s", words[i]);
 	fputc('\n', stderr);
@@ -68,6 +69,11 @@ static bool check_combination(const struct netconfig *run)
 			"fairlead netconfig: --defaults-namespace: '%s' cannot be the name "
 			"of a namespace\n",
 			run->defaults_ns);
+		return false;
+	}
+	if (run->files.n == 0 && run->machine_name == NULL) {
+		fprintf(stderr, "fairlead netconfig: name manifests with -f, or a machine of the API "
+				"with --machine\n");
 		return false;
 	}
 	if (to_files && run->form != OUT_NOCLOUD) {
@@ -111,7 +117,10 @@ static bool read_user_data(struct netconfig *run)
 		return true;
 	int r = readfile_path(run->user_data_file, GUEST_USER_DATA_BYTES_MAX, READ_WAIT_MS,
 			      &run->user_data);
-	if (r < 0)
+	if (r == ERR_LIMIT)
+		kubecli_say(&run->cli, "cannot read '%s': it has more than %d bytes",
+			    run->user_data_file, GUEST_USER_DATA_BYTES_MAX);
+	else if (r < 0)
 		kubecli_say(&run->cli, "cannot read '%s': %s", run->user_data_file, err_str(r));
 	return r >= 0;
 }
