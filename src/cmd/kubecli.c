@@ -93,6 +93,47 @@ void kubecli_say_status(const struct kubecli *cli, const char *what, const struc
 		kubecli_say(cli, "%s: %s", what, st->message);
 }
 
+/* A path of the API, and not of something else. */
+static bool is_plain_version(const char *version)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789.-/";
+	return strspn(version, allowed) == strlen(version) && strstr(version, "..") == NULL;
+}
+
+/* Also if it cannot be found out. */
+static bool may_serve(const struct kubecli *cli, const json_t *object)
+{
+	if (!is_plain_version(api_version(object)))
+		return false;
+	CLEANUP(freep)
+	char *path = xasprintf("/%s/%s",
+			       strchr(api_version(object), '/') != NULL ? "apis" : "api",
+			       api_version(object));
+	struct kube_status st = { 0 };
+	json_t *list = NULL;
+	const json_t *resource;
+	size_t i;
+	int r = kube_call(cli->conn, &(struct kube_request){ .method = "GET", .path = path }, &list,
+			  &st);
+	bool found = r < 0 && r != ERR_NOTFOUND;
+	json_array_foreach (json_object_get(list, "resources"), i, resource)
+		found = found || strcmp(api_get_string(resource, "kind"), api_kind(object)) == 0;
+	kube_status_done(&st);
+	json_decref(list);
+	return found;
+}
+
+void kubecli_explain_kind(const struct kubecli *cli, const json_t *object, struct strbuf *out)
+{
+	strbuf_addf(out, "%s of %s is not a kind that fairlead handles", api_kind(object),
+		    api_version(object));
+	if (may_serve(cli, object))
+		strbuf_adds(out, "; use kubectl");
+	else
+		strbuf_addf(out, ", and %s does not serve it: is its name or its apiVersion wrong?",
+			    kube_client_text(cli->client));
+}
+
 static void say_ambiguous(const struct kubecli *cli, const char *word)
 {
 	CLEANUP(strbuf_done) struct strbuf b = STRBUF_INIT;

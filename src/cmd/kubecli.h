@@ -42,6 +42,9 @@ void kubecli_say(const struct kubecli *cli, const char *fmt, ...) PRINTF_LIKE(2,
 /* The message of a refusal, with advice where there is one. */
 void kubecli_say_status(const struct kubecli *cli, const char *what, const struct kube_status *st);
 
+/* Appends that the object is of a kind that fairlead does not handle, and whether kubectl would help. */
+void kubecli_explain_kind(const struct kubecli *cli, const json_t *object, struct strbuf *out);
+
 /* The kind a user's word means; NULL after a message. */
 const struct api_kind *kubecli_kind(const struct kubecli *cli, const char *word);
 /* "KIND NAME..." or "KIND/NAME ...": calls `each` with a name, or once with NULL when there is none

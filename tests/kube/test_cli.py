@@ -103,6 +103,20 @@ def test_bad_manifests(cli, text, said):
     assert cli("apply", "-n", "two", "-f", "-", text=text, status=1).startswith(said)
 
 
+def test_a_kind_that_nobody_serves(cli):
+    """kubectl would not help."""
+    manifest = "kind: Gadget\napiVersion: x/v1\nmetadata: {name: x}\n"
+    for verb in ("apply", "delete"):
+        said = cli(verb, "-f", "-", text=manifest, status=1)
+        assert "Gadget of x/v1 is not a kind that fairlead handles, and " in said and "does not serve it" in said and "kubectl" not in said
+
+
+@real_only("kinds")
+def test_a_kind_that_only_kubectl_handles(cli):
+    said = cli("apply", "-f", "-", text="kind: LimitRange\napiVersion: v1\nmetadata: {name: x}\n", status=1)
+    assert "LimitRange of v1 is not a kind that fairlead handles; use kubectl" in said
+
+
 def test_get_as_table(cli, shop):
     lines = cli("get", "svc", "-A").splitlines()
     assert lines[0].split() == ["NAMESPACE", "NAME", "TYPE", "CLUSTER-IP", "EXTERNAL-IP", "PORT(S)", "AGE"]

@@ -140,10 +140,9 @@ static bool apply_one(struct apply *apply, const struct manifest_object *object)
 {
 	const struct api_kind *kind = api_kind_of(object->o);
 	if (kind == NULL) {
-		CLEANUP(freep)
-		char *text = xasprintf("%s of %s is not a kind that fairlead handles; use kubectl",
-				       api_kind(object->o), api_version(object->o));
-		say_at(object, "kind", text);
+		CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+		kubecli_explain_kind(&apply->cli, object->o, &text);
+		say_at(object, "kind", text.s);
 		return false;
 	}
 	const char *ns = api_namespace(object->o);

@@ -128,9 +128,8 @@ static bool remove_manifests(struct del *deletion, const struct manifests *manif
 		const char *ns = api_namespace(o);
 		CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
 		if (kind == NULL) {
-			kubecli_say(&deletion->cli,
-				    "%s of %s is not a kind that fairlead handles; use kubectl",
-				    api_kind(o), api_version(o));
+			kubecli_explain_kind(&deletion->cli, o, &why);
+			kubecli_say(&deletion->cli, "%s", why.s);
 			ok = false;
 			continue;
 		}
