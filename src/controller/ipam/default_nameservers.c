@@ -95,6 +95,42 @@ static void report_problems(const struct controller_ctx *ctx, const json_t *conf
 		    "%s", problems);
 }
 
+/* Settings that would be ignored without a word. */
+static void report_settings(const struct controller_ctx *ctx, const json_t *config)
+{
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	const char *key;
+	json_t *value;
+	size_t n = 0;
+	json_object_foreach (api_tree(json_object_get(config, "data")), key, value) {
+		bool is_capv = strcmp(key, "capv") == 0;
+		bool is_wrong = is_capv ? strcmp(api_text(value), "true") != 0 &&
+						  strcmp(api_text(value), "false") != 0
+					: strcmp(key, "nameservers") != 0;
+		if (!is_wrong || n++ >= PROBLEMS_MAX)
+			continue;
+		strbuf_adds(&text, n > 1 ? "; " : "");
+		if (is_capv)
+			strbuf_addf(&text, "data.capv is true or false, not '%.100s': it counts as false",
+				    api_text(value));
+		else
+			strbuf_addf(&text,
+				    "data has the unknown key '%.100s': it may have nameservers and "
+				    "capv",
+				    key);
+	}
+	if (n == 0)
+		return;
+	log_warn(LOG_AREA, "ConfigMap '%s': %s", IPAM_CONFIG_NAME, text.s);
+	if (ctx->events != NULL)
+		events_emit(ctx->events,
+			    &(struct event){ .regarding = config,
+					     .warning = true,
+					     .reason = "InvalidSettings",
+					     .action = "Read" },
+			    "%s", text.s);
+}
+
 /* Replaces the value by the last one without problems, or remembers it. True: this version of the
  * ConfigMap is new. */
 static bool remember(struct ipam_default_memory *memory, const char *version,
@@ -126,9 +162,11 @@ struct ipam_default_nameservers ipam_default_nameservers_of(const struct control
 	if (config != NULL)
 		defaults = read_config(kube_tree_of(config));
 	/* Without a ConfigMap there is no default, which is as valid as any other. */
-	if (remember(memory, config != NULL ? config->rv : "", &defaults) &&
-	    defaults.problems != NULL)
+	bool is_new = remember(memory, config != NULL ? config->rv : "", &defaults);
+	if (is_new && defaults.problems != NULL)
 		report_problems(ctx, kube_tree_of(config), defaults.problems);
+	if (is_new && config != NULL)
+		report_settings(ctx, kube_tree_of(config));
 	kube_obj_unref(config);
 	return defaults;
 }
