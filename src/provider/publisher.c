@@ -194,11 +194,15 @@ void publisher_finish(struct publisher_entry *entry, enum provider_code code, co
 	assert(entry->list == NULL);
 	loop_timer_stop(entry->account->loop, &entry->patience);
 	/* A deletion from a zone that is gone has succeeded (DR-46). */
-	if (code == PROVIDER_NO_ZONE && !entry->only_reads && entry_only_deletes(entry))
+	bool is_lost_zone =
+		code == PROVIDER_NO_ZONE && !entry->only_reads && entry_only_deletes(entry);
+	if (is_lost_zone)
 		code = PROVIDER_OK;
 	provider_count_finished(entry->account->metrics, code, request != NULL);
-	if (request != NULL)
+	if (request != NULL) {
 		set_result(request, entry, code, error);
+		request->is_zone_missing = is_lost_zone;
+	}
 	name_lines_leave(&entry->account->lines, entry, route_entry);
 	if (request == NULL) {
 		end_entry(entry);

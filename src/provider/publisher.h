@@ -75,10 +75,11 @@ struct publisher_request {
 
 	/* The result: */
 	enum provider_code
-		code;  /* PROVIDER_OK: the provider has it; deletions also when nothing was there */
-	char *error;   /* a sentence without secrets; NULL when OK */
-	char *zone_id; /* the zone that was used; NULL: none was found */
-	char *other_zones; /* ids of further zones of the same name; NULL: none */
+		code; /* PROVIDER_OK: the provider has it; deletions also when nothing was there */
+	bool is_zone_missing; /* PROVIDER_OK of a deletion: there is no such zone any more */
+	char *error;	      /* a sentence without secrets; NULL when OK */
+	char *zone_id;	      /* the zone that was used; NULL: none was found */
+	char *other_zones;    /* ids of further zones of the same name; NULL: none */
 	/* `only_reads`: as many sets as edits, in their order; those without values are missing. NULL: they
 	 * were not read. */
 	struct provider_rrset *found;

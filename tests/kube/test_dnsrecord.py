@@ -122,6 +122,24 @@ def test_zone_changes(c, controller, ns, zones):
     assert len(zones.calls()) == calls  # DR-49: never created, so no call
 
 
+def test_zone_is_missing_for_a_moment(c, controller, ns, zones):
+    """DR-20, DR-46: what was written is not forgotten; when the zone is back, the record is changed and deleted as before."""
+    make(c, ns, "a", "a.example.com")
+    wait_settled(c, ns, "a")
+    before = zones.lines()
+    zones.write([])
+    patch(c, ns, "a", {"spec": {"values": ["192.0.2.2"]}})
+    s = wait_failed(c, ns, "a")
+    assert s["zone"] == "example.com" and s["state"]["applied"]["values"] == ["192.0.2.1"]
+    zones.write(before)
+    patch(c, ns, "a", {"spec": {"values": ["192.0.2.3"]}})
+    wait_settled(c, ns, "a")
+    assert zones.sets() == {("a.example.com", "A"): (120, ["192.0.2.3"])}
+    delete(c, ns, "a")
+    wait_gone(c, ns, "a")
+    assert zones.sets() == {}
+
+
 def test_secret_of_another_namespace(c, controller, ns, zones):
     """A Secret of another namespace must name the object's."""
     namespace(c, ns + "-2")
@@ -151,6 +169,8 @@ def test_deletion_ends(c, controller, ns, zones):
     zones.write([])
     delete(c, ns, "b")
     wait_gone(c, ns, "b")
+    note, = until(lambda: [e["note"] for e in events(c, ns) if e["reason"] == "RecordLeft"])
+    assert "zone 'example.com' does not exist" in note and "'b.example.com'" in note
     patch(c, ns, "d", {"metadata": {"finalizers": None}})
 
 

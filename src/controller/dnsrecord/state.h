@@ -18,10 +18,10 @@
 #define DNSRECORD_LOG_AREA "controller/dnsrecord"
 
 struct dnsrecord_memory {
-	uint64_t least_version; /* of our last write: an older copy is outdated */
-	unsigned failures;	/* one after the other */
-	uint64_t due_ns;	/* when the next try is due; 0: now */
-	bool may_be_gone;	/* as that of struct dnsrecord_rules */
+	uint64_t least_version;		 /* of our last write: an older copy is outdated */
+	unsigned failures;		 /* one after the other */
+	uint64_t due_ns;		 /* when the next try is due; 0: now */
+	bool may_be_gone, searches_zone; /* as those of struct dnsrecord_rules */
 	/* This process wrote the attempt down and has sent it at most once: a refusal is the whole truth. */
 	bool is_fresh;
 	bool has_drifted; /* the provider had lost it: DNS may answer otherwise for a while */

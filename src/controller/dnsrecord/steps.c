@@ -48,6 +48,7 @@ void dnsrecord_find_step(const struct dnsrecord_pass *pass, struct dnsrecord_ste
 		.is_drop_in = pass->settings.is_drop_in,
 		.is_restore = strcmp(pass->choice.operation, "Restore") == 0,
 		.may_be_gone = pass->memory.may_be_gone,
+		.searches_zone = pass->memory.searches_zone,
 	};
 	dnsrecord_next_step(&pass->record, withdraws(pass), &rules, ret);
 }
@@ -70,6 +71,7 @@ static int fail_with(struct dnsrecord_pass *pass, const struct dnsrecord_report 
 	pass->memory.failures++;
 	pass->memory.due_ns = clock_mono_ns() + failure_pause_ns(&pass->memory);
 	pass->memory.may_be_gone = false;
+	pass->memory.searches_zone = false;
 	pass->ctx->again_ns = failure_pause_ns(&pass->memory);
 	dnsrecord_remember(pass->ctx, pass->key, &pass->memory);
 	dnsrecord_count_operation(pass->choice.operation, "failed");
@@ -178,6 +180,7 @@ static int take_success(struct dnsrecord_pass *pass, const struct dnsrecord_step
 		&pass->record, step, zone != NULL ? zone : "", &pass->arena);
 	bool is_left = known.attempt != NULL || known.applied != NULL || known.leftover != NULL;
 	pass->memory.may_be_gone = false;
+	pass->memory.searches_zone = false;
 	pass->memory.is_fresh = false;
 	if (withdraws(pass) && !is_left)
 		return finish_withdrawal(pass);
@@ -210,6 +213,24 @@ static int leave_foreign(struct dnsrecord_pass *pass, const struct dnsrecord_ste
 	return take_success(pass, step, step->zone);
 }
 
+/* A set that is to be removed is in a zone that is missing: nobody knows whether it comes back. */
+static void report_lost_zone(const struct dnsrecord_pass *pass, const struct dnsrecord_step *step)
+{
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	const struct provider_rrset *set = &step->edits[0].set;
+	char type[DNS_MNEMONIC_MAX];
+	/* The attempt was for the same set as what follows, or for a zone that never existed. */
+	if (step->zone == NULL ||
+	    (step->kind == DNSRECORD_DROP_ATTEMPT && pass->record.applied != NULL &&
+	     dnsrecord_is_same_place(pass->record.applied, pass->record.attempt)))
+		return;
+	strbuf_addf(&text,
+		    "the zone '%s' does not exist at the provider: if it comes back with the %s "
+		    "record set '%s', delete that by hand",
+		    step->zone, dns_type_str(set->type, type), set->name);
+	dnsrecord_pass_event(pass, true, "RecordLeft", text.s);
+}
+
 /* Passes by itself: no error, since gardenlet counts every one (DR-44a). */
 static int take_passing(struct dnsrecord_pass *pass, enum provider_code code, const char *error)
 {
@@ -230,7 +251,8 @@ static int take_passing(struct dnsrecord_pass *pass, enum provider_code code, co
 static bool is_doubtful(const struct dnsrecord_pass *pass, enum provider_code code)
 {
 	return !pass->memory.is_fresh &&
-	       (code == PROVIDER_UNAUTHENTICATED || code == PROVIDER_UNAUTHORIZED);
+	       (code == PROVIDER_UNAUTHENTICATED || code == PROVIDER_UNAUTHORIZED ||
+		code == PROVIDER_NO_ZONE);
 }
 
 static int take_refusal(struct dnsrecord_pass *pass, const struct dnsrecord_step *step,
@@ -257,23 +279,21 @@ static int take_result(struct dnsrecord_pass *pass, const struct dnsrecord_step 
 	const char *error = work->request.error != NULL ? work->request.error
 							: "the provider did not answer in time";
 	tell_other_zones(pass, &work->request);
+	if (work->request.is_zone_missing)
+		report_lost_zone(pass, step);
 	if (code == PROVIDER_OK)
 		return take_success(pass, step,
 				    work->request.zone_id != NULL ? work->request.zone_id
 								  : step->zone);
 	if (!is_put(step) && code == PROVIDER_CONFLICT)
 		return leave_foreign(pass, step, error);
-	if (!is_put(step) && code == PROVIDER_NO_ZONE)
-		return take_success(pass, step, step->zone);
 	if (code == PROVIDER_CONFLICT && step->has_second_try && !pass->memory.may_be_gone) {
 		pass->memory.may_be_gone = true;
 		return 1;
 	}
 	if (code == PROVIDER_NO_ZONE && !pass->record.is_zone_given && step->zone != NULL) {
-		struct dnsrecord_known known = dnsrecord_zoneless_known(&pass->record);
-		int r = report_progress(pass, &known, 30,
-					"the zone is gone; another one is searched");
-		return r < 0 ? r : 1;
+		pass->memory.searches_zone = true;
+		return 1;
 	}
 	if (provider_code_gardener(code)[0] == '\0')
 		return take_passing(pass, code, error);

@@ -58,13 +58,13 @@ static bool is_replaced(const struct dnsrecord_set *before, const struct dnsreco
 static void make_put(const struct dnsrecord *record, const struct dnsrecord_set *set,
 		     const struct dnsrecord_rules *rules, struct dnsrecord_step *step)
 {
-	step->zone = set->zone;
+	step->zone = rules->searches_zone ? NULL : set->zone;
 	step->edits[0].set = set->set;
 	step->edits[0].set.owner = record->owner;
 	step->n_edits = 1;
 	guard_put(record, set, rules, step);
 	step->maybe_applied = record->attempt != NULL || is_at(record->applied, set);
-	if (is_replaced(record->applied, set))
+	if (!rules->searches_zone && is_replaced(record->applied, set))
 		guard_drop(record, record->applied, rules, &step->edits[step->n_edits++]);
 }
 
@@ -223,14 +223,5 @@ struct dnsrecord_known dnsrecord_refused_known(const struct dnsrecord *record,
 		known.attempt = NULL;
 	else if (step->kind == DNSRECORD_PUT_ATTEMPT)
 		known.attempt = &record->wanted;
-	return known;
-}
-
-struct dnsrecord_known dnsrecord_zoneless_known(const struct dnsrecord *record)
-{
-	struct dnsrecord_known known = known_of(record);
-	known.zone = NULL;
-	known.applied = NULL;
-	known.attempt = NULL;
 	return known;
 }

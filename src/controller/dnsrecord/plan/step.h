@@ -21,7 +21,8 @@ enum dnsrecord_step_kind {
 struct dnsrecord_rules {
 	bool is_drop_in; /* overwrites and deletes what others wrote, as Gardener's extensions do */
 	bool is_restore; /* the record set is that of another control plane */
-	bool may_be_gone; /* what was written is not there as it was: it may be missing */
+	bool may_be_gone;   /* what was written is not there as it was: it may be missing */
+	bool searches_zone; /* that of before is missing: sets are put where one is found (DR-20) */
 };
 
 enum { DNSRECORD_STEP_EDITS = 2 };
@@ -61,5 +62,3 @@ struct dnsrecord_known dnsrecord_succeeded_known(const struct dnsrecord *record,
 /* The provider refused it, and nothing of it was written at any time. */
 struct dnsrecord_known dnsrecord_refused_known(const struct dnsrecord *record,
 					       const struct dnsrecord_step *step);
-/* The zone that the status has is gone, and all in it: it is searched again (DR-20). */
-struct dnsrecord_known dnsrecord_zoneless_known(const struct dnsrecord *record);
