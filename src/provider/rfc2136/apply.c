@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "provider/rfc2136/answer_priv.h"
 #include "provider/rfc2136/call_priv.h"
 #include "provider/rfc2136/conflict_priv.h"
 #include "provider/rfc2136/message_priv.h"
@@ -157,6 +158,17 @@ static void put_off_rest(struct rfc2136_call *call)
 				     "the message was full");
 }
 
+static void ask_soa(struct rfc2136_call *call, void (*done)(struct rfc2136_ask *ask))
+{
+	call->ask = (struct rfc2136_ask){ .account = call->account,
+					  .msg = call->query,
+					  .msg_cap = sizeof(call->query),
+					  .end_by_ns = call->job->end_by_ns,
+					  .done = done };
+	call->ask.msg_n = dns_message_query(call->query, 0, 0, call->zone, DNS_TYPE_SOA);
+	rfc2136_ask_start(&call->ask);
+}
+
 /* The key is fine where the server answers a query that is signed with it. */
 static void on_key_checked(struct rfc2136_ask *ask)
 {
@@ -172,15 +184,44 @@ static void on_key_checked(struct rfc2136_ask *ask)
 /* Knot answers BADKEY also where the key may not make these changes. Then others may be allowed. */
 static void check_key(struct rfc2136_call *call)
 {
-	struct rfc2136_ask *ask = &call->ask;
-	provider_job_fail(call->job, ask->code, "%s", ask->error);
-	*ask = (struct rfc2136_ask){ .account = call->account,
-				     .msg = call->query,
-				     .msg_cap = sizeof(call->query),
-				     .end_by_ns = call->job->end_by_ns,
-				     .done = on_key_checked };
-	ask->msg_n = dns_message_query(call->query, 0, 0, call->zone, DNS_TYPE_SOA);
-	rfc2136_ask_start(ask);
+	provider_job_fail(call->job, call->ask.code, "%s", call->ask.error);
+	ask_soa(call, on_key_checked);
+}
+
+static bool is_zone_served(const struct rfc2136_call *call)
+{
+	uint8_t found[DNS_NAME_MAX];
+	return rfc2136_answer_zone(call->ask.reply, call->ask.reply_n, call->zone, found) ==
+		       RFC2136_ZONE_FOUND &&
+	       dns_name_eq(found, call->zone);
+}
+
+/* The job has PROVIDER_NO_ZONE, and keeps it unless the server has the zone or cannot say. */
+static void on_zone_checked(struct rfc2136_ask *ask)
+{
+	struct rfc2136_call *call = CONTAINER_OF(ask, struct rfc2136_call, ask);
+	char error[PROVIDER_ERROR_BYTES];
+	enum provider_code code = ask->code;
+	if (code == PROVIDER_OK)
+		code = rfc2136_rcode_query(ask, call->job->zone, ERR_TEXT(error));
+	else
+		err_text_set(ERR_TEXT(error), "%s", ask->error);
+	if (code == PROVIDER_OK && is_zone_served(call))
+		provider_job_fail(call->job, PROVIDER_UNAUTHORIZED,
+				  "%s: serves the zone '%s', but does not accept updates of it: "
+				  "it is not its primary, or it demands a key (NOTAUTH)",
+				  ask->server, call->job->zone);
+	else if (code == PROVIDER_TRANSIENT || code == PROVIDER_UNAUTHENTICATED)
+		provider_job_fail(call->job, code, "%s", error);
+	rfc2136_call_end(call);
+}
+
+/* A secondary answers NOTAUTH, and so does Knot where a key is missing: a deletion must not take that
+ * for a zone that is gone. */
+static void check_zone(struct rfc2136_call *call, const char *error)
+{
+	provider_job_fail(call->job, PROVIDER_NO_ZONE, "%s", error);
+	ask_soa(call, on_zone_checked);
 }
 
 static void on_updated(struct rfc2136_ask *ask)
@@ -204,6 +245,8 @@ static void on_updated(struct rfc2136_ask *ask)
 		/* Without a sentence: if the change at fault is not found, the publisher reads it. */
 		provider_job_fail(call->job, code, "%s", "");
 		find_culprits(call);
+	} else if (code == PROVIDER_NO_ZONE) {
+		check_zone(call, error);
 	} else {
 		end_failed(call, code, error);
 	}

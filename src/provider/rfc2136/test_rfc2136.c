@@ -152,6 +152,14 @@ static void expect_end(struct rig *rig, enum provider_code code, const char *err
 	assert_int_equal(rig->job.code, code);
 }
 
+/* The server is asked whether it has the zone. */
+static void answer_zone(struct rig *rig, const struct fakeup_reply *answer)
+{
+	expect_question(rig, 0, "tcp example. IN SOA");
+	fakeup_reply(rig->fakes[0], answer);
+	turn(rig);
+}
+
 /* ---- results ---- */
 
 static void response_codes(void **state)
@@ -184,10 +192,58 @@ static void response_codes(void **state)
 		start(&rig, PROVIDER_APPLY, &put_a, 1);
 		expect_question(&rig, 0, "tcp example. IN SOA");
 		reply(&rig, 0, rows[i].rcode, NULL);
+		if (rows[i].rcode == DNS_RCODE_NOTAUTH)
+			answer_zone(&rig, &(struct fakeup_reply){ .rcode = DNS_RCODE_REFUSED });
 		expect_end(&rig, rows[i].code, rows[i].error);
 		assert_int_equal(rig.change.code, PROVIDER_UNKNOWN);
 	}
 	rig_close(&rig);
+}
+
+/* NOTAUTH: the zone is gone only if the server does not serve it. */
+static void not_authoritative(void **state)
+{
+#define SOA	" 60 IN SOA ns.example. host.example. 1 2 3 4 5"
+#define NO_ZONE "@: has no zone 'example', or is not its primary (NOTAUTH)"
+	static const struct {
+		struct fakeup_reply reply;
+		enum provider_code code;
+		const char *error;
+	} rows[] = {
+		{ { .answer = "example." SOA, .set_flags = DNS_FLAG_AA },
+		  PROVIDER_UNAUTHORIZED,
+		  "@: serves the zone 'example', but does not accept updates of it: it is not its "
+		  "primary, or it demands a key (NOTAUTH)" },
+		/* from a cache; of the zone above; none */
+		{ { .answer = "example." SOA }, PROVIDER_NO_ZONE, NO_ZONE },
+		{ { .rcode = DNS_RCODE_NXDOMAIN, .authority = "." SOA, .set_flags = DNS_FLAG_AA },
+		  PROVIDER_NO_ZONE,
+		  NO_ZONE },
+		{ { .rcode = DNS_RCODE_NOTAUTH }, PROVIDER_NO_ZONE, NO_ZONE },
+	};
+	struct rig rig;
+	(void)state;
+	rig_open(&rig, "example", false);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		start(&rig, PROVIDER_APPLY, &put_a, 1);
+		expect_question(&rig, 0, "tcp example. IN SOA");
+		reply(&rig, 0, DNS_RCODE_NOTAUTH, NULL);
+		answer_zone(&rig, &rows[i].reply);
+		expect_end(&rig, rows[i].code, rows[i].error);
+	}
+	/* Whether the zone is gone is not known. */
+	start(&rig, PROVIDER_APPLY, &put_a, 1);
+	expect_question(&rig, 0, "tcp example. IN SOA");
+	reply(&rig, 0, DNS_RCODE_NOTAUTH, NULL);
+	for (size_t i = 0; i < 2; i++) {
+		expect_question(&rig, i, "tcp example. IN SOA");
+		reply(&rig, i, DNS_RCODE_SERVFAIL, NULL);
+	}
+	assert_true(rig.is_done);
+	assert_int_equal(rig.job.code, PROVIDER_TRANSIENT);
+	rig_close(&rig);
+#undef SOA
+#undef NO_ZONE
 }
 
 /* NOERROR, but the server ignored it. */
@@ -383,12 +439,15 @@ static void signatures(void **state)
 		start(&rig, PROVIDER_APPLY, &put_a, 1);
 		expect_question(&rig, 0, "tcp example. IN SOA");
 		sign_reply(&rig, DNS_RCODE_NOTAUTH, rows[i].ahead_s, rows[i].key);
+		if (rows[i].code == PROVIDER_NO_ZONE)
+			answer_zone(&rig, &(struct fakeup_reply){ .rcode = DNS_RCODE_REFUSED });
 		expect_end(&rig, rows[i].code, rows[i].error);
 	}
 	/* Nobody signed it: an error tells what did not happen, anything else tells nothing. */
 	start(&rig, PROVIDER_APPLY, &put_a, 1);
 	expect_question(&rig, 0, "tcp example. IN SOA");
 	reply(&rig, 0, DNS_RCODE_NOTAUTH, NULL);
+	answer_zone(&rig, &(struct fakeup_reply){ .rcode = DNS_RCODE_REFUSED });
 	expect_end(&rig, PROVIDER_NO_ZONE,
 		   "@: has no zone 'example', or is not its primary (NOTAUTH, not signed)");
 	static const uint16_t rcodes[] = { DNS_RCODE_NOERROR, DNS_RCODE_YXRRSET };
@@ -441,10 +500,10 @@ static void wildcards(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(response_codes), cmocka_unit_test(read_back),
-		cmocka_unit_test(lost_answers),	  cmocka_unit_test(second_server),
-		cmocka_unit_test(zone_of_a_name), cmocka_unit_test(signatures),
-		cmocka_unit_test(wildcards),
+		cmocka_unit_test(response_codes), cmocka_unit_test(not_authoritative),
+		cmocka_unit_test(read_back),	  cmocka_unit_test(lost_answers),
+		cmocka_unit_test(second_server),  cmocka_unit_test(zone_of_a_name),
+		cmocka_unit_test(signatures),	  cmocka_unit_test(wildcards),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
