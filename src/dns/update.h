@@ -55,3 +55,6 @@ MUST_CHECK int dns_update_add(struct dns_update *update, const uint8_t *name, ui
 			      uint32_t ttl, struct dns_update_rdata rdata);
 MUST_CHECK int dns_update_delete_rrset(struct dns_update *update, const uint8_t *name,
 				       uint16_t type);
+/* This record; others of its set stay. */
+MUST_CHECK int dns_update_delete_record(struct dns_update *update, const uint8_t *name,
+					uint16_t type, struct dns_update_rdata rdata);

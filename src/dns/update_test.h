@@ -7,7 +7,5 @@
 /* A prerequisite: NXDOMAIN if it does not hold. */
 MUST_CHECK int dns_update_require_name(struct dns_update *update, const uint8_t *name);
 MUST_CHECK int dns_update_delete_name(struct dns_update *update, const uint8_t *name);
-MUST_CHECK int dns_update_delete_record(struct dns_update *update, const uint8_t *name,
-					uint16_t type, struct dns_update_rdata rdata);
 /* Back to where `saved`, a copy of the struct, was taken. */
 void dns_update_rewind(struct dns_update *update, const struct dns_update *saved);

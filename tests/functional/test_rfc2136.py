@@ -197,11 +197,17 @@ def test_address_over_a_cname(real, publisher, guard):
 
 
 def test_a_name_below_a_delegation(real, publisher):
-    """The server accepts it and never serves it."""
-    result = publisher.one(edit("a.sub", ["192.0.2.9"], guard="absent"))
-    assert (result["code"], result["error"]) == (
-        "conflict", f"the server has put the A record set 'a.sub.{ZONE}' into the zone '{ZONE}', but the name belongs to the "
-        f"zone 'sub.{ZONE}', so it is not served: name that zone in spec.zone")
+    """The server accepts it and never serves it. It is removed again: the second time it is as new as the first time."""
+    def refused(one, **more):
+        result = one.one(edit("a.sub", ["192.0.2.9"], **more))
+        assert (result["code"], result["error"]) == (
+            "conflict", f"the A record set 'a.sub.{ZONE}' is not served in the zone '{ZONE}': the name belongs to the zone 'sub.{ZONE}'; "
+            "name that zone in spec.zone")
+
+    with publishing(secret(real, OwnerRecords="true")) as marking:
+        for _ in range(2):
+            refused(publisher, guard="absent")
+            refused(marking, guard="owned", owner="me/1")
 
 
 # ---- other writers ----

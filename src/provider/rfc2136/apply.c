@@ -3,7 +3,8 @@
  *
  * Where a guard depends on a mark, sets and marks are read first, since a prerequisite cannot say "or".
  * After NOERROR the sets are read back: a server that already has something else at the name of a CNAME
- * (or a CNAME at the name of something else) answers NOERROR and does nothing. After a prerequisite
+ * (or a CNAME at the name of something else) answers NOERROR and does nothing. A set whose name belongs
+ * to a zone below is never served, and is removed again. After a prerequisite
  * that does not hold, what is there is read, so that the changes at fault are named. */
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,19 @@ static struct rfc2136_batch batch_of(const struct rfc2136_call *call)
 				       .owned = call->owned };
 }
 
+static void start_update(struct rfc2136_call *call, size_t len,
+			 void (*done)(struct rfc2136_ask *ask))
+{
+	call->ask = (struct rfc2136_ask){ .account = call->account,
+					  .msg = call->msg,
+					  .msg_n = len,
+					  .msg_cap = RFC2136_MESSAGE_MAX,
+					  .is_update = true,
+					  .end_by_ns = call->job->end_by_ns,
+					  .done = done };
+	rfc2136_ask_start(&call->ask);
+}
+
 static void start_reads(struct rfc2136_call *call, void (*done)(struct rfc2136_reader *reader))
 {
 	call->reader.zone = call->zone;
@@ -46,6 +60,65 @@ static struct rfc2136_call *call_of(struct rfc2136_reader *reader)
 }
 
 /* ---- reading back ---- */
+
+static bool has_edit(const struct provider_change *change, const struct provider_edit *edit)
+{
+	return edit >= change->edits && edit < change->edits + change->n_edits;
+}
+
+/* Whoever reads the error has to remove them. */
+static void explain_left(struct rfc2136_call *call, const char *why)
+{
+	for (size_t i = 0; i < call->n_sent; i++) {
+		struct provider_change *change = &call->job->changes[i];
+		for (size_t j = 0; j < call->misplaced.n; j++) {
+			if (has_edit(change, call->misplaced.v[j]))
+				provider_change_fail(
+					change, change->code,
+					"the record set '%s' is not served in the zone "
+					"'%s', and could not be removed again: %s",
+					call->misplaced.v[j]->set.name, call->job->zone, why);
+		}
+	}
+}
+
+static void on_undone(struct rfc2136_ask *ask)
+{
+	struct rfc2136_call *call = CONTAINER_OF(ask, struct rfc2136_call, ask);
+	char error[PROVIDER_ERROR_BYTES];
+	enum provider_code code = ask->code;
+	if (code == PROVIDER_OK)
+		code = rfc2136_rcode_update(ask, call->job->zone, ERR_TEXT(error));
+	else
+		err_text_set(ERR_TEXT(error), "%s", ask->error);
+	if (code != PROVIDER_OK)
+		explain_left(call, error);
+	rfc2136_call_end(call);
+}
+
+/* False: there is nothing to remove. */
+static bool undo_misplaced(struct rfc2136_call *call)
+{
+	struct rfc2136_batch batch = batch_of(call);
+	size_t n = 0;
+	if (call->misplaced.n == 0)
+		return false;
+	int len = rfc2136_message_undo(&batch, call->misplaced.v, call->misplaced.n, call->msg,
+				       RFC2136_MESSAGE_MAX - DNS_TSIG_RECORD_MAX, &n);
+	if (len < 0)
+		return false;
+	start_update(call, (size_t)len, on_undone);
+	return true;
+}
+
+/* A set that was not guarded may be the glue of a delegation, and stays. */
+static void note_misplaced(struct rfc2136_call *call, const struct rfc2136_read *read)
+{
+	const struct provider_edit *edit = &call->job->changes[read->change].edits[read->edit];
+	if (edit->guard != PROVIDER_GUARD_NONE &&
+	    rfc2136_conflict_is_misplaced(edit, read, call->job->zone))
+		vec_push(&call->misplaced, edit);
+}
 
 static void take_served(struct rfc2136_reader *reader)
 {
@@ -63,8 +136,10 @@ static void take_served(struct rfc2136_reader *reader)
 		struct provider_change *change = &call->job->changes[read->change];
 		if (change->code == PROVIDER_UNKNOWN)
 			rfc2136_conflict_after(change, read, call->job->zone);
+		note_misplaced(call, read);
 	}
-	rfc2136_call_end(call);
+	if (!undo_misplaced(call))
+		rfc2136_call_end(call);
 }
 
 static void read_back(struct rfc2136_call *call)
@@ -278,14 +353,7 @@ static bool send_update(struct rfc2136_call *call)
 		provider_job_fail(call->job, PROVIDER_INVALID, "%s", call->job->changes[0].error);
 		return false;
 	}
-	call->ask = (struct rfc2136_ask){ .account = call->account,
-					  .msg = call->msg,
-					  .msg_n = (size_t)n,
-					  .msg_cap = RFC2136_MESSAGE_MAX,
-					  .is_update = true,
-					  .end_by_ns = call->job->end_by_ns,
-					  .done = on_updated };
-	rfc2136_ask_start(&call->ask);
+	start_update(call, (size_t)n, on_updated);
 	return true;
 }
 

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/vec.h"
 #include "net/loop.h"
 #include "provider/provider.h"
 #include "provider/rfc2136/account_priv.h"
@@ -28,6 +29,8 @@ struct rfc2136_call {
 	uint8_t *msg;	/* heap */
 	uint8_t *owned; /* heap: enum rfc2136_owned of each edit; NULL: no guard needs it */
 	size_t n_sent;	/* changes of the message */
+	/* Edits of it whose names belong to zones below: to be removed again. */
+	VEC(const struct provider_edit *) misplaced;
 };
 
 /* Frees it and calls the job's `done`. From the loop only. */

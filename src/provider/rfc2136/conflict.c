@@ -130,19 +130,25 @@ bool rfc2136_conflict_before(struct provider_change *change, const struct rfc213
 	return true;
 }
 
+bool rfc2136_conflict_is_misplaced(const struct provider_edit *edit,
+				   const struct rfc2136_read *read, const char *zone)
+{
+	const char *apex = read->answer.zone;
+	return edit->set.n_values != 0 && read->answer.set.n_values == 0 && apex != NULL &&
+	       strlen(apex) > strlen(zone);
+}
+
 /* Nothing is at its name, or all that is there is another zone's. */
 static void explain_unserved(struct provider_change *change, const struct provider_edit *edit,
 			     const struct rfc2136_read *read, const char *zone)
 {
 	char type[DNS_MNEMONIC_MAX];
-	const char *apex = read->answer.zone;
-	if (apex != NULL && strlen(apex) > strlen(zone))
-		provider_change_fail(
-			change, PROVIDER_CONFLICT,
-			"the server has put the %s record set '%s' into the zone '%s', "
-			"but the name belongs to the zone '%s', so it is not served: name "
-			"that zone in spec.zone",
-			dns_type_str(edit->set.type, type), edit->set.name, zone, apex);
+	if (rfc2136_conflict_is_misplaced(edit, read, zone))
+		provider_change_fail(change, PROVIDER_CONFLICT,
+				     "the %s record set '%s' is not served in the zone '%s': the "
+				     "name belongs to the zone '%s'; name that zone in spec.zone",
+				     dns_type_str(edit->set.type, type), edit->set.name, zone,
+				     read->answer.zone);
 	else
 		provider_change_fail(change, PROVIDER_CONFLICT,
 				     "the server has accepted the %s record set '%s', but does not "

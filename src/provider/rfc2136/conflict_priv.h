@@ -17,3 +17,6 @@ bool rfc2136_conflict_is_as_before(const struct provider_edit *edit,
 /* After the server has accepted it in `zone`: is the set served? If not, PROVIDER_CONFLICT as well. */
 void rfc2136_conflict_after(struct provider_change *change, const struct rfc2136_read *read,
 			    const char *zone);
+/* Was the set put into `zone` although its name belongs to another zone, below it? */
+bool rfc2136_conflict_is_misplaced(const struct provider_edit *edit,
+				   const struct rfc2136_read *read, const char *zone);

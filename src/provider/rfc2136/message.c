@@ -329,6 +329,50 @@ int rfc2136_message_write(const struct rfc2136_batch *batch, size_t count, uint8
 	return r < 0 ? r : (int)update.n;
 }
 
+/* Not the whole set: what others have added meanwhile stays. */
+static int write_undo(struct writing *writing)
+{
+	const struct provider_rrset *set = &writing->edit->set;
+	struct dns_update_rdata rdata;
+	int r = 0;
+	for (size_t i = 0; i < set->n_values && r == 0; i++) {
+		r = rfc2136_rdata_make(set->type, set->values[i], writing->arena, &rdata);
+		if (r == 0)
+			r = dns_update_delete_record(writing->update, writing->name, set->type,
+						     rdata);
+	}
+	if (r < 0 || !has_mark(writing->batch, writing->edit))
+		return r;
+	r = rfc2136_rdata_make(DNS_TYPE_TXT, set->owner, writing->arena, &rdata);
+	return r < 0 ? r
+		     : dns_update_delete_record(writing->update, writing->mark_name, DNS_TYPE_TXT,
+						rdata);
+}
+
+int rfc2136_message_undo(const struct rfc2136_batch *batch,
+			 const struct provider_edit *const *edits, size_t count, uint8_t *msg,
+			 size_t cap, size_t *ret_n)
+{
+	struct dns_update update;
+	struct arena arena;
+	size_t n = 0;
+	int r = dns_update_start(&update, msg, cap, batch->zone, DNS_CLASS_IN);
+	arena_init(&arena);
+	while (n < count && r == 0) {
+		struct provider_change change = { .edits = edits[n], .n_edits = 1 };
+		struct rfc2136_batch one = { .zone = batch->zone,
+					     .changes = &change,
+					     .n_changes = 1,
+					     .has_marks = batch->has_marks };
+		struct writing writing = { .update = &update, .arena = &arena, .batch = &one };
+		r = write_edits(&writing, 0, write_undo);
+		n += r == 0;
+	}
+	arena_done(&arena);
+	*ret_n = n;
+	return r < 0 && n == 0 ? r : (int)update.n;
+}
+
 /* ---- measuring ---- */
 
 /* An owner without the zone, which is nearly always two labels or more. */

@@ -38,6 +38,7 @@ static void free_call(struct rfc2136_call *call)
 	rfc2136_reader_done(&call->reader);
 	free(call->msg);
 	free(call->owned);
+	vec_done(&call->misplaced);
 	call->job->call = NULL;
 	free(call);
 }

@@ -293,6 +293,39 @@ static void read_back(void **state)
 	rig_close(&rig);
 }
 
+/* The name belongs to a zone below: the set is removed again, unless it may be glue. */
+static void below_a_delegation(void **state)
+{
+	struct provider_edit put = put_a;
+	struct fakeup_reply referral = { .authority = "a.example. 60 IN NS ns.elsewhere." };
+	struct rig rig;
+	size_t n;
+	(void)state;
+	rig_open(&rig, "example", false);
+	for (int i = 0; i < 3; i++) {
+		put.guard = i == 2 ? PROVIDER_GUARD_NONE : PROVIDER_GUARD_ABSENT;
+		start(&rig, PROVIDER_APPLY, &put, 1);
+		expect_question(&rig, 0, "tcp example. IN SOA");
+		reply(&rig, 0, DNS_RCODE_NOERROR, NULL);
+		expect_question(&rig, 0, "tcp a.example. IN A");
+		fakeup_reply(rig.fakes[0], &referral);
+		turn(&rig);
+		if (i != 2) {
+			expect_question(&rig, 0, "tcp example. IN SOA");
+			const uint8_t *msg = fakeup_query(rig.fakes[0], &n);
+			assert_int_equal(msg[2] >> 3 & 0xf, DNS_OPCODE_UPDATE);
+			assert_int_equal(msg[9], 1); /* one deletion, of class NONE */
+			assert_memory_equal(msg + n - 14, "\0\1\0\xfe\0\0\0\0\0\4\xc0\0\2\1", 14);
+			reply(&rig, 0, i == 0 ? DNS_RCODE_NOERROR : DNS_RCODE_REFUSED, NULL);
+		}
+		expect_end(&rig, PROVIDER_OK, "");
+		assert_int_equal(rig.change.code, PROVIDER_CONFLICT);
+		assert_non_null(strstr(rig.change.error, i == 1 ? "could not be removed again"
+								: "name that zone in spec.zone"));
+	}
+	rig_close(&rig);
+}
+
 /* ---- lost answers, several servers ---- */
 
 static void lost_answers(void **state)
@@ -501,9 +534,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(response_codes), cmocka_unit_test(not_authoritative),
-		cmocka_unit_test(read_back),	  cmocka_unit_test(lost_answers),
-		cmocka_unit_test(second_server),  cmocka_unit_test(zone_of_a_name),
-		cmocka_unit_test(signatures),	  cmocka_unit_test(wildcards),
+		cmocka_unit_test(read_back),	  cmocka_unit_test(below_a_delegation),
+		cmocka_unit_test(lost_answers),	  cmocka_unit_test(second_server),
+		cmocka_unit_test(zone_of_a_name), cmocka_unit_test(signatures),
+		cmocka_unit_test(wildcards),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
