@@ -66,8 +66,7 @@ static uint64_t failure_pause_ns(const struct dnsrecord_memory *memory)
 static int fail_with(struct dnsrecord_pass *pass, const struct dnsrecord_report *report)
 {
 	CLEANUP(freep) char *text = xstrdup(report->description);
-	bool is_told = strcmp(api_get_string(pass->object, "status.lastError.description") + 1,
-			      text[0] != '\0' ? text + 1 : "") == 0;
+	bool is_known = dnsrecord_report_is_known(pass->object, text);
 	pass->memory.failures++;
 	pass->memory.due_ns = clock_mono_ns() + failure_pause_ns(&pass->memory);
 	pass->memory.may_be_gone = false;
@@ -76,7 +75,7 @@ static int fail_with(struct dnsrecord_pass *pass, const struct dnsrecord_report 
 	dnsrecord_remember(pass->ctx, pass->key, &pass->memory);
 	dnsrecord_count_operation(pass->choice.operation, "failed");
 	int r = dnsrecord_pass_report(pass, report);
-	if (r == 0 && !is_told)
+	if (r == 0 && !is_known)
 		dnsrecord_pass_event(pass, true, "Failed", text);
 	return r;
 }

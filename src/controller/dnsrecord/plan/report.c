@@ -224,6 +224,12 @@ static bool is_recent(const json_t *object, uint64_t now_wall_ns)
 		last_ns / NS_PER_S >= MIN(choose_time(object, 0), now_wall_ns) / NS_PER_S);
 }
 
+bool dnsrecord_report_is_known(const json_t *object, const char *description)
+{
+	CLEANUP(freep) char *text = capitalize(description);
+	return strcmp(api_get_string(object, "status.lastError.description"), text) == 0;
+}
+
 json_t *dnsrecord_report_patch(const struct dnsrecord *record,
 			       const struct dnsrecord_report *report, uint64_t now_wall_ns)
 {

@@ -30,6 +30,9 @@ struct dnsrecord_report {
 	struct dnsrecord_known known;
 };
 
+/* Does status.lastError have this description already? */
+bool dnsrecord_report_is_known(const json_t *object, const char *description);
+
 /* The status as a JSON merge patch, without metadata; NULL: the object has it already, but for times.
  * Members of others, and conditions of others, stay. */
 json_t *dnsrecord_report_patch(const struct dnsrecord *record,

@@ -121,7 +121,12 @@ static void errors_and_codes(void **state)
 					   .state = DNSRECORD_ERROR,
 					   .description = "the key is not known",
 					   .code = "ERR_INFRA_UNAUTHENTICATED" };
+	static const char next[] = "\0?"; /* nothing behind the end of a text counts */
+	assert_false(dnsrecord_report_is_known(scene->object, report.description));
+	assert_true(dnsrecord_report_is_known(scene->object, next));
 	assert_true(write_report(scene, &report, NOW_NS));
+	assert_true(dnsrecord_report_is_known(scene->object, report.description));
+	assert_false(dnsrecord_report_is_known(scene->object, "the Key is not known"));
 	assert_string_equal(text_at(scene, "status.lastError.description"), "The key is not known");
 	assert_string_equal(text_at(scene, "status.lastError.codes[0]"),
 			    "ERR_INFRA_UNAUTHENTICATED");
