@@ -70,6 +70,12 @@ static int publish(struct dnsrecord_pass *pass)
 
 static int withdraw(struct dnsrecord_pass *pass)
 {
+	if (pass->record.is_orphan) {
+		drop_work(pass);
+		dnsrecord_dry_run_drop(pass->ctx, pass->key);
+		return dnsrecord_give_up(pass,
+					 "the annotation " DNSRECORD_ORPHAN " ends the deletion");
+	}
 	if (pass->record.is_dry_run || pass->settings.is_dry_run)
 		return dnsrecord_dry_run(pass);
 	dnsrecord_dry_run_drop(pass->ctx, pass->key);

@@ -14,23 +14,32 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/hash.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "controller/dnsrecord/claims.h"
 #include "controller/dnsrecord/counters.h"
 #include "controller/dnsrecord/credentials.h"
 #include "controller/dnsrecord/plan/names.h"
+#include "controller/dnsrecord/terminating.h"
 #include "controller/engine.h"
 #include "controller/shared/record_work.h"
 #include "dns/types.h"
 
 enum {
-	STEPS_MAX = 8,	      /* of one pass */
-	AGAIN_S = 30,	      /* after the first failure (DR-18) */
-	AGAIN_MAX_S = 600,    /* after many */
+	STEPS_MAX = 8,	    /* of one pass */
+	AGAIN_S = 30,	    /* after the first failure (DR-18) */
+	AGAIN_MAX_S = 600,  /* after many */
+	SECRET_AGAIN_S = 5, /* after the first failure to read the Secret */
+	SECRET_AGAIN_MAX_S = 60,
 	PATIENCE_S = 20,      /* with a busy provider, until the status says so */
 	FORCED_PATIENCE_S = 5 /* of a deletion that must end */
 };
+
+#define GONE_TEXT "the provider does not have the record set"
+#define ORPHAN_HINT                                                     \
+	"; to end the deletion without the provider, set the object's " \
+	"annotation " DNSRECORD_ORPHAN "=true"
 
 static bool withdraws(const struct dnsrecord_pass *pass)
 {
@@ -63,10 +72,24 @@ static uint64_t failure_pause_ns(const struct dnsrecord_memory *memory)
 	return MIN(seconds, (uint64_t)AGAIN_MAX_S) * NS_PER_S;
 }
 
+/* Somebody may be about to make the Secret. It costs no call to the provider. */
+static void retry_soon(struct dnsrecord_pass *pass)
+{
+	uint64_t seconds = SECRET_AGAIN_S;
+	for (unsigned i = 1; i < pass->memory.failures && seconds < SECRET_AGAIN_MAX_S; i++)
+		seconds *= 2;
+	pass->ctx->again_ns = MIN(seconds, (uint64_t)SECRET_AGAIN_MAX_S) * NS_PER_S;
+	pass->memory.due_ns = clock_mono_ns() + pass->ctx->again_ns;
+	dnsrecord_remember(pass->ctx, pass->key, &pass->memory);
+}
+
 static int fail_with(struct dnsrecord_pass *pass, const struct dnsrecord_report *report)
 {
-	CLEANUP(freep) char *text = xstrdup(report->description);
+	struct dnsrecord_report hinted = *report;
+	CLEANUP(freep)
+	char *text = xasprintf("%s%s", report->description, withdraws(pass) ? ORPHAN_HINT : "");
 	bool is_known = dnsrecord_report_is_known(pass->object, text);
+	hinted.description = text;
 	pass->memory.failures++;
 	pass->memory.due_ns = clock_mono_ns() + failure_pause_ns(&pass->memory);
 	pass->memory.may_be_gone = false;
@@ -74,7 +97,7 @@ static int fail_with(struct dnsrecord_pass *pass, const struct dnsrecord_report 
 	pass->ctx->again_ns = failure_pause_ns(&pass->memory);
 	dnsrecord_remember(pass->ctx, pass->key, &pass->memory);
 	dnsrecord_count_operation(pass->choice.operation, "failed");
-	int r = dnsrecord_pass_report(pass, report);
+	int r = dnsrecord_pass_report(pass, &hinted);
 	if (r == 0 && !is_known)
 		dnsrecord_pass_event(pass, true, "Failed", text);
 	return r;
@@ -103,12 +126,11 @@ int dnsrecord_fail(struct dnsrecord_pass *pass, enum dnsrecord_ownership ownersh
 
 /* ---- the end ---- */
 
-static int finish_withdrawal(struct dnsrecord_pass *pass)
+static int finish_withdrawal(struct dnsrecord_pass *pass, const char *text)
 {
 	struct dnsrecord_report report = { .operation = "Delete",
 					   .state = DNSRECORD_SUCCEEDED,
-					   .description = "the provider does not have the record "
-							  "set" };
+					   .description = text };
 	report.known.zone =
 		pass->record.spec.status_zone[0] != '\0' ? pass->record.spec.status_zone : NULL;
 	dnsrecord_count_operation("Delete", "succeeded");
@@ -118,21 +140,41 @@ static int finish_withdrawal(struct dnsrecord_pass *pass)
 	return dnsrecord_pass_mark(pass, &(struct dnsrecord_marks){ .remove_finalizer = true });
 }
 
-/* Whatever may be left at the provider is named. */
-static int give_up(struct dnsrecord_pass *pass, const char *why)
+static void report_left(const struct dnsrecord_pass *pass, const struct dnsrecord_set *left,
+			const char *why)
 {
-	const struct dnsrecord_set *left =
-		pass->record.applied != NULL ? pass->record.applied : pass->record.attempt;
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 	char type[DNS_MNEMONIC_MAX];
-	strbuf_addf(&text,
-		    "the deletion is forced: the %s record set '%s' in zone '%s' may still "
-		    "be at the provider: %s",
-		    left != NULL ? dns_type_str(left->set.type, type) : "",
-		    left != NULL ? left->set.name : "",
-		    left != NULL && left->zone != NULL ? left->zone : "", why);
+	strbuf_addf(&text, "the %s record set '%s'", dns_type_str(left->set.type, type),
+		    left->set.name);
+	if (left->zone != NULL)
+		strbuf_addf(&text, " in zone '%s'", left->zone);
+	strbuf_addf(&text, " may still be at the provider: %s", why);
 	dnsrecord_pass_event(pass, true, "OrphanLeft", text.s);
-	return finish_withdrawal(pass);
+	/* A namespace that is being deleted accepts no Events. */
+	log_warn(DNSRECORD_LOG_AREA, "%s: %s", pass->key, text.s);
+}
+
+/* Whatever may be left at the provider is named. */
+int dnsrecord_give_up(struct dnsrecord_pass *pass, const char *why)
+{
+	const struct dnsrecord *record = &pass->record;
+	bool is_same = record->attempt != NULL && record->applied != NULL &&
+		       dnsrecord_is_same_place(record->attempt, record->applied);
+	if (record->applied != NULL)
+		report_left(pass, record->applied, why);
+	if (record->attempt != NULL && !is_same)
+		report_left(pass, record->attempt, why);
+	if (record->leftover != NULL)
+		report_left(pass, record->leftover, why);
+	return finish_withdrawal(pass, "the record set was left at the provider");
+}
+
+static int give_up_forced(struct dnsrecord_pass *pass, const char *why)
+{
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	strbuf_addf(&text, "the deletion is forced: %s", why);
+	return dnsrecord_give_up(pass, text.s);
 }
 
 static int finish_publication(struct dnsrecord_pass *pass, const struct dnsrecord_known *known)
@@ -182,7 +224,7 @@ static int take_success(struct dnsrecord_pass *pass, const struct dnsrecord_step
 	pass->memory.searches_zone = false;
 	pass->memory.is_fresh = false;
 	if (withdraws(pass) && !is_left)
-		return finish_withdrawal(pass);
+		return finish_withdrawal(pass, GONE_TEXT);
 	if (step->kind == DNSRECORD_PUT_WANTED && known.leftover == NULL)
 		return finish_publication(pass, &known);
 	int r = report_progress(pass, &known, 60, "the next record set follows");
@@ -238,7 +280,7 @@ static int take_passing(struct dnsrecord_pass *pass, enum provider_code code, co
 	if (code == PROVIDER_NO_LEASE)
 		return 0; /* the next leader goes on */
 	if (pass->is_forced)
-		return give_up(pass, error);
+		return give_up_forced(pass, error);
 	if (code == PROVIDER_UNSURE)
 		pass->memory.is_fresh = false;
 	strbuf_addf(&text, "waiting for the provider: %s", error);
@@ -259,7 +301,7 @@ static int take_refusal(struct dnsrecord_pass *pass, const struct dnsrecord_step
 {
 	struct dnsrecord_report report = error_report(pass, provider_code_gardener(code), error);
 	if (pass->is_forced)
-		return give_up(pass, error);
+		return give_up_forced(pass, error);
 	if (!is_doubtful(pass, code))
 		report.known = dnsrecord_refused_known(&pass->record, step);
 	if (step->kind == DNSRECORD_PUT_ATTEMPT && !is_doubtful(pass, code)) {
@@ -365,6 +407,19 @@ static void submit_step(struct dnsrecord_pass *pass, const struct dnsrecord_step
 			      hash_step(pass, step), &work->work, &pass->ctx->again_ns);
 }
 
+static int fail_without_secret(struct dnsrecord_pass *pass, const char *why)
+{
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	if (withdraws(pass) &&
+	    dnsrecord_is_terminating(pass->ctx->conn, api_namespace(pass->object))) {
+		strbuf_addf(&text, "its namespace is being deleted: %s", why);
+		return dnsrecord_give_up(pass, text.s);
+	}
+	int r = dnsrecord_fail(pass, DNSRECORD_SAME_OWNER, why);
+	retry_soon(pass);
+	return r;
+}
+
 /* What keeps it from being sent, before anything is written. 1: nothing. */
 static int check_step(struct dnsrecord_pass *pass, const struct dnsrecord_step *step,
 		      struct dnsrecord_credentials *credentials)
@@ -374,9 +429,9 @@ static int check_step(struct dnsrecord_pass *pass, const struct dnsrecord_step *
 	int r = dnsrecord_credentials_read(pass->ctx->conn, pass->settings.any_namespace,
 					   pass->object, credentials, ERR_TEXT(why));
 	if (r < 0 && pass->is_forced)
-		return give_up(pass, why);
+		return give_up_forced(pass, why);
 	if (r == ERR_CONFIG)
-		return dnsrecord_fail(pass, DNSRECORD_SAME_OWNER, why);
+		return fail_without_secret(pass, why);
 	if (r < 0) {
 		err_text_set(ERR_TEXT(pass->ctx->err), "%s", why);
 		return r;
@@ -413,7 +468,7 @@ int dnsrecord_run_steps(struct dnsrecord_pass *pass)
 		struct dnsrecord_step step;
 		dnsrecord_find_step(pass, &step);
 		if (step.kind == DNSRECORD_NO_STEP)
-			return finish_withdrawal(pass);
+			return finish_withdrawal(pass, GONE_TEXT);
 		uint64_t input = hash_step(pass, &step);
 		if (dnsrecord_wave_has(dnsrecord_wave_of(pass->ctx), pass->key, input,
 				       &pass->ctx->again_ns))

@@ -9,6 +9,8 @@
 int dnsrecord_run_steps(struct dnsrecord_pass *pass);
 /* The next request to the provider. */
 void dnsrecord_find_step(const struct dnsrecord_pass *pass, struct dnsrecord_step *ret);
+/* Ends a deletion without the provider; what may be left there is named. 0 or a negative code. */
+int dnsrecord_give_up(struct dnsrecord_pass *pass, const char *why);
 /* A configuration error that was found without the provider. 0 or a negative code. */
 int dnsrecord_fail(struct dnsrecord_pass *pass, enum dnsrecord_ownership ownership,
 		   const char *text);

@@ -13,5 +13,7 @@
 #define DNSRECORD_DRY_RUN "dnsrecord.fairlead.dev/dry-run" /* "true": only say what would change */
 #define DNSRECORD_NO_PROBE \
 	"dnsrecord.fairlead.dev/no-probe" /* "true": DNS is not asked for its name */
+#define DNSRECORD_ORPHAN \
+	"dnsrecord.fairlead.dev/orphan" /* "true": its deletion leaves the record set */
 /* On a Secret: namespaces whose DNSRecords may use it, with commas between; "*": all. */
 #define DNSRECORD_ALLOW_FROM "dnsrecord.fairlead.dev/allow-from"

@@ -199,6 +199,7 @@ void dnsrecord_read(const json_t *object, struct arena *arena, struct dnsrecord 
 		.adopts = has_mark(object, DNSRECORD_ADOPT),
 		.is_dry_run = has_mark(object, DNSRECORD_DRY_RUN),
 		.skips_probe = has_mark(object, DNSRECORD_NO_PROBE),
+		.is_orphan = has_mark(object, DNSRECORD_ORPHAN),
 	};
 	read_spec(ret, arena);
 	ret->is_zone_given = ret->spec.zone[0] != '\0';

@@ -32,7 +32,7 @@ struct dnsrecord {
 	const struct dnsrecord_set *attempt, *applied, *leftover; /* NULL: none */
 	const char *request; /* the annotation gardener.cloud/operation; "": none */
 	const char *owner;   /* mark of this object's record sets */
-	bool adopts, is_dry_run, skips_probe;
+	bool adopts, is_dry_run, skips_probe, is_orphan;
 };
 
 /* Everything is borrowed from the object and the (growing) arena. */

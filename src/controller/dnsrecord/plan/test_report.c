@@ -149,6 +149,17 @@ static void errors_and_codes(void **state)
 	assert_true(write_report(scene, &report, NOW_NS));
 	assert_int_equal(condition(scene, "Created"), API_TRUE);
 	assert_int_equal(condition(scene, "Owned"), API_FALSE);
+	/* A deletion that fails is no record in sync. */
+	report.state = DNSRECORD_SUCCEEDED;
+	assert_true(write_report(scene, &report, NOW_NS));
+	assert_int_equal(condition(scene, "InSync"), API_TRUE);
+	report = (struct dnsrecord_report){ .operation = "Delete",
+					    .state = DNSRECORD_ERROR,
+					    .description = "there is no Secret",
+					    .code = "ERR_CONFIGURATION_PROBLEM" };
+	assert_true(write_report(scene, &report, NOW_NS));
+	assert_int_equal(condition(scene, "InSync"), API_FALSE);
+	assert_int_equal(condition(scene, "Created"), API_TRUE);
 }
 
 /* DR-43: the clock of who asks may be ahead of ours. */
