@@ -100,6 +100,11 @@ def test_two_objects_want_one_name(c, controller, ns, zones):
     wait_gone(c, ns, "first")
     s = wait_settled(c, ns, "second")
     assert condition(s, "Owned") == ("True", "Written") and zones.sets() == {("two.example.com", "A"): (120, ["192.0.2.9"])}
+    zones.add_foreign("three.example.com", "A", "198.51.100.1")
+    make(c, ns, "stuck", "three.example.com")  # keeps the name from nobody
+    wait_failed(c, ns, "stuck")
+    make(c, ns, "third", "three.example.com", annotations={"dnsrecord.fairlead.dev/adopt": "true"})
+    wait_settled(c, ns, "third")
     patch(c, ns, "second", {"metadata": {"annotations": request("reconcile")}})
     until(lambda: OPERATION not in get(c, ns, "second")["metadata"]["annotations"])  # DR-44a: also where a generation is enough
     wait_settled(c, ns, "second")

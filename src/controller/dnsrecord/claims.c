@@ -6,6 +6,7 @@
 
 #include "api/meta.h"
 #include "base/err.h"
+#include "controller/dnsrecord/plan/claim.h"
 #include "controller/dnsrecord/watches.h"
 #include "kube/decode/packed.h"
 
@@ -38,30 +39,23 @@ static bool collides(const json_t *mine, const json_t *other)
 	       strcmp(api_uid(mine), api_uid(other)) != 0;
 }
 
-static bool has_published(const json_t *object)
+static bool goes_first(const struct search *search, const json_t *object)
 {
-	return json_is_object(api_get(object, "status.state.applied"));
-}
-
-/* Creation times have one form and compare as texts. */
-static bool goes_first(const json_t *other, const json_t *mine)
-{
-	const char *my_time = api_get_string(mine, "metadata.creationTimestamp");
-	const char *time = api_get_string(other, "metadata.creationTimestamp");
-	int order = strcmp(time, my_time);
-	if (has_published(other))
-		return true;
-	return order < 0 || (order == 0 && strcmp(api_uid(other), api_uid(mine)) < 0);
+	struct dnsrecord other;
+	struct arena arena;
+	arena_init(&arena);
+	dnsrecord_read(object, &arena, &other);
+	bool is_first = dnsrecord_has_class(&other, search->pass->settings.classes) &&
+			dnsrecord_goes_first(&other, &search->pass->record);
+	arena_done(&arena);
+	return is_first;
 }
 
 static bool find_rival(void *ctx, struct kube_obj *object)
 {
 	struct search *search = ctx;
 	json_t *other = kube_packed_unpack(object);
-	const json_t *mine = search->pass->object;
-	struct dnsrecord view = { .spec = { .class = api_get_string(other, "spec.class") } };
-	if (collides(mine, other) && goes_first(other, mine) &&
-	    dnsrecord_has_class(&view, search->pass->settings.classes))
+	if (collides(search->pass->object, other) && goes_first(search, other))
 		search->found[search->n++] = json_incref(other);
 	json_decref(other);
 	return search->n < RIVALS_MAX;
@@ -87,7 +81,7 @@ bool dnsrecord_is_claimed(const struct dnsrecord_pass *pass,
 	struct search search = { .pass = pass };
 	bool is_claimed = false;
 	char key[DNSRECORD_KEY_MAX];
-	if (pass->record.applied != NULL)
+	if (dnsrecord_holds_name(&pass->record, &pass->record))
 		return false;
 	dnsrecord_name_key(pass->record.wanted.set.name, key);
 	controller_each_by(pass->ctx, DNSRECORD_RECORDS, DNSRECORD_BY_NAME, slice_of(key),
