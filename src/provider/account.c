@@ -35,9 +35,14 @@ int account_open(struct publisher *publisher, const struct publisher_account_con
 					     .region = conf->region != NULL ? conf->region : "" };
 	const struct provider_caps *caps = &conf->provider->caps;
 	struct provider_account *provider_account;
+	struct provider_secrets *secrets = provider_secrets_new(&own, conf->provider->public_keys);
 	int r = conf->provider->open(&own, &provider_account, err);
-	if (r < 0)
+	if (r < 0) {
+		if (err.text != NULL)
+			provider_secrets_redact(secrets, err.text);
+		provider_secrets_free(secrets);
 		return r;
+	}
 	struct publisher_account *account = xcalloc(1, sizeof(*account));
 	*account = (struct publisher_account){ .publisher = publisher,
 					       .loop = own.loop,
@@ -46,7 +51,7 @@ int account_open(struct publisher *publisher, const struct publisher_account_con
 					       .provider_account = provider_account,
 					       .pump = { .cb = on_pump },
 					       .idle = { .cb = on_idle } };
-	account->secrets = provider_secrets_new(&own, conf->provider->public_keys);
+	account->secrets = secrets;
 	account->metrics = provider_metrics_new(conf->provider);
 	provider_rate_init(&account->rate,
 			   caps->calls_per_s != 0 ? caps->calls_per_s : PROVIDER_CALLS_PER_S,

@@ -49,7 +49,7 @@ void dns_tsig_explain(const struct dns_tsig_key *key, const struct dns_tsig_repo
 		      uint64_t now_s, struct err_text out)
 {
 	char name[DNS_NAME_TEXT_MAX], number[DNS_MNEMONIC_MAX];
-	dns_name_to_text(key->name, true, name);
+	dns_tsig_key_label(key, name);
 	switch (report->result) {
 	case DNS_TSIG_REJECTED:
 		explain_rejection(name, report, now_s, out);

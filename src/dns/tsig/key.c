@@ -7,6 +7,8 @@
 
 #include "base/err.h"
 
+enum { SECRET_LEAST_CHARACTERS = 22 }; /* base64 of 16 bytes, without its padding */
+
 static const struct dns_tsig_algorithm algorithms[] = {
 	{ "hmac-sha1", "\x09hmac-sha1", HMAC_SHA1 },
 	{ "hmac-sha224", "\x0bhmac-sha224", HMAC_SHA224 },
@@ -16,6 +18,7 @@ static const struct dns_tsig_algorithm algorithms[] = {
 };
 
 static const char default_algorithm[] = "hmac-sha256";
+static const char hidden_name[] = "(not shown)";
 
 /* Half of the HMAC's bytes, or ten where that is more. */
 static size_t least_mac(enum hmac_algorithm algorithm)
@@ -32,6 +35,41 @@ bool dns_tsig_key_allows(const struct dns_tsig_key *key, size_t mac_bytes)
 bool dns_tsig_key_uses(const struct dns_tsig_key *key, const uint8_t *algorithm_name)
 {
 	return dns_name_eq(key->algorithm->name, algorithm_name);
+}
+
+static bool is_alphanumeric(uint8_t byte)
+{
+	return ascii_isalpha((char)byte) || ascii_isdigit((char)byte);
+}
+
+bool dns_tsig_is_like_secret(const uint8_t *name)
+{
+	size_t n = name[0];
+	bool is_single = n != 0 && name[1 + n] == 0;
+	for (size_t i = 1; i <= n; i++) {
+		if (!is_alphanumeric(name[i]) && name[i] != '+' && name[i] != '/' && name[i] != '=')
+			return false;
+	}
+	return is_single && n >= SECRET_LEAST_CHARACTERS;
+}
+
+static bool is_plain(const uint8_t *name)
+{
+	for (; name[0] != 0; name += 1 + name[0]) {
+		for (size_t i = 1; i <= name[0]; i++) {
+			if (!is_alphanumeric(name[i]) && name[i] != '-' && name[i] != '_')
+				return false;
+		}
+	}
+	return true;
+}
+
+void dns_tsig_key_label(const struct dns_tsig_key *key, char out[DNS_NAME_TEXT_MAX])
+{
+	if (is_plain(key->name) && !dns_tsig_is_like_secret(key->name))
+		dns_name_to_text(key->name, true, out);
+	else
+		memcpy(out, hidden_name, sizeof(hidden_name));
 }
 
 /* The row whose name `text` is, or begins with: then -BITS follows, which is left in *ret_bits. */
@@ -54,11 +92,9 @@ static int read_bits(struct dns_tsig_key *key, struct slice bits, struct err_tex
 	uint64_t value = hmac_bytes(algorithm) * 8;
 	bool number = bits.n == 0 || slice_u64(slice_from(bits, 1), &value) == 0;
 	if (!number || value % 8 != 0 || !dns_tsig_key_allows(key, value / 8)) {
-		err_text_set(reterr,
-			     "TSIG algorithm %s can be cut to %zu to %zu bits, a multiple of 8, "
-			     "not to '%.*s'",
-			     key->algorithm->text, least_mac(algorithm) * 8,
-			     hmac_bytes(algorithm) * 8, (int)MIN(bits.n - 1, 20), bits.p + 1);
+		err_text_set(
+			reterr, "TSIG algorithm %s can be cut to %zu to %zu bits, a multiple of 8",
+			key->algorithm->text, least_mac(algorithm) * 8, hmac_bytes(algorithm) * 8);
 		return ERR_UNSUPPORTED;
 	}
 	key->mac_bytes = (uint8_t)(value / 8);
@@ -75,10 +111,8 @@ static int read_algorithm(struct dns_tsig_key *key, struct slice text, struct er
 	key->algorithm = find_algorithm(text, &bits);
 	if (key->algorithm != NULL)
 		return read_bits(key, bits, reterr);
-	err_text_set(reterr,
-		     "unknown TSIG algorithm '%.*s': use hmac-sha256, or hmac-sha1, hmac-sha224, "
-		     "hmac-sha384 or hmac-sha512",
-		     (int)MIN(text.n, 40), text.p);
+	err_text_set(reterr, "the TSIG key's algorithm is unknown: use hmac-sha256, or hmac-sha1, "
+			     "hmac-sha224, hmac-sha384 or hmac-sha512");
 	return ERR_UNSUPPORTED;
 }
 
@@ -90,9 +124,7 @@ static int read_name(struct dns_tsig_key *key, struct slice text, struct err_tex
 		return ERR_PARSE;
 	}
 	if (dns_name_from_text(text, name) < 0) {
-		err_text_set(reterr,
-			     "'%.*s' is not a domain name, which the name of a TSIG key must be",
-			     (int)MIN(text.n, 80), text.p);
+		err_text_set(reterr, "the TSIG key's name is not a domain name");
 		return ERR_PARSE;
 	}
 	dns_name_lower(name, key->name);
@@ -104,7 +136,7 @@ static int read_name(struct dns_tsig_key *key, struct slice text, struct err_tex
 static int read_secret(struct dns_tsig_key *key, struct slice text, struct err_text reterr)
 {
 	char name[DNS_NAME_TEXT_MAX];
-	dns_name_to_text(key->name, true, name);
+	dns_tsig_key_label(key, name);
 	int r = secret_base64(text, &key->secret);
 	if (r < 0) {
 		err_text_set(reterr,

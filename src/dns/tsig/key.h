@@ -44,7 +44,7 @@ struct dns_tsig_fields {
 
 /* Fills `ret`, which is empty ({ 0 }) or a key that is then replaced. ERR_PARSE (name, base64),
  * ERR_UNSUPPORTED (algorithm), ERR_LIMIT (secret empty or too long), with a reason that shows
- * nothing of the secret; `ret` is then as it was. */
+ * nothing of the secret, not even if it stands in another field; `ret` is then as it was. */
 MUST_CHECK int dns_tsig_key_set(struct dns_tsig_key *ret, const struct dns_tsig_fields *fields,
 				struct err_text reterr);
 /* The same from `algorithm:name:secret` or `name:secret`, as dig, nsupdate and knsupdate take
@@ -53,6 +53,12 @@ MUST_CHECK int dns_tsig_key_parse(struct dns_tsig_key *ret, struct slice text,
 				  struct err_text reterr);
 /* Wipes the secret. */
 void dns_tsig_key_done(struct dns_tsig_key *key);
+
+/* The key's name for messages, in text form with its final dot; "(not shown)" if it may be a secret that
+ * was put in its place, or has characters that names of keys do not have. */
+void dns_tsig_key_label(const struct dns_tsig_key *key, char out[DNS_NAME_TEXT_MAX]);
+/* May this name (wire form) be the base64 or hex form of 16 bytes or more? It then has a single label. */
+bool dns_tsig_is_like_secret(const uint8_t *name);
 
 /* Is this the key's algorithm? `name` in wire form, letters alike. */
 bool dns_tsig_key_uses(const struct dns_tsig_key *key, const uint8_t *algorithm_name);

@@ -456,6 +456,7 @@ static void cancel_job(struct provider_account *account, struct provider_job *jo
 const struct provider powerdns_provider = {
 	.type = "powerdns",
 	.help = "record sets in a PowerDNS server, by its HTTP API",
+	.public_keys = powerdns_settings_public_keys,
 	.caps = { .is_atomic = true,
 		  .has_owner_mark = true,
 		  .has_serial = true,

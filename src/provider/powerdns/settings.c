@@ -19,6 +19,9 @@ static const struct provider_key host_key = { { "virtualHost", "VirtualHost" } }
 static const struct provider_key insecure_key = { { "insecureSkipVerify", "InsecureSkipVerify" } };
 static const struct provider_key ca_key = { { "trustedCaCert", "TrustedCaCert" } };
 
+/* URLs with a user or a query are refused. */
+const char *const powerdns_settings_public_keys[] = { "server", "Server", NULL };
+
 /* A URL with or without its path "/api/v1", which others write differently. */
 static int read_url(const struct provider_account_conf *conf, struct powerdns_settings *settings,
 		    struct err_text err)

@@ -17,6 +17,9 @@ struct powerdns_settings {
 	struct http_client_tls tls;
 };
 
+/* Keys whose values are no secrets; ends with NULL. */
+extern const char *const powerdns_settings_public_keys[];
+
 /* ERR_CONFIG with a sentence that names keys, never values. `ret` is to be ended in any case. */
 MUST_CHECK int powerdns_settings_read(const struct provider_account_conf *conf,
 				      struct powerdns_settings *ret, struct err_text err);

@@ -70,9 +70,9 @@ static int read_servers(struct slice text, struct rfc2136_settings *ret, struct 
 		}
 		if (read_server(word, &ret->servers[ret->n_servers]) < 0) {
 			err_text_set(err,
-				     "the Secret's key 'Server' has '%.*s', which is not an IP "
-				     "address with or without a port; host names are not looked up",
-				     (int)MIN(word.n, (size_t)80), word.p);
+				     "word %zu of the Secret's key 'Server' is not an IP address "
+				     "with or without a port; host names are not looked up",
+				     ret->n_servers + 1);
 			return ERR_CONFIG;
 		}
 		ret->n_servers++;
@@ -86,7 +86,8 @@ static int read_zone(struct slice text, struct rfc2136_settings *ret, struct err
 	char name[DNS_NAME_TEXT_MAX];
 	if (text.p == NULL)
 		return 0;
-	if (dns_name_from_text(text, wire) < 0 || wire[0] == 0) {
+	/* The zone is shown in the status. */
+	if (dns_name_from_text(text, wire) < 0 || wire[0] == 0 || dns_tsig_is_like_secret(wire)) {
 		err_text_set(err, "the Secret's key 'Zone' is not a domain name");
 		return ERR_CONFIG;
 	}

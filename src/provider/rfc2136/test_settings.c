@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/err.h"
+#include "dns/tsig/explain.h"
 #include "dns/tsig/key.h"
 
 #define SECRET "c2VjcmV0LXdvcmQ="
@@ -62,8 +63,13 @@ static void table(void **state)
 		{ { KEY("Server", "192.0.2.1"), KEY("TSIGSecret", SECRET) },
 		  "the Secret has no value for the key 'TSIGKeyName' or 'tsigKeyName'" },
 		{ { KEY("Server", "ns.example.com:53") },
-		  "the Secret's key 'Server' has 'ns.example.com:53', which is not an IP address "
-		  "with or without a port; host names are not looked up" },
+		  "word 1 of the Secret's key 'Server' is not an IP address with or without a "
+		  "port; "
+		  "host names are not looked up" },
+		{ { KEY("Server", "192.0.2.1, ns") },
+		  "word 2 of the Secret's key 'Server' is not an IP address with or without a "
+		  "port; "
+		  "host names are not looked up" },
 		{ { KEY("Server", " , ") }, "the Secret's key 'Server' has no server" },
 		{ { KEY("Server", "1.1.1.1 1.1.1.1 1.1.1.1 1.1.1.1 1.1.1.1 1.1.1.1 1.1.1.1 1.1.1.1 "
 				  "1.1.1.1") },
@@ -118,11 +124,49 @@ static void bad_keys(void **state)
 	}
 }
 
+/* A TSIG secret under a key whose values may be shown: nothing of it is, neither by the reader of the
+ * Secret nor later, when the server refuses the key. */
+static void secret_under_another_key(void **state)
+{
+#define LONG_SECRET "dGhpc2lzYXZlcnlsb25nc2VjcmV0d29yZGluZGVlZA=="
+#define HEX_SECRET  "00112233445566778899aabbccddeeff"
+	static const struct {
+		const char *key, *value;
+	} rows[] = {
+		{ "Server", LONG_SECRET },	 { "TSIGSecretAlgorithm", LONG_SECRET },
+		{ "TSIGKeyName", LONG_SECRET },	 { "Zone", LONG_SECRET },
+		{ "OwnerRecords", LONG_SECRET }, { "TSIGKeyName", HEX_SECRET },
+		{ "Zone", HEX_SECRET },		 { "TSIGSecretAlgorithm", "hmac-sha256-dGhpc2lz" },
+	};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct provider_credential credentials[] = {
+			{ rows[i].key, slice_of(rows[i].value) },
+			{ "Server", SLICE("192.0.2.1") },
+			{ "TSIGKeyName", SLICE("key") },
+			{ "TSIGSecret", SLICE(SECRET) },
+		};
+		struct provider_account_conf conf = { .credentials = credentials,
+						      .n_credentials = ARRAY_LEN(credentials) };
+		struct dns_tsig_report report = { .result = DNS_TSIG_REJECTED,
+						  .error = DNS_TSIG_ERROR_BADKEY };
+		struct rfc2136_settings settings;
+		char err[600] = "";
+		if (rfc2136_settings_read(&conf, &settings, ERR_TEXT(err)) == 0)
+			dns_tsig_explain(&settings.key, &report, 0, ERR_TEXT(err));
+		if (err[0] == '\0' || strcasestr(err, "dGhpc2") != NULL ||
+		    strstr(err, "00112233") != NULL)
+			fail_msg("%s: %s", rows[i].key, err);
+		rfc2136_settings_done(&settings);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(table),
 		cmocka_unit_test(bad_keys),
+		cmocka_unit_test(secret_under_another_key),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
