@@ -329,7 +329,7 @@ static int open_api(struct apiserver_server *server, struct err_text err)
 		api.port = net_addr_port(&at);
 	}
 	const struct apiserver_resource *const *rows = apiserver_resources(&n);
-	server->discovery = apiserver_discovery_new(rows, n, c->version, c->listen);
+	server->discovery = apiserver_discovery_new(rows, n, c->version, c->listen, c->controllers);
 	return apiserver_api_new(&api, &server->api, err);
 }
 

@@ -19,6 +19,7 @@ struct apiserver_server_conf {
 					     besides localhost and `listen`; NULL-terminated, or NULL */
 	const char *const *service_cidrs; /* as in struct apiserver_api_conf */
 	const char *version;		  /* of the program */
+	const char *controllers;	  /* as apiserver_discovery_new() takes them */
 	const struct apiserver_check *checks;
 	size_t n_checks;
 	const struct apiserver_admission *admission; /* NULL: none; outlives the server */

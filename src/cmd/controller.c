@@ -21,6 +21,7 @@
 #include "cmd/errors.h"
 #include "cmd/controllerconf.h"
 #include "cmd/flags.h"
+#include "cmd/up/up_check.h"
 #include "controller/manager.h"
 #include "kube/client/client.h"
 #include "kube/client/config.h"
@@ -103,6 +104,7 @@ static int start_manager(const struct controllerconf_flags *flags,
 				   .times = controllerconf->times,
 				   .listen = flags->listen,
 				   .options = &flags->options,
+				   .check = up_check,
 				   .webhooks = controllerconf->hooks.listen != NULL
 						       ? &controllerconf->hooks
 						       : NULL };

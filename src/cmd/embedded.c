@@ -46,6 +46,7 @@ struct apiserver_server *embedded_start(struct embedded *embedded, const char *c
 					   .names = list_of(&embedded->names),
 					   .service_cidrs = list_of(&embedded->cidrs),
 					   .version = FAIRLEAD_VERSION,
+					   .controllers = embedded->controllers,
 					   .admission = embedded->admission,
 					   .on_error = log_store_error };
 	uint64_t first_ns = clock_mono_ns();

@@ -15,6 +15,7 @@
 struct embedded {
 	const char *data, *listen;
 	struct flag_values names, cidrs;
+	const char *controllers; /* that run in this process, with commas between; NULL: none */
 	/* Admission hooks of controllers of this process; NULL: none run here. */
 	const struct apiserver_admission *admission;
 };

@@ -74,7 +74,8 @@ struct up {
 	char *note;	     /* path of what `fairlead status` reads */
 	char *egress_keys;   /* path of the keys of what the DNS server learns; NULL: it does not */
 	char *egress_socket; /* of the agent; NULL: nothing is enforced */
-	struct strbuf egress_never; /* networks whose addresses it never learns */
+	struct strbuf controller_names; /* of `chosen`, for the API's /version */
+	struct strbuf egress_never;	/* networks whose addresses it never learns */
 	char bind[NET_ADDR_TEXT_MAX];
 	struct controller_machine machine;
 };
@@ -170,6 +171,14 @@ static int choose_controllers(struct up *up, struct err_text why)
 		controller_choice_remove(&up->chosen, controller);
 	}
 	return 0;
+}
+
+static void list_controllers(struct up *up)
+{
+	for (size_t i = 0; i < up->chosen.n; i++)
+		strbuf_addf(&up->controller_names, "%s%s", i != 0 ? "," : "",
+			    up->chosen.v[i]->name);
+	up->api.controllers = up->chosen.n != 0 ? up->controller_names.s : NULL;
 }
 
 static void add_child(void *ctx, const char *name, bool well, const char *text)
@@ -364,6 +373,7 @@ static int run_all(struct up *up)
 	block_signals();
 	metrics_init(server_slots(server_default_workers()));
 	metrics_add_process_collector();
+	list_controllers(up);
 	embedded_admission_init(&up->admission);
 	up->api.admission = &up->admission.interface;
 	up->server = embedded_start(&up->api, "up");
@@ -474,6 +484,7 @@ static void up_done(struct up *up)
 	free(up->note);
 	free(up->egress_keys);
 	free(up->egress_socket);
+	strbuf_done(&up->controller_names);
 	strbuf_done(&up->egress_never);
 	vec_done(&up->load);
 	vec_done(&up->child);
@@ -492,6 +503,7 @@ int cmd_up(int argc, char **argv)
 	char why[512] = "";
 	int status, at = parse_flags(&u, argc, argv, ERR_TEXT(why));
 	strbuf_init(&u.corefile);
+	strbuf_init(&u.controller_names);
 	strbuf_init(&u.egress_never);
 	if (at == -2) {
 		status = EXIT_DONE;

@@ -251,6 +251,7 @@ static int make_runners(struct manager *manager, const struct manager_conf *conf
 		.times = conf->times,
 		.informers = manager->informers,
 		.options = conf->options,
+		.check = conf->check,
 		.ended = on_ended,
 		.ctx = manager,
 	};

@@ -41,6 +41,11 @@ struct manager_conf {
 	 * or not. */
 	const struct hookserver_conf *webhooks;
 	const struct controller_options *options; /* for the controllers; NULL: none */
+	/* May this controller run with that API? Negative with a sentence: it ends, and all others. Called on
+	 * the controller's own thread, once the API has listed what it watches, before it waits to lead; may
+	 * block. NULL: it may. */
+	int (*check)(struct kube_client *client, const struct controller *controller,
+		     struct err_text err);
 };
 
 MUST_CHECK int manager_start(const struct manager_conf *conf, struct manager **ret,

@@ -378,9 +378,14 @@ static int run_runner(struct runner *runner, struct err_text err)
 {
 	if (!wait_synced(runner))
 		return 0;
+	int r = runner->conf.check != NULL
+			? runner->conf.check(runner->conf.client, runner->controller, err)
+			: 0;
+	if (r < 0)
+		return r;
 	if (!runner->conf.elect)
 		return lead_until_stopped(runner, err);
-	int r = start_lease(runner, err);
+	r = start_lease(runner, err);
 	if (r < 0 || runner->lease == NULL)
 		return r;
 	log_info(runner->area, "waiting to lead");

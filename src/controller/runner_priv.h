@@ -27,6 +27,8 @@ struct runner_conf {
 	struct controller_lease rival;	 /* to be held as well, in order to lead; no name: none */
 	struct informers *informers;
 	const struct controller_options *options;
+	int (*check)(struct kube_client *client, const struct controller *controller,
+		     struct err_text err); /* as struct manager_conf has it */
 	/* Called on the runner's thread when it has ended, by runner_stop() or because it lost its lease. */
 	void (*ended)(void *ctx);
 	void *ctx;

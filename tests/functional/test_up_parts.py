@@ -71,6 +71,16 @@ def test_controllers_by_name(start):
     assert "status" not in run(up, "get", "dnses", "default", "-o", "yaml")
 
 
+def test_second_process_with_the_same_controller(start):
+    """`fairlead controller` does not run beside the same controller of `fairlead up`, elected or not."""
+    up = start("data", "--controllers", "example")
+    words = [server.fairlead_program(), "controller", "--kubeconfig", os.path.join(up.data, "kubeconfig"), "--controllers", "example"]
+    for more in ([], ["--no-election"]):
+        done = subprocess.run([*words, *more], capture_output=True, text=True, timeout=60)
+        assert done.returncode == 1 and "leading as" not in done.stdout
+        assert "runs this controller already; to run it here, start that with --controllers '*,-example'" in done.stdout
+
+
 LOOKING = """apiVersion: v1
 kind: Namespace
 metadata:

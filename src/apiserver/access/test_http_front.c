@@ -131,7 +131,7 @@ static int start(void **state)
 	assert_non_null(mkdtemp(rig.dir));
 	assert_int_equal(apiserver_authenticator_open(rig.dir, &rig.authenticator, ERR_TEXT(err)),
 			 0);
-	rig.discovery = apiserver_discovery_new(rows, n, "0.1.0", "127.0.0.1:1");
+	rig.discovery = apiserver_discovery_new(rows, n, "0.1.0", "127.0.0.1:1", NULL);
 	rig.front = (struct apiserver_http_front){ .authenticator = rig.authenticator,
 						   .discovery = rig.discovery,
 						   .backend = &backend,

@@ -31,6 +31,7 @@ enum {
 struct apiserver_discovery {
 	struct apiserver_catalogue catalogue;
 	char *git_version, *address;
+	char *controllers; /* NULL: none run in this process */
 
 	pthread_mutex_t lock;	   /* guards hashes */
 	char (*hashes)[HASH_TEXT]; /* of OpenAPI v3 documents, as the catalogue; "": not yet */
@@ -157,10 +158,11 @@ static json_t *make_version_info(const struct apiserver_discovery *discovery)
 		xasprintf("linux/%s", uname(&u) == 0 && strcmp(u.machine, "x86_64") == 0 ? "amd64"
 				      : strcmp(u.machine, "aarch64") == 0		 ? "arm64"
 									  : u.machine);
-	return json_pack("{ss,ss,ss,ss,ss,ss,ss,ss,ss}", "major", KUBERNETES_MAJOR, "minor",
+	return json_pack("{ss,ss,ss,ss,ss,ss,ss,ss,ss,ss*}", "major", KUBERNETES_MAJOR, "minor",
 			 KUBERNETES_MINOR, "gitVersion", discovery->git_version, "gitCommit", "",
 			 "gitTreeState", "", "buildDate", "1970-01-01T00:00:00Z", "goVersion", "",
-			 "compiler", "cc", "platform", platform);
+			 "compiler", "cc", "platform", platform, "fairleadControllers",
+			 discovery->controllers);
 }
 
 /* --- writing them --- */
@@ -452,13 +454,14 @@ bool apiserver_discovery_serve(struct apiserver_discovery *discovery,
 
 struct apiserver_discovery *apiserver_discovery_new(const struct apiserver_resource *const *rows,
 						    size_t count, const char *version,
-						    const char *address)
+						    const char *address, const char *controllers)
 {
 	struct apiserver_discovery *discovery = xcalloc(1, sizeof(*discovery));
 	apiserver_catalogue_init(&discovery->catalogue, rows, count);
 	discovery->git_version =
 		xasprintf("v" KUBERNETES_MAJOR "." KUBERNETES_MINOR ".0+fairlead.%s", version);
 	discovery->address = xstrdup(address);
+	discovery->controllers = controllers != NULL ? xstrdup(controllers) : NULL;
 	discovery->hashes =
 		xcalloc(discovery->catalogue.n_versions + 1, sizeof(*discovery->hashes));
 	pthread_mutex_init(&discovery->lock, NULL);
@@ -473,6 +476,7 @@ void apiserver_discovery_free(struct apiserver_discovery *discovery)
 	pthread_mutex_destroy(&discovery->lock);
 	free(discovery->hashes);
 	free(discovery->git_version);
+	free(discovery->controllers);
 	free(discovery->address);
 	free(discovery);
 }

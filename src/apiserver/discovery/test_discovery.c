@@ -24,7 +24,7 @@ static int start(void **state)
 	size_t n;
 	const struct apiserver_resource *const *rows = apiserver_resources(&n);
 	(void)state;
-	d = apiserver_discovery_new(rows, n, "0.1.0", "127.0.0.1:6443");
+	d = apiserver_discovery_new(rows, n, "0.1.0", "127.0.0.1:6443", "ipam,poddns");
 	return 0;
 }
 
@@ -86,6 +86,8 @@ static void legacy_documents(void **state)
 	json_t *o = get("/version");
 	assert_string_equal(json_string_value(json_object_get(o, "gitVersion")),
 			    "v1.37.0+fairlead.0.1.0");
+	assert_string_equal(json_string_value(json_object_get(o, "fairleadControllers")),
+			    "ipam,poddns");
 	json_decref(o);
 	o = get("/");
 	assert_true(json_array_size(json_object_get(o, "paths")) > 20);
