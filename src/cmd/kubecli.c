@@ -106,8 +106,7 @@ static bool may_serve(const struct kubecli *cli, const json_t *object)
 	if (!is_plain_version(api_version(object)))
 		return false;
 	CLEANUP(freep)
-	char *path = xasprintf("/%s/%s",
-			       strchr(api_version(object), '/') != NULL ? "apis" : "api",
+	char *path = xasprintf("/%s/%s", strchr(api_version(object), '/') != NULL ? "apis" : "api",
 			       api_version(object));
 	struct kube_status st = { 0 };
 	json_t *list = NULL;

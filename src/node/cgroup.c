@@ -10,6 +10,8 @@
 
 #include "base/compiler.h"
 #include "base/slice.h"
+#include "base/strbuf.h"
+#include "node/cgroup_test.h"
 
 #define ROOT	    "/sys/fs/cgroup"
 #define HYBRID_ROOT ROOT "/unified"

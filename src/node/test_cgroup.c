@@ -9,6 +9,7 @@
 
 #include "base/compiler.h"
 #include "node/cgroup.h"
+#include "node/cgroup_test.h"
 
 static void paths(void **state UNUSED)
 {

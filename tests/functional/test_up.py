@@ -118,8 +118,8 @@ def test_status_of_pools(start):
     eventually(lambda: "NameserversCut" in run(up, "get", "inclusterippools", "one", "-o", "yaml"))
     assert "all well" in run(up, "status")
     run(up, "apply", "-f", "-", text=POOL % ("two", "10.0.0.20-10.0.0.30"))
-    eventually(lambda: "SharedAddresses" in run(up, "get", "inclusterippools", "one", "-o", "yaml") and
-               "SharedAddresses" in run(up, "get", "inclusterippools", "two", "-o", "yaml"))
+    eventually(lambda: "reason: SharedAddresses" in run(up, "get", "inclusterippools", "one", "-o", "yaml") and
+               "reason: SharedAddresses" in run(up, "get", "inclusterippools", "two", "-o", "yaml"))
     report = run(up, "status", status=1)
     assert "2 problems" in report and "one in default: Overlapping is True (SharedAddresses): " in report, report
 

@@ -22,11 +22,12 @@
 #define EGRESS_DEPTH_ONE	"one"
 
 /* On one machine without a cluster: annotations of a Namespace that name whose connections its firewall judges. */
-#define EGRESS_UID_ANNOTATION	 "egress.fairlead.dev/uid"    /* a user, by name or number */
-#define EGRESS_CGROUP_ANNOTATION "egress.fairlead.dev/cgroup" /* a path in the hierarchy of version 2 */
-#define EGRESS_NETNS_ANNOTATION	 "egress.fairlead.dev/netns"  /* a name in /run/netns */
+#define EGRESS_UID_ANNOTATION "egress.fairlead.dev/uid" /* a user, by name or number */
+#define EGRESS_CGROUP_ANNOTATION \
+	"egress.fairlead.dev/cgroup" /* a path in the hierarchy of version 2 */
+#define EGRESS_NETNS_ANNOTATION "egress.fairlead.dev/netns" /* a name in /run/netns */
 
-#define EGRESS_WILDCARD_LABEL	 "wildcard"
+#define EGRESS_WILDCARD_LABEL	"wildcard"
 
 enum { EGRESS_NAME_MAX = 253 }; /* characters, also of the object name */
 

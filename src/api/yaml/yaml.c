@@ -367,11 +367,10 @@ static struct srcpos pos_of_byte(const struct builder *builder, size_t offset)
 static int parser_error(struct builder *builder)
 {
 	const yaml_parser_t *p = &builder->parser;
-	struct srcpos pos = p->error == YAML_READER_ERROR
-				    ? pos_of_byte(builder, p->problem_offset)
-				    : pos_of(builder, &p->problem_mark);
-	return srcerr_set(builder->err, pos, "%s%s%s",
-			  p->context != NULL ? p->context : "", p->context != NULL ? ", " : "",
+	struct srcpos pos = p->error == YAML_READER_ERROR ? pos_of_byte(builder, p->problem_offset)
+							  : pos_of(builder, &p->problem_mark);
+	return srcerr_set(builder->err, pos, "%s%s%s", p->context != NULL ? p->context : "",
+			  p->context != NULL ? ", " : "",
 			  p->problem != NULL ? p->problem : "not YAML");
 }
 

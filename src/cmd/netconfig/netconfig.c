@@ -52,8 +52,8 @@ static int choose_word(const char *flag, const char *word, const char *const *wo
 		if (strcmp(words[i], word) == 0)
 			return i;
 	}
-	fprintf(stderr, "fairlead netconfig: %s%s: '%s' is none of", flag[1] == '\0' ? "-" : "--", flag,
-		word);
+	fprintf(stderr, "fairlead netconfig: %s%s: '%s' is none of", flag[1] == '\0' ? "-" : "--",
+		flag, word);
 	for (int i = 0; words[i] != NULL; i++)
 		fprintf(stderr, " %s", words[i]);
 	fputc('\n', stderr);
@@ -72,8 +72,9 @@ static bool check_combination(const struct netconfig *run)
 		return false;
 	}
 	if (run->files.n == 0 && run->machine_name == NULL) {
-		fprintf(stderr, "fairlead netconfig: name manifests with -f, or a machine of the API "
-				"with --machine\n");
+		fprintf(stderr,
+			"fairlead netconfig: name manifests with -f, or a machine of the API "
+			"with --machine\n");
 		return false;
 	}
 	if (to_files && run->form != OUT_NOCLOUD) {

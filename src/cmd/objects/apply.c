@@ -67,9 +67,9 @@ static void say_refusal(const struct manifest_object *object, const char *name,
 	if (shown != 0)
 		return;
 	CLEANUP(freep)
-	char *text = xasprintf(
-		"%s: %s%s", name, st->message,
-		about_owners ? " (use --force-conflicts to take over these fields)" : "");
+	char *text =
+		xasprintf("%s: %s%s", name, st->message,
+			  about_owners ? " (use --force-conflicts to take over these fields)" : "");
 	say_at(object, "", text);
 }
 

@@ -34,14 +34,12 @@ static bool find_stranded(void *ctx, struct kube_obj *obj)
 	if (!ipam_number_of(address, &number) ||
 	    !net_ip_ranges_has(&stranded->old->usable, number) ||
 	    (stranded->new->family ==
-		     stranded->old->family &&
-	     net_ip_ranges_has(&stranded->new->usable, number)))
+	     stranded->old->family &&net_ip_ranges_has(&stranded->new->usable, number)))
 		return true;
 	if (stranded->n++ < STRANDED_NAMED_MAX)
-		strbuf_addf(&stranded->named, "%s%s %s", stranded->n > 1 ? ", " : "",
-			    address->address,
-			    ipam_pool_spec_why_unusable(stranded->new, stranded->old->family,
-							number));
+		strbuf_addf(
+			&stranded->named, "%s%s %s", stranded->n > 1 ? ", " : "", address->address,
+			ipam_pool_spec_why_unusable(stranded->new, stranded->old->family, number));
 	return true;
 }
 
@@ -78,11 +76,11 @@ static void check_stranded(const struct controller_ctx *ctx, const struct admiss
 	ipam_each_address(ctx, key, find_stranded, &stranded);
 	if (stranded.n > 0) {
 		bool one = stranded.n == 1;
-		admission_refuse(reply,
-				 "the pool would lose %zu allocated address%s: %s%s; delete %s first",
-				 stranded.n, one ? "" : "es", stranded.named.s,
-				 stranded.n > STRANDED_NAMED_MAX ? ", ..." : "",
-				 one ? "its claim" : "their claims");
+		admission_refuse(
+			reply, "the pool would lose %zu allocated address%s: %s%s; delete %s first",
+			stranded.n, one ? "" : "es", stranded.named.s,
+			stranded.n > STRANDED_NAMED_MAX ? ", ..." : "",
+			one ? "its claim" : "their claims");
 		reply->code = CODE_CONFLICT;
 	}
 	strbuf_done(&stranded.named);

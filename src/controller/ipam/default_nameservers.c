@@ -111,13 +111,15 @@ static void report_settings(const struct controller_ctx *ctx, const json_t *conf
 			continue;
 		strbuf_adds(&text, n > 1 ? "; " : "");
 		if (is_capv)
-			strbuf_addf(&text, "data.capv is true or false, not '%.100s': it counts as false",
+			strbuf_addf(&text,
+				    "data.capv is true or false, not '%.100s': it counts as false",
 				    api_text(value));
 		else
-			strbuf_addf(&text,
-				    "data has the unknown key '%.100s': it may have nameservers and "
-				    "capv",
-				    key);
+			strbuf_addf(
+				&text,
+				"data has the unknown key '%.100s': it may have nameservers and "
+				"capv",
+				key);
 	}
 	if (n == 0)
 		return;

@@ -131,8 +131,7 @@ static struct known_pool *read_pool(const struct controller_ctx *ctx, const char
 static bool is_same(const struct known_pool *known, const json_t *pool)
 {
 	return known != NULL && known->generation == api_generation(pool) &&
-	       strcmp(known->uid, api_uid(pool)) == 0 &&
-	       slice_is(network_of(pool), known->network);
+	       strcmp(known->uid, api_uid(pool)) == 0 && slice_is(network_of(pool), known->network);
 }
 
 /* Under the lock, so that no worker takes an address of the pool before all its claims have their turn. */

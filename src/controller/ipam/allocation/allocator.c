@@ -33,7 +33,8 @@ struct pool {
 	bool is_invalid;
 	/* free = usable - what is in use in the network */
 	struct net_ip_ranges usable, free;
-	VEC(struct pool *) neighbours;	 /* those of the network that have usable addresses of this one */
+	VEC(struct pool *)
+	neighbours; /* those of the network that have usable addresses of this one */
 	VEC(struct turn *) waiting; /* oldest first */
 };
 

@@ -658,8 +658,8 @@ static const struct {
 	const char *key;
 	sa_family_t family;
 } shared_pools[] = {
-	{ "InClusterIPPool/ns1/pool", AF_INET },  { "InClusterIPPool/ns2/pool", AF_INET },
-	{ "GlobalInClusterIPPool//g", AF_INET },  { "InClusterIPPool/ns1/six", AF_INET6 },
+	{ "InClusterIPPool/ns1/pool", AF_INET },   { "InClusterIPPool/ns2/pool", AF_INET },
+	{ "GlobalInClusterIPPool//g", AF_INET },   { "InClusterIPPool/ns1/six", AF_INET6 },
 	{ "GlobalInClusterIPPool//g6", AF_INET6 },
 };
 enum { SHARED_POOLS = ARRAY_LEN(shared_pools), SHARED_SPACE = 24 };
