@@ -15,6 +15,7 @@
 #include "addrset/nftables/pairs.h"
 #include "addrset/nftables/plan.h"
 #include "addrset/nftables/revoke.h"
+#include "addrset/nftables/snapshot.h"
 #include "api/egress/node_report.h"
 #include "api/egress/rules.h"
 #include "api/meta.h"
@@ -270,8 +271,10 @@ static void on_apply_time(struct loop_timer *timer)
 		log_info(AREA, "the node's table is in force");
 	agent->is_failing = r < 0;
 	agent->is_applied |= r == 0;
-	if (r == 0)
+	if (r == 0) {
+		node_door_set_ready(agent->local_door);
 		report_in_force(agent);
+	}
 	loop_timer_set(agent->loop, timer, clock_mono_ns() + (r < 0 ? RETRY_NS : RECONCILE_NS));
 }
 
@@ -403,6 +406,8 @@ static int start_agent(struct node_agent *agent, struct err_text err)
 	int r = nftables_link_open(&agent->link, err);
 	if (r == 0)
 		r = node_claim_take(NODE_CLAIM_NAME, NODE_CLAIM_WAIT_NS, &agent->claim, err);
+	/* What cannot be read is reported with the sets, next. */
+	bool has_rules = r == 0 && nftables_snapshot_has_chains(agent->link) > 0;
 	if (r == 0)
 		r = nftables_pairs_new(agent->loop, agent->link, &agent->pairs, err);
 	if (r == 0)
@@ -410,6 +415,8 @@ static int start_agent(struct node_agent *agent, struct err_text err)
 						  agent, &agent->foreign, err);
 	if (r == 0)
 		r = open_doors(agent, err);
+	if (r == 0 && has_rules)
+		node_door_set_ready(agent->local_door);
 	struct node_report_conf report = { .client = agent->conf.client,
 					   .ns = agent->conf.report_ns,
 					   .node_name = agent->conf.node_name,

@@ -52,6 +52,7 @@ struct node_door {
 	uint16_t port;
 	struct loop_fd listener;
 	bool is_full;				   /* does not accept */
+	bool is_ready;				   /* what probes hear */
 	struct connection_list strangers, greeted; /* before their hello, and after it */
 	size_t n_requests;			   /* in the set */
 	bool is_closed;				   /* freed with the last request */
@@ -172,6 +173,11 @@ static void free_connection(struct connection *connection)
 static int on_frame(struct addrset_agent_stream *stream, const struct addrset_agent_frame *frame)
 {
 	struct connection *connection = CONTAINER_OF(stream, struct connection, stream);
+	if (frame->kind == ADDRSET_AGENT_PROBE) {
+		addrset_agent_put_result(addrset_agent_stream_out(stream), frame->number,
+					 connection->door->is_ready ? 0 : ERR_BUSY);
+		return 0;
+	}
 	if (frame->kind != ADDRSET_AGENT_ADD)
 		return ERR_PARSE;
 	if (connection->n_waiting < NODE_DOOR_REQUESTS_MAX)
@@ -348,6 +354,11 @@ void node_door_set_cred(struct node_door *door, struct net_tls_cred *cred)
 	assert(door->cred != NULL);
 	net_tls_cred_unref(door->cred);
 	door->cred = net_tls_cred_ref(cred);
+}
+
+void node_door_set_ready(struct node_door *door)
+{
+	door->is_ready = true;
 }
 
 uint16_t node_door_port(const struct node_door *door)

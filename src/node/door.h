@@ -50,6 +50,9 @@ void node_door_end_connections(struct node_door *door);
 /* For connections from now on. Only of a door with an address. */
 void node_door_set_cred(struct node_door *door, struct net_tls_cred *cred);
 
+/* Probes hear from now on that the node's rules are in force. */
+void node_door_set_ready(struct node_door *door);
+
 /* The port, where the address had none. */
 uint16_t node_door_port(const struct node_door *door);
 

@@ -283,6 +283,13 @@ static bool has_ended(int fd)
 	return n == 0 || errno == ECONNRESET;
 }
 
+/* Appends what has come; the number of bytes then. */
+static size_t read_some(int fd, char *buf, size_t cap, size_t n)
+{
+	ssize_t more = recv(fd, buf + n, cap - n, MSG_DONTWAIT);
+	return more > 0 ? n + (size_t)more : n;
+}
+
 static void strangers_are_refused(void **state UNUSED)
 {
 #define HELLO "\0\x0b\1fairlead\0\1"
@@ -306,6 +313,23 @@ static void strangers_are_refused(void **state UNUSED)
 	assert_int_equal(fake_addrset_waiting(kernel), 0);
 	assert_true(agent_set_state(agent).is_reachable);
 	assert_int_equal(node_door_counts(door).connections, 1);
+}
+
+/* A probe hears when rules are in force; the connection stays. */
+static void probes(void **state UNUSED)
+{
+	static const char not_yet[] = "\0\6\3\0\0\0\1\4", ready[] = "\0\6\3\0\0\0\2\0";
+	char got[64];
+	int fd = connect_raw();
+	send_raw(fd, HELLO "\0\5\4\0\0\0\1", sizeof(HELLO) - 1 + 7);
+	size_t hello = sizeof(HELLO) - 1, n = 0;
+	TURN_UNTIL((n = read_some(fd, got, sizeof(got), n)) == hello + 8);
+	assert_memory_equal(got + hello, not_yet, 8);
+	node_door_set_ready(door);
+	send_raw(fd, "\0\5\4\0\0\0\2", 7);
+	TURN_UNTIL((n = read_some(fd, got, sizeof(got), n)) == hello + 16);
+	assert_memory_equal(got + hello + 8, ready, 8);
+	close(fd);
 }
 
 /* Whoever connects and says nothing does not keep the place for ever. */
@@ -568,6 +592,7 @@ int main(void)
 		TEST(agent_comes_and_goes),
 		TEST(connections_are_ended),
 		TEST(strangers_are_refused),
+		TEST(probes),
 		TEST(silent_strangers_are_left),
 		TEST(mode_of_the_socket),
 		TEST(group_of_the_socket),

@@ -265,7 +265,8 @@ REPORT = "/api/v1/namespaces/default/configmaps/fairlead-node-node-1"
 def test_report(agent):
     """EF-P11: the agent reports what is in force, and what takes packets past it; the controller makes the condition of it."""
     def data():
-        return agent.call("GET", REPORT)["data"]
+        status, found = agent.net.node.call(lambda: agent.api.call("GET", REPORT, token=agent.api.system))
+        return found["data"] if status == 200 else {"firewalls": None}  # not written yet
 
     def line():
         found = agent.call("GET", FIREWALLS.format("web") + "/default")["metadata"]
@@ -551,12 +552,28 @@ def test_started_before_the_api(node):
 
 
 def test_probe(agent, tmp_path):
-    def probe(path):
-        return subprocess.run([server.fairlead_program(), "node", "--probe", "--socket", str(path)], capture_output=True, text=True,
+    """Ready means that rules are in force: an agent's own, or those that one before it has left."""
+    def probe(path, *flags):
+        return subprocess.run([server.fairlead_program(), "node", "--probe", *flags, "--socket", str(path)], capture_output=True, text=True,
                               timeout=20, check=False)
+
+    def start_without_api():
+        kubeconfig = tmp_path / "kubeconfig"
+        with open(agent.api.kubeconfig(agent.api.system), encoding="utf-8") as f:
+            kubeconfig.write_text(re.sub(r"(127\.0\.0\.1|localhost):\d+", "127.0.0.1:1", f.read()), encoding="utf-8")
+        agent.start("--kubeconfig", str(kubeconfig))
+        until(lambda: probe(agent.socket, "--alive").returncode == 0, 20, 0.05)
     assert probe(agent.socket).returncode == 0
     missing = probe(tmp_path / "missing")
     assert missing.returncode == 1 and "no agent answers" in missing.stderr and "No such file" in missing.stderr
+    agent.stop()
+    start_without_api()
+    assert probe(agent.socket).returncode == 0
+    agent.stop()
+    agent.net.node.run(server.fairlead_program(), "node", "--remove")
+    start_without_api()
+    done = probe(agent.socket)
+    assert done.returncode == 1 and "has no rules in force yet" in done.stderr, done
 
 
 def test_flags():
@@ -570,6 +587,7 @@ def test_flags():
                          (["--tls-cert", "x"], "belong together"),
                          (["--metrics", "nope"], "--metrics: 'nope' is not ADDRESS:PORT"),
                          (["--probe", "--remove"], "exclude each other"),
+                         (["--alive"], "--alive belongs to --probe"),
                          (["extra"], "takes no arguments")):
         done = subprocess.run([server.fairlead_program(), "node", *flags], capture_output=True, text=True, timeout=20, check=False)
         assert done.returncode == 64 and words in done.stderr, done

@@ -192,6 +192,18 @@ int nftables_snapshot_sets(struct nftables_link *link, struct map *ret)
 	return r == -ENOENT ? 0 : r;
 }
 
+int nftables_snapshot_has_chains(struct nftables_link *link)
+{
+	struct map chains;
+	map_init(&chains);
+	int r = nftables_link_dump(link, NFT_MSG_GETCHAIN, NULL, take_chain, &chains);
+	bool is_any = chains.n != 0;
+	free_chains(&chains);
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	return is_any;
+}
+
 static int read_all(struct nftables_link *link, struct nftables_snapshot *snapshot)
 {
 	int r = nftables_link_dump(link, NFT_MSG_GETSET, NULL, take_set, &snapshot->sets);

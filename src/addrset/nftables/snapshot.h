@@ -42,5 +42,7 @@ struct nftables_snapshot {
 /* Without a table everything is empty. Negative: as nftables_link_dump; nothing is to be freed. */
 MUST_CHECK int nftables_snapshot_read(struct nftables_link *link, struct nftables_snapshot *ret);
 /* The names of the table's sets alone; map_done frees them. */
+/* 1: the table has chains, which an agent has made; 0: it has none, or does not exist. */
+MUST_CHECK int nftables_snapshot_has_chains(struct nftables_link *link);
 MUST_CHECK int nftables_snapshot_sets(struct nftables_link *link, struct map *ret);
 void nftables_snapshot_done(struct nftables_snapshot *snapshot);

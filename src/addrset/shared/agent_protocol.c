@@ -77,10 +77,19 @@ static int read_add(struct slice body, struct addrset_agent_frame *ret)
 	return ret->n_pairs != 0 ? 1 : ERR_PARSE;
 }
 
+static int read_probe(struct slice body, struct addrset_agent_frame *ret)
+{
+	if (body.n != NUMBER_BYTES)
+		return ERR_PARSE;
+	ret->number = get_be(body.p, NUMBER_BYTES);
+	return 1;
+}
+
 static int (*const readers[])(struct slice body, struct addrset_agent_frame *ret) = {
 	[ADDRSET_AGENT_HELLO] = read_hello,
 	[ADDRSET_AGENT_ADD] = read_add,
 	[ADDRSET_AGENT_RESULT] = read_result,
+	[ADDRSET_AGENT_PROBE] = read_probe,
 };
 
 int addrset_agent_take(struct slice *rest, struct addrset_agent_frame *ret)
@@ -147,6 +156,12 @@ void addrset_agent_put_result(struct strbuf *out, uint32_t number, int result)
 	put_head(out, NUMBER_BYTES + 1, ADDRSET_AGENT_RESULT);
 	put_be(out, number, NUMBER_BYTES);
 	put_be(out, reason < ARRAY_LEN(results) ? reason : 1, 1);
+}
+
+void addrset_agent_put_probe(struct strbuf *out, uint32_t number)
+{
+	put_head(out, NUMBER_BYTES, ADDRSET_AGENT_PROBE);
+	put_be(out, number, NUMBER_BYTES);
 }
 
 /* Rounded up: a pair is in force at least as long as it was asked for. */

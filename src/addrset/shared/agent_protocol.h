@@ -10,6 +10,7 @@
  *	add      number (4), pairs
  *	pair     name id (16), milliseconds that it is wanted for (4), bytes of the address (1), address
  *	result   number (4), 0 or the reason (1)
+ *	probe    number (4); its result: are the node's rules in force? ERR_BUSY: not yet
  *
  * An agent that does not know any more what is in force ends all connections: a server forgets what it knew
  * from one with it. */
@@ -34,13 +35,14 @@ enum addrset_agent_kind {
 	ADDRSET_AGENT_HELLO = 1,
 	ADDRSET_AGENT_ADD = 2,
 	ADDRSET_AGENT_RESULT = 3,
+	ADDRSET_AGENT_PROBE = 4,
 };
 
 /* A frame as it was received; it borrows the bytes. */
 struct addrset_agent_frame {
 	enum addrset_agent_kind kind;
 	uint16_t version; /* hello */
-	uint32_t number;  /* add, result */
+	uint32_t number;  /* add, result, probe */
 	int result;	  /* result: 0, or an error code */
 	size_t n_pairs;	  /* add: at least one */
 	struct slice pairs;
@@ -58,3 +60,4 @@ void addrset_agent_put_hello(struct strbuf *out);
 void addrset_agent_put_add(struct strbuf *out, uint32_t number, const struct addrset_pair *pairs,
 			   size_t n_pairs, uint64_t now_ns);
 void addrset_agent_put_result(struct strbuf *out, uint32_t number, int result);
+void addrset_agent_put_probe(struct strbuf *out, uint32_t number);

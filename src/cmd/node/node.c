@@ -11,11 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "addrset/agent/agent_set.h"
 #include "addrset/nftables/apply.h"
 #include "addrset/nftables/link.h"
 #include "api/meta.h"
-#include "base/clock.h"
 #include "base/compiler.h"
 #include "base/err.h"
 #include "base/err_text.h"
@@ -29,16 +27,15 @@
 #include "cmd/flags.h"
 #include "cmd/kubecli.h"
 #include "cmd/node/metrics_page.h"
+#include "cmd/node/probe.h"
 #include "http/server.h"
 #include "kube/client/config.h"
-#include "net/loop.h"
 #include "net/tls.h"
 #include "node/agent.h"
 #include "node/claim.h"
 
 #define SOCKET_DIR  "/run/fairlead"
 #define SOCKET_PATH SOCKET_DIR "/egress.sock"
-#define PROBE_NS    (3 * NS_PER_S)
 
 enum { NAME_MAX_BYTES = 253, RANGES_MAX = 256 };
 
@@ -47,7 +44,7 @@ struct node_flags {
 	const char *name, *socket, *socket_group, *listen, *cert, *key, *ca, *pod_ranges,
 		*always_open, *log_group;
 	const char *log_format, *report_ns, *data_path, *metrics;
-	bool remove, probe, machine;
+	bool remove, probe, alive, machine;
 };
 
 struct node_run {
@@ -247,27 +244,6 @@ static int run_agent(struct node_run *run)
 	return status;
 }
 
-/* Does an agent answer at the socket? */
-static int probe_agent(const char *path)
-{
-	struct loop *loop = loop_new();
-	struct agent_set *agent = NULL;
-	struct agent_set_conf conf = { .loop = loop, .path = path };
-	uint64_t until_ns = clock_mono_ns() + PROBE_NS;
-	int r = loop != NULL ? agent_set_new(&conf, &agent) : ERR_LIMIT;
-	struct agent_set_state state = { .reason = r };
-	while (r == 0 && !state.is_reachable && state.reason == 0 && clock_mono_ns() < until_ns) {
-		loop_turn(loop, true);
-		state = agent_set_state(agent);
-	}
-	agent_set_free(agent);
-	loop_free(loop);
-	if (!state.is_reachable)
-		cmd_print_error("node", "no agent answers at '%s': %s", path,
-				err_str(state.reason != 0 ? state.reason : ERR_TIMEOUT));
-	return state.is_reachable ? EXIT_DONE : EXIT_FAILED;
-}
-
 static int remove_table(void)
 {
 	struct nftables_link *link = NULL;
@@ -291,7 +267,7 @@ static int run_node(struct node_run *run)
 	if (run->flags.remove)
 		return remove_table();
 	if (run->flags.probe)
-		return probe_agent(run->flags.socket);
+		return node_probe(run->flags.socket, run->flags.alive);
 	int status = read_flags(run);
 	if (status == EXIT_DONE)
 		status = make_socket_dir(run->flags.socket);
@@ -362,8 +338,12 @@ int cmd_node(int argc, char **argv)
 		FLAG_SWITCH("machine", &values->machine,
 			    "without a cluster: annotations of Namespaces name users, cgroups and "
 			    "network namespaces"),
-		FLAG_SWITCH("probe", &values->probe,
-			    "ask the agent at --socket whether it is there; exit status 1: no"),
+		FLAG_SWITCH(
+			"probe", &values->probe,
+			"ask the agent at --socket whether its rules are in force; exit status 1: "
+			"no"),
+		FLAG_SWITCH("alive", &values->alive,
+			    "with --probe: whether it answers, with or without rules"),
 		FLAG_SWITCH("remove", &values->remove,
 			    "remove the table: nothing is enforced any more"),
 	};
@@ -378,6 +358,8 @@ int cmd_node(int argc, char **argv)
 		return cmd_usage_error("node", why);
 	if (r < argc)
 		return cmd_usage_error("node", "takes no arguments");
+	if (values->alive && !values->probe)
+		return cmd_usage_error("node", "--alive belongs to --probe");
 	if (values->probe && values->remove)
 		return cmd_usage_error("node", "--probe and --remove exclude each other");
 	if (!cmd_set_log_format(values->log_format))
