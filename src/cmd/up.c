@@ -95,13 +95,17 @@ static bool has_nameservers(void)
 	return any;
 }
 
+static bool has_egress_controller(const struct up *up)
+{
+	const struct controller *controller = controller_find("egressfirewall");
+	return controller != NULL && controller_choice_has(&up->chosen, controller);
+}
+
 /* The DNS server learns addresses for egress rules, which their controller collects. A Corefile of the
  * user may have a stanza for it, but not with our keys. */
 static bool learns_addresses(const struct up *up)
 {
-	const struct controller *controller = controller_find("egressfirewall");
-	return up->conf == NULL && strcmp(up->egress, "off") != 0 && controller != NULL &&
-	       controller_choice_has(&up->chosen, controller);
+	return up->conf == NULL && strcmp(up->egress, "off") != 0 && has_egress_controller(up);
 }
 
 static void list_service_networks(struct up *up)
@@ -360,7 +364,10 @@ static bool port_is_ours(const struct up *up)
 static bool can_enforce(const struct up *up)
 {
 	char why[256];
-	if (strcmp(up->egress, "enforce") != 0 || up_egress_check(ERR_TEXT(why)) == 0)
+	if (strcmp(up->egress, "enforce") != 0)
+		return true;
+	up_egress_warn(has_egress_controller(up), up->conf != NULL);
+	if (up_egress_check(ERR_TEXT(why)) == 0)
 		return true;
 	cmd_print_error("up", "--egress enforce: %s", why);
 	return false;

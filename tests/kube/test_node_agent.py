@@ -601,3 +601,14 @@ def test_without_the_capability(node, tmp_path):
         done = node.net.node.call(lambda argv=argv: subprocess.run(argv, capture_output=True, text=True, timeout=20, check=False))
         assert done.returncode == 1 and "needs root or CAP_NET_ADMIN" in done.stderr, done
     assert not os.path.exists(tmp_path / "data")
+
+
+def test_names_that_nobody_looks_up(node, tmp_path):
+    """`fairlead up --egress enforce` warns where rules with names lack the controller, or a DNS server that reports answers."""
+    (tmp_path / "Corefile").write_text(".:0 {\n}\n", encoding="ascii")
+    for flags, words in ((["--controllers", "ipam"], "nobody looks up the names of rules"),
+                         (["--conf", str(tmp_path / "Corefile")], "does not report which addresses"), ([], None)):
+        argv = ["setpriv", "--bounding-set=-net_admin", "--inh-caps=-net_admin", server.fairlead_program(), "up", "--egress", "enforce",
+                "--data", str(tmp_path / "data"), *flags]  # so that it ends
+        done = node.net.node.call(lambda argv=argv: subprocess.run(argv, capture_output=True, text=True, timeout=20, check=False))
+        assert words in done.stdout if words else "WARN" not in done.stdout, done

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/log.h"
 #include "base/readfile.h"
 #include "base/strbuf.h"
 #include "dns/resolvconf.h"
@@ -62,6 +63,17 @@ int up_egress_check(struct err_text why)
 	if (r == 0)
 		nftables_link_close(link);
 	return r;
+}
+
+void up_egress_warn(bool has_controller, bool has_own_corefile)
+{
+	if (!has_controller)
+		log_warn("up", "--egress enforce without the controller egressfirewall: nobody "
+			       "looks up the names of rules, so that these open no address");
+	else if (has_own_corefile)
+		log_warn("up", "--egress enforce with --conf: the DNS server does not report which "
+			       "addresses it answers; names below wildcards of rules open none, "
+			       "exact names only what the controller finds");
 }
 
 int up_egress_add_child(const struct up_egress_conf *conf, struct up_children *children,

@@ -22,6 +22,9 @@ char *up_egress_socket(const char *data);
 /* May this process change nftables, as its child would? Negative with a sentence. */
 MUST_CHECK int up_egress_check(struct err_text why);
 
+/* Logs what rules with names lack: the controller that looks them up, or the DNS server that reports what it answers. */
+void up_egress_warn(bool has_controller, bool has_own_corefile);
+
 /* Adds `fairlead node --machine` to the programs that run beside. Negative with a sentence. */
 MUST_CHECK int up_egress_add_child(const struct up_egress_conf *conf, struct up_children *children,
 				   struct err_text why);
