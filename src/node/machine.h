@@ -9,6 +9,8 @@
 #include "base/arena.h"
 #include "node/policy.h"
 
+#define NODE_MACHINE_NAME "machine" /* the node of `fairlead up` */
+
 struct node_machine;
 
 /* What tests replace; zero: this machine's. */

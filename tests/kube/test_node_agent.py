@@ -293,6 +293,20 @@ def test_report(agent):
         agent.net.node.run("ip", "link", "del", "cilium_host")
 
 
+def test_removal_of_the_report(agent):
+    """With an API at hand the report goes with the table; an API that does not answer is an error."""
+    def report_status():
+        return agent.net.node.call(lambda: agent.api.call("GET", REPORT, token=agent.api.system))[0]
+    until(lambda: report_status() == 200, 20, 0.05)
+    agent.stop()
+    argv = [server.fairlead_program(), "node", "--remove", "--name", "node-1", "--kubeconfig"]
+    for _ in range(2):  # the second time there is none
+        agent.net.node.run(*argv, agent.api.kubeconfig(agent.api.system))
+        assert report_status() == 404
+    done = agent.net.node.call(lambda: subprocess.run([*argv, "/nowhere"], capture_output=True, text=True, timeout=20, check=False))
+    assert done.returncode == 1 and "/nowhere" in done.stderr, done
+
+
 def ask_by_tls(agent, folder, port, cert):
     """The answer to an address that was asked for with this certificate (None: without one); OSError where the agent hangs up."""
     context = ssl.create_default_context(cafile=folder / "agents.pem")

@@ -11,8 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "addrset/nftables/apply.h"
-#include "addrset/nftables/link.h"
 #include "api/meta.h"
 #include "base/compiler.h"
 #include "base/err.h"
@@ -28,11 +26,12 @@
 #include "cmd/kubecli.h"
 #include "cmd/node/metrics_page.h"
 #include "cmd/node/probe.h"
+#include "cmd/node/remove.h"
 #include "http/server.h"
 #include "kube/client/config.h"
 #include "net/tls.h"
 #include "node/agent.h"
-#include "node/claim.h"
+#include "node/machine.h"
 
 #define SOCKET_DIR  "/run/fairlead"
 #define SOCKET_PATH SOCKET_DIR "/egress.sock"
@@ -244,28 +243,25 @@ static int run_agent(struct node_run *run)
 	return status;
 }
 
-static int remove_table(void)
+/* Of the machine of `fairlead up`, whose data was named, or of this node. */
+static int remove_all(struct node_run *run)
 {
-	struct nftables_link *link = NULL;
-	int claim = -1;
-	char err[512] = "";
-	int r = nftables_link_open(&link, ERR_TEXT(err));
-	if (r == 0) /* an agent would make it again */
-		r = node_claim_take(NODE_CLAIM_NAME, NODE_CLAIM_WAIT_NS, &claim, ERR_TEXT(err));
-	if (r == 0)
-		r = nftables_remove(link, ERR_TEXT(err));
-	nftables_link_close(link);
-	if (claim >= 0)
-		close(claim);
-	if (r < 0)
-		cmd_print_error("node", "%s", err);
-	return r < 0 ? EXIT_FAILED : EXIT_DONE;
+	struct node_flags *flags = &run->flags;
+	bool has_api = flags->cli.kubeconfig != NULL || flags->cli.data != NULL;
+	if (flags->name == NULL && flags->cli.data != NULL)
+		flags->name = NODE_MACHINE_NAME;
+	int status = has_api ? choose_name(run) : EXIT_DONE;
+	if (status == EXIT_DONE)
+		status = node_remove_table();
+	if (status == EXIT_DONE && has_api)
+		status = node_remove_report(&flags->cli, flags->report_ns, run->conf.node_name);
+	return status;
 }
 
 static int run_node(struct node_run *run)
 {
 	if (run->flags.remove)
-		return remove_table();
+		return remove_all(run);
 	if (run->flags.probe)
 		return node_probe(run->flags.socket, run->flags.alive);
 	int status = read_flags(run);
@@ -345,7 +341,8 @@ int cmd_node(int argc, char **argv)
 		FLAG_SWITCH("alive", &values->alive,
 			    "with --probe: whether it answers, with or without rules"),
 		FLAG_SWITCH("remove", &values->remove,
-			    "remove the table: nothing is enforced any more"),
+			    "remove the table: nothing is enforced any more; with --kubeconfig or "
+			    "--data the node's report, too"),
 	};
 	char why[256];
 	cmd_find_log_format(argc, argv);

@@ -19,6 +19,7 @@
 #include "base/readfile.h"
 #include "base/strbuf.h"
 #include "dns/resolvconf.h"
+#include "node/machine.h"
 
 enum { PIPE_WAIT_MS = 1000 };
 
@@ -89,14 +90,22 @@ int up_egress_add_child(const struct up_egress_conf *conf, struct up_children *c
 	}
 	program[n] = '\0';
 	list_always_open(conf->dns, &open);
-	const char *const words[] = { program,		"node",
-				      "--machine",	"--name",
-				      "machine",	"--kubeconfig",
-				      conf->kubeconfig, "--namespace",
-				      conf->ns,		"--report-namespace",
-				      conf->ns,		"--socket",
-				      socket,		"--always-open",
-				      open.s,		NULL };
+	const char *const words[] = { program,
+				      "node",
+				      "--machine",
+				      "--name",
+				      NODE_MACHINE_NAME,
+				      "--kubeconfig",
+				      conf->kubeconfig,
+				      "--namespace",
+				      conf->ns,
+				      "--report-namespace",
+				      conf->ns,
+				      "--socket",
+				      socket,
+				      "--always-open",
+				      open.s,
+				      NULL };
 	return up_children_add(children, UP_EGRESS_CHILD, words, why);
 }
 
