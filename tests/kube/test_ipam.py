@@ -243,6 +243,7 @@ def test_pools_that_share_addresses(c, controller, ns):
     assert {wait_bound(c, ns, "a"), wait_bound(c, other, "b"), wait_bound(c, other, "c")} == {f"10.27.0.{i}" for i in (10, 11, 12)}
     make_claim(c, ns, "d", "pool")
     wait_reason(c, ns, "d", "PoolExhausted")
+    assert "addresses are also in " in (text := ready_of(get(c, claims_path(ns, "d")))[2]) and f"'{other}/pool' (from 10.27.0.10)" in text
     # A claim that waits is served when another pool's address comes free.
     freed = bound(c, other, "c")
     delete(c, claims_path(other, "c"))

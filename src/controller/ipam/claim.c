@@ -22,6 +22,7 @@
 #include "controller/ipam/conflict.h"
 #include "controller/ipam/default_nameservers.h"
 #include "controller/ipam/open_claims.h"
+#include "controller/ipam/overlap.h"
 #include "controller/ipam/pruned_field.h"
 #include "controller/ipam/release.h"
 #include "controller/ipam/state.h"
@@ -183,6 +184,18 @@ static int create_address(const struct pass *pass, net_ip_number number)
 	return r;
 }
 
+/* It waits in turn. Where pools share addresses, the missing ones may be in use by another pool. */
+static int report_exhausted(const struct pass *pass)
+{
+	CLEANUP(strbuf_done) struct strbuf shared = STRBUF_INIT;
+	ipam_find_overlaps(pass->ctx, pass->pool_key, &shared);
+	pass->ctx->again_ns = EXHAUSTED_AGAIN_S * NS_PER_S;
+	return ipam_report_unbound(
+		pass->ctx, pass->claim, IPAM_POOL_EXHAUSTED, "%s '%s' has no free address%s%s",
+		ipam_pool_kind_text(pass->claim->pool_kind), pass->claim->pool_name,
+		shared.n != 0 ? "; " : "", shared.n != 0 ? shared.s : "");
+}
+
 static int allocate(const struct pass *pass)
 {
 	net_ip_number number;
@@ -192,10 +205,7 @@ static int allocate(const struct pass *pass)
 	case IPAM_TAKEN:
 		return create_address(pass, number);
 	case IPAM_EXHAUSTED:
-		pass->ctx->again_ns = EXHAUSTED_AGAIN_S * NS_PER_S;
-		return ipam_report_unbound(
-			pass->ctx, pass->claim, IPAM_POOL_EXHAUSTED, "%s '%s' has no free address",
-			ipam_pool_kind_text(pass->claim->pool_kind), pass->claim->pool_name);
+		return report_exhausted(pass);
 	case IPAM_NO_POOL:
 		break; /* its pass follows */
 	}
