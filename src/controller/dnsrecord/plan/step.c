@@ -9,14 +9,17 @@
 
 /* ---- edits ---- */
 
-static bool is_unguarded(const struct dnsrecord *record, const struct dnsrecord_rules *rules)
-{
-	return rules->is_drop_in || rules->is_restore || record->adopts;
-}
-
 static bool is_at(const struct dnsrecord_set *before, const struct dnsrecord_set *set)
 {
 	return before != NULL && dnsrecord_is_same_place(before, set);
+}
+
+/* What was adopted is ours from then on, and is compared as any other. */
+static bool is_unguarded(const struct dnsrecord *record, const struct dnsrecord_set *set,
+			 const struct dnsrecord_rules *rules)
+{
+	bool is_written = is_at(record->applied, set) && !record->applied->is_taken_over;
+	return rules->is_drop_in || rules->is_restore || (record->adopts && !is_written);
 }
 
 /* How a set that should become `set` is kept from another's. */
@@ -24,7 +27,7 @@ static void guard_put(const struct dnsrecord *record, const struct dnsrecord_set
 		      const struct dnsrecord_rules *rules, struct dnsrecord_step *step)
 {
 	struct provider_edit *edit = &step->edits[0];
-	edit->guard = is_unguarded(record, rules) ? PROVIDER_GUARD_NONE : PROVIDER_GUARD_OWNED;
+	edit->guard = is_unguarded(record, set, rules) ? PROVIDER_GUARD_NONE : PROVIDER_GUARD_OWNED;
 	if (edit->guard == PROVIDER_GUARD_NONE || !is_at(record->applied, set) ||
 	    rules->may_be_gone)
 		return;

@@ -281,6 +281,39 @@ static void table(void **state)
 	}
 }
 
+/* The annotation overwrites once: what was written by then is compared and swapped. */
+static void adoption(void **state)
+{
+	static const struct {
+		const char *status;
+		char guard;
+	} all[] = {
+		{ "", 'N' },
+		{ "\"state\":{\"attempt\":" MINE "}", 'N' },
+		{ "\"state\":{\"applied\":" SET(Z1, "b.example.com", "192.0.2.1") "}", 'N' },
+		{ "\"zone\":\"Z1\",\"lastOperation\":{\"type\":\"Create\",\"state\":"
+		  "\"Succeeded\"}",
+		  'N' },
+		{ "\"state\":{\"applied\":" OLD "}", 'B' },
+	};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+		struct dnsrecord_rules rules = { 0 };
+		struct dnsrecord_step step;
+		struct dnsrecord record;
+		struct arena arena;
+		json_t *object = make_object("", all[i].status);
+		json_object_set_new(json_object_get(object, "metadata"), "annotations",
+				    json_pack("{s:s}", "dnsrecord.fairlead.dev/adopt", "true"));
+		arena_init(&arena);
+		dnsrecord_read(object, &arena, &record);
+		dnsrecord_next_step(&record, false, &rules, &step);
+		assert_int_equal(letter_of(&step.edits[0]), all[i].guard);
+		arena_done(&arena);
+		json_decref(object);
+	}
+}
+
 /* TXT values of any bytes come back from the status as they were. */
 static void any_bytes(void **state)
 {
@@ -401,7 +434,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(table),	 cmocka_unit_test(any_bytes),
 		cmocka_unit_test(damaged_state), cmocka_unit_test(differences),
-		cmocka_unit_test(problems),
+		cmocka_unit_test(problems),	 cmocka_unit_test(adoption),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
