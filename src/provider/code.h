@@ -17,7 +17,7 @@ enum provider_reaction {
 #define PROVIDER_CODE_MAP(X)                                                      \
 	X(OK, "ok", REPORT, "")                                                   \
 	X(UNKNOWN, "unknown", REPORT, "")                                         \
-	/* Too many calls; or the zone is busy with another change. */            \
+	/* Too many calls; the zone, or the provider, is busy with others. */     \
 	X(THROTTLED, "throttled", RETRY, "")                                      \
 	/* Network, 5xx: nothing was applied. */                                  \
 	X(TRANSIENT, "transient", RETRY, "")                                      \

@@ -223,7 +223,7 @@ static void fail_late(struct publisher_entry *entry)
 		publisher_finish(entry, PROVIDER_THROTTLED,
 				 "the account has more work than its rate allows");
 	else
-		publisher_finish(entry, PROVIDER_TRANSIENT, "the provider has not answered yet");
+		publisher_finish(entry, PROVIDER_THROTTLED, "the provider has not answered yet");
 }
 
 /* One that waits ends now; one in a batch with its next fault. */

@@ -24,6 +24,8 @@ struct dnsrecord_memory {
 	bool may_be_gone, searches_zone; /* as those of struct dnsrecord_rules */
 	/* This process wrote the attempt down and has sent it at most once: a refusal is the whole truth. */
 	bool is_fresh;
+	/* The provider cannot be reached, and nothing was ever sent: it is read until it answers. */
+	bool is_unsent;
 	bool has_drifted; /* the provider had lost it: DNS may answer otherwise for a while */
 };
 

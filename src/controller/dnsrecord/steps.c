@@ -46,6 +46,11 @@ static bool withdraws(const struct dnsrecord_pass *pass)
 	return pass->choice.task == DNSRECORD_WITHDRAW;
 }
 
+static bool only_reads(const struct dnsrecord_pass *pass)
+{
+	return pass->memory.is_unsent && !withdraws(pass);
+}
+
 static bool is_put(const struct dnsrecord_step *step)
 {
 	return step->kind == DNSRECORD_PUT_WANTED || step->kind == DNSRECORD_PUT_ATTEMPT;
@@ -94,6 +99,7 @@ static int fail_with(struct dnsrecord_pass *pass, const struct dnsrecord_report 
 	pass->memory.due_ns = clock_mono_ns() + failure_pause_ns(&pass->memory);
 	pass->memory.may_be_gone = false;
 	pass->memory.searches_zone = false;
+	pass->memory.is_unsent = false;
 	pass->ctx->again_ns = failure_pause_ns(&pass->memory);
 	dnsrecord_remember(pass->ctx, pass->key, &pass->memory);
 	dnsrecord_count_operation(pass->choice.operation, "failed");
@@ -273,16 +279,21 @@ static void report_lost_zone(const struct dnsrecord_pass *pass, const struct dns
 }
 
 /* Passes by itself: no error, since gardenlet counts every one (DR-44a). */
-static int take_passing(struct dnsrecord_pass *pass, enum provider_code code, const char *error)
+static int take_passing(struct dnsrecord_pass *pass, const struct dnsrecord_step *step,
+			enum provider_code code, const char *error)
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-	struct dnsrecord_known known = dnsrecord_begin_known(&pass->record, withdraws(pass));
+	bool is_unsent = pass->memory.is_fresh && code == PROVIDER_TRANSIENT &&
+			 step->kind == DNSRECORD_PUT_WANTED && pass->record.applied == NULL;
+	struct dnsrecord_known known =
+		dnsrecord_waiting_known(&pass->record, withdraws(pass), !is_unsent);
 	if (code == PROVIDER_NO_LEASE)
 		return 0; /* the next leader goes on */
 	if (pass->is_forced)
 		return give_up_forced(pass, error);
 	if (code == PROVIDER_UNSURE)
 		pass->memory.is_fresh = false;
+	pass->memory.is_unsent = is_unsent;
 	strbuf_addf(&text, "waiting for the provider: %s", error);
 	dnsrecord_count_operation(pass->choice.operation, "waiting");
 	int r = report_progress(pass, &known, 50, text.s);
@@ -312,6 +323,18 @@ static int take_refusal(struct dnsrecord_pass *pass, const struct dnsrecord_step
 	return fail_with(pass, &report);
 }
 
+/* Nothing was written: whatever the provider answers, it can be reached. */
+static int take_reading(struct dnsrecord_pass *pass, const struct dnsrecord_step *step,
+			enum provider_code code, const char *error)
+{
+	if (code == PROVIDER_NO_LEASE)
+		return 0; /* the next leader goes on */
+	if (code != PROVIDER_OK && provider_code_gardener(code)[0] == '\0')
+		return take_passing(pass, step, PROVIDER_TRANSIENT, error);
+	pass->memory.is_unsent = false;
+	return 1;
+}
+
 /* 1: go on; else the pass ends with 0 or a negative code. */
 static int take_result(struct dnsrecord_pass *pass, const struct dnsrecord_step *step,
 		       const struct record_work *work)
@@ -319,6 +342,8 @@ static int take_result(struct dnsrecord_pass *pass, const struct dnsrecord_step 
 	enum provider_code code = work->work.timed_out ? PROVIDER_UNSURE : work->request.code;
 	const char *error = work->request.error != NULL ? work->request.error
 							: "the provider did not answer in time";
+	if (only_reads(pass))
+		return take_reading(pass, step, code, error);
 	tell_other_zones(pass, &work->request);
 	if (work->request.is_zone_missing)
 		report_lost_zone(pass, step);
@@ -337,7 +362,7 @@ static int take_result(struct dnsrecord_pass *pass, const struct dnsrecord_step 
 		return 1;
 	}
 	if (provider_code_gardener(code)[0] == '\0')
-		return take_passing(pass, code, error);
+		return take_passing(pass, step, code, error);
 	return take_refusal(pass, step, code, error);
 }
 
@@ -347,9 +372,10 @@ static int take_result(struct dnsrecord_pass *pass, const struct dnsrecord_step 
 static uint64_t hash_step(const struct dnsrecord_pass *pass, const struct dnsrecord_step *step)
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-	strbuf_addf(&text, "%s %s %s/%s %s %d\n", api_uid(pass->object), pass->record.spec.region,
-		    pass->record.spec.secret_namespace, pass->record.spec.secret_name,
-		    step->zone != NULL ? step->zone : "", (int)step->kind);
+	strbuf_addf(&text, "%s %s %s/%s %s %d %d\n", api_uid(pass->object),
+		    pass->record.spec.region, pass->record.spec.secret_namespace,
+		    pass->record.spec.secret_name, step->zone != NULL ? step->zone : "",
+		    (int)step->kind, (int)only_reads(pass));
 	for (size_t i = 0; i < step->n_edits; i++) {
 		const struct provider_edit *edit = &step->edits[i];
 		strbuf_addf(&text, "%s %u %u %d\n", edit->set.name, (unsigned)edit->set.type,
@@ -397,6 +423,7 @@ static void submit_step(struct dnsrecord_pass *pass, const struct dnsrecord_step
 		.n_edits = step->n_edits,
 		.priority = is_routine ? PUBLISHER_PERIODIC : PUBLISHER_NOW,
 		.maybe_applied = step->maybe_applied,
+		.only_reads = only_reads(pass),
 		.patience_ns = (pass->is_forced ? FORCED_PATIENCE_S : PATIENCE_S) * NS_PER_S,
 		.lease = pass->ctx->lease,
 	});
@@ -452,7 +479,7 @@ static int start_step(struct dnsrecord_pass *pass, struct dnsrecord_step *step)
 	int r = check_step(pass, step, &credentials);
 	if (r != 1)
 		return r;
-	r = begin_operation(pass);
+	r = only_reads(pass) ? 0 : begin_operation(pass);
 	if (r < 0)
 		return r;
 	dnsrecord_find_step(pass, step); /* the object is another one by now */

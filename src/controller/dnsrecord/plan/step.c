@@ -176,6 +176,15 @@ struct dnsrecord_known dnsrecord_begin_known(const struct dnsrecord *record, boo
 	return known;
 }
 
+struct dnsrecord_known dnsrecord_waiting_known(const struct dnsrecord *record, bool withdraws,
+					       bool is_sent)
+{
+	struct dnsrecord_known known = dnsrecord_begin_known(record, withdraws);
+	if (!withdraws && !is_sent && record->applied == NULL)
+		known.attempt = NULL;
+	return known;
+}
+
 static struct dnsrecord_known put_succeeded(const struct dnsrecord *record,
 					    const struct dnsrecord_step *step, const char *zone,
 					    struct arena *arena)

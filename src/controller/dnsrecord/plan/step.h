@@ -55,6 +55,11 @@ struct dnsrecord_known {
 
 /* Before the first step: as the object has it, with what is wanted as the attempt. */
 struct dnsrecord_known dnsrecord_begin_known(const struct dnsrecord *record, bool withdraws);
+/* The step waits for a provider that cannot be reached. `is_sent`: it may have been written before. An
+ * object of which nothing was ever sent has no attempt then, so that its deletion needs no provider (DR-47,
+ * DR-49): before it is sent, the attempt must be written down again. */
+struct dnsrecord_known dnsrecord_waiting_known(const struct dnsrecord *record, bool withdraws,
+					       bool is_sent);
 /* The step has succeeded in that zone. `arena` gets what is new. */
 struct dnsrecord_known dnsrecord_succeeded_known(const struct dnsrecord *record,
 						 const struct dnsrecord_step *step,

@@ -281,6 +281,42 @@ static void table(void **state)
 	}
 }
 
+/* DR-47, DR-49: what was never sent needs no provider to be deleted, also after a restart. */
+static void waiting(void **state)
+{
+	static const struct {
+		const char *status;
+		bool is_sent;
+		const char *want; /* the step of a deletion afterwards */
+	} all[] = {
+		{ "\"state\":{\"attempt\":" MINE "}", false, "none -" },
+		{ "\"state\":{\"attempt\":" MINE "}", true, "dropattempt Z1 -a.example.com:b" },
+		{ "", true, "dropattempt - -a.example.com:b" },
+		{ "\"state\":{\"attempt\":" MINE ",\"applied\":" OLD "}", false,
+		  "dropattempt Z1 -a.example.com:b" },
+	};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+		CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+		struct dnsrecord_rules rules = { 0 };
+		struct dnsrecord_step step;
+		struct dnsrecord record;
+		struct arena arena;
+		json_t *object = make_object("", all[i].status);
+		arena_init(&arena);
+		dnsrecord_read(object, &arena, &record);
+		struct dnsrecord_known known =
+			dnsrecord_waiting_known(&record, false, all[i].is_sent);
+		record.attempt = known.attempt;
+		record.applied = known.applied;
+		dnsrecord_next_step(&record, true, &rules, &step);
+		print_step(&step, &text);
+		assert_string_equal(text.s, all[i].want);
+		arena_done(&arena);
+		json_decref(object);
+	}
+}
+
 /* The annotation overwrites once: what was written by then is compared and swapped. */
 static void adoption(void **state)
 {
@@ -435,6 +471,7 @@ int main(void)
 		cmocka_unit_test(table),	 cmocka_unit_test(any_bytes),
 		cmocka_unit_test(damaged_state), cmocka_unit_test(differences),
 		cmocka_unit_test(problems),	 cmocka_unit_test(adoption),
+		cmocka_unit_test(waiting),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
