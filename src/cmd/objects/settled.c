@@ -6,12 +6,24 @@
 
 #include "api/kind.h"
 #include "api/meta.h"
+#include "api/time.h"
+#include "base/clock.h"
 #include "base/compiler.h"
 #include "cmd/objects/condition_meaning.h"
 
 /* Asks for work; the controller removes it when it has begun. */
 #define OPERATION_REQUEST "gardener.cloud/operation"
 #define DRY_RUN		  "dnsrecord.fairlead.dev/dry-run"
+
+#define SHORT_WAIT_NS	  (60 * NS_PER_S)
+
+bool settled_is_short_wait(const json_t *condition, uint64_t now_wall_ns)
+{
+	uint64_t since_ns;
+	return strcmp(api_get_string(condition, "reason"), "Waiting") == 0 &&
+	       api_time_parse(api_get_string(condition, "lastTransitionTime"), &since_ns) == 0 &&
+	       now_wall_ns < since_ns + SHORT_WAIT_NS;
+}
 
 bool settled_is_reported(const struct api_kind *kind)
 {

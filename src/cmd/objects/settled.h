@@ -3,12 +3,16 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include <jansson.h>
 
 #include "base/strbuf.h"
 
 struct api_kind;
+
+/* Has it the reason Waiting for less than a minute? Providers may be busy for so long. */
+bool settled_is_short_wait(const json_t *condition, uint64_t now_wall_ns);
 
 /* Do controllers report in the status of its objects how far they are? */
 bool settled_is_reported(const struct api_kind *kind);

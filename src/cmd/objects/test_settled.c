@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "api/kind.h"
+#include "base/clock.h"
 #include "base/compiler.h"
 
 #define OPERATION(state)                                                             \
@@ -67,6 +68,21 @@ static void judges_objects(void **state)
 	}
 }
 
+static void short_waits(void **state)
+{
+	static const uint64_t since_ns = 1800000000 * NS_PER_S; /* 2027-01-15T08:00:00Z */
+	json_t *condition =
+		json_pack("{s:s, s:s, s:s, s:s}", "type", "InSync", "status", "False", "reason",
+			  "Waiting", "lastTransitionTime", "2027-01-15T08:00:00Z");
+	(void)state;
+	assert_int_equal(settled_condition(condition), SETTLED_BAD);
+	assert_true(settled_is_short_wait(condition, since_ns + 59 * NS_PER_S));
+	assert_false(settled_is_short_wait(condition, since_ns + 60 * NS_PER_S));
+	json_object_set_new(condition, "reason", json_string("NotPublished"));
+	assert_false(settled_is_short_wait(condition, since_ns));
+	json_decref(condition);
+}
+
 static void waits_for_kinds_that_report(void **state)
 {
 	(void)state;
@@ -79,6 +95,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(judges_objects),
+		cmocka_unit_test(short_waits),
 		cmocka_unit_test(waits_for_kinds_that_report),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

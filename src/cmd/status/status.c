@@ -20,6 +20,7 @@
 #include "cmd/embedded.h"
 #include "cmd/kubecli.h"
 #include "cmd/objects/condition_meaning.h"
+#include "cmd/objects/settled.h"
 #include "cmd/up/upstatus.h"
 #include "dns/message.h"
 #include "net/addr.h"
@@ -49,6 +50,9 @@ static void check_condition(struct status *status, const char *name, const json_
 	enum condition_meaning meaning = condition_meaning(type, value);
 	if (meaning == CONDITION_NOTE) {
 		printf("%s: note: %s: %s\n", name, type, message);
+	} else if (meaning == CONDITION_PROBLEM &&
+		   settled_is_short_wait(condition, clock_wall_ns())) {
+		printf("%s: note: %s\n", name, message);
 	} else if (meaning == CONDITION_PROBLEM) {
 		CLEANUP(freep)
 		char *text = xasprintf("%s is %s (%s): %s", type, value,

@@ -296,7 +296,13 @@ static int take_passing(struct dnsrecord_pass *pass, const struct dnsrecord_step
 	pass->memory.is_unsent = is_unsent;
 	strbuf_addf(&text, "waiting for the provider: %s", error);
 	dnsrecord_count_operation(pass->choice.operation, "waiting");
-	int r = report_progress(pass, &known, 50, text.s);
+	int r = dnsrecord_pass_report(
+		pass, &(struct dnsrecord_report){ .operation = pass->choice.operation,
+						  .state = DNSRECORD_PROCESSING,
+						  .progress = 50,
+						  .is_waiting = true,
+						  .description = text.s,
+						  .known = known });
 	return r < 0 ? r : 1;
 }
 

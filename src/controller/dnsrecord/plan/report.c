@@ -120,6 +120,8 @@ static void set_conditions(json_t *list, const struct dnsrecord_report *report, 
 	bool is_publication = false;
 	for (size_t i = 0; i < ARRAY_LEN(written); i++)
 		is_publication = is_publication || strcmp(report->operation, written[i]) == 0;
+	if (report->is_waiting)
+		set_condition(list, "InSync", API_FALSE, "Waiting", text, now_wall_ns);
 	if (!is_publication && report->state == DNSRECORD_ERROR)
 		set_condition(list, "InSync", API_FALSE, "NotDeleted", text, now_wall_ns);
 	if (!is_publication || report->state == DNSRECORD_PROCESSING)

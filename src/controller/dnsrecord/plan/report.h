@@ -21,7 +21,8 @@ enum dnsrecord_ownership {
 struct dnsrecord_report {
 	const char *operation; /* lastOperation.type */
 	enum dnsrecord_phase state;
-	int progress;		 /* of DNSRECORD_PROCESSING */
+	int progress;	 /* of DNSRECORD_PROCESSING */
+	bool is_waiting; /* of DNSRECORD_PROCESSING: for the provider; the description says why */
 	const char *description; /* for people; its first letter becomes a capital */
 	const char *code;	 /* of DNSRECORD_ERROR: Gardener's; "": none */
 	enum dnsrecord_ownership ownership;

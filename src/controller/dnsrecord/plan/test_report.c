@@ -89,6 +89,15 @@ static void from_processing_to_succeeded(void **state)
 	assert_non_null(scene->record.attempt);
 	report.known = dnsrecord_begin_known(&scene->record, false);
 	assert_false(write_report(scene, &report, NOW_NS + NS_PER_S)); /* DR-38 */
+	/* DR-44a: no error while it waits; the condition has the reason. */
+	assert_null(api_condition_find(api_get(scene->object, "status.conditions"), "InSync"));
+	report.is_waiting = true;
+	assert_true(write_report(scene, &report, NOW_NS + NS_PER_S));
+	report.known = dnsrecord_begin_known(&scene->record, false);
+	assert_false(write_report(scene, &report, NOW_NS + 2 * NS_PER_S));
+	assert_int_equal(condition(scene, "InSync"), API_FALSE);
+	assert_null(api_get(scene->object, "status.lastError"));
+	report.is_waiting = false;
 	report.known = (struct dnsrecord_known){
 		.applied = &(struct dnsrecord_set){ .zone = "Z1", .set = scene->record.wanted.set },
 		.zone = "Z1"
