@@ -260,7 +260,13 @@ def test_dry_run_compares_with_the_provider(c, controller, ns, zones):
     zones.add_foreign("b.example.com", "A", "192.0.2.7")
     make(c, ns, "b", "b.example.com", annotations=DRY)
     assert "192.0.2.7" in dry_run(c, ns, "b", "Refused")["problem"]
+    delete(c, ns, "a")  # under a dry run it stays, and says so
+    until(lambda: state_of(c, ns, "a") == ("Delete", "Processing"))
+    assert "remove the annotation dnsrecord.fairlead.dev/dry-run" in status_of(c, ns, "a")["lastOperation"]["description"]
+    assert until(lambda: dry_run(c, ns, "a", "Changes")["changes"][0]["action"] == "delete")
     assert len(zones.calls("apply")) == applied
+    patch(c, ns, "a", {"metadata": {"annotations": {"dnsrecord.fairlead.dev/dry-run": None}}})
+    wait_gone(c, ns, "a")
 
 
 def test_dry_run_without_the_provider(c, controller, ns, zones):

@@ -68,6 +68,24 @@ static int publish(struct dnsrecord_pass *pass)
 	return r;
 }
 
+/* The object is being deleted, and stays: its status says why. */
+static int keep_by_dry_run(struct dnsrecord_pass *pass)
+{
+	const char *text = pass->settings.is_dry_run
+				   ? "the dry run (--dnsrecord-dry-run) keeps the record set and "
+				     "this object"
+				   : "the dry run keeps the record set and this object; remove the "
+				     "annotation " DNSRECORD_DRY_RUN " to delete both";
+	struct dnsrecord_report report = { .operation = pass->choice.operation,
+					   .state = DNSRECORD_PROCESSING,
+					   .progress = 1,
+					   .description = text,
+					   .keeps_dry_run = true };
+	report.known = dnsrecord_begin_known(&pass->record, true);
+	int r = dnsrecord_pass_report(pass, &report);
+	return r < 0 ? r : dnsrecord_dry_run(pass);
+}
+
 static int withdraw(struct dnsrecord_pass *pass)
 {
 	if (pass->record.is_orphan) {
@@ -77,7 +95,7 @@ static int withdraw(struct dnsrecord_pass *pass)
 					 "the annotation " DNSRECORD_ORPHAN " ends the deletion");
 	}
 	if (pass->record.is_dry_run || pass->settings.is_dry_run)
-		return dnsrecord_dry_run(pass);
+		return keep_by_dry_run(pass);
 	dnsrecord_dry_run_drop(pass->ctx, pass->key);
 	return must_wait(pass) && !pass->is_forced ? 0 : dnsrecord_run_steps(pass);
 }

@@ -213,7 +213,8 @@ static json_t *make_status(const struct dnsrecord *record, const struct dnsrecor
 	if (state != NULL)
 		json_object_set_new(status, "state", state);
 	/* A dry run of before is over. */
-	if (api_get(record->object, "status.providerStatus.dryRun") != NULL)
+	if (!report->keeps_dry_run &&
+	    api_get(record->object, "status.providerStatus.dryRun") != NULL)
 		json_object_set_new(status, "providerStatus", json_pack("{s:n}", "dryRun"));
 	return status;
 }

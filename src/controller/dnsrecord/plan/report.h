@@ -26,6 +26,7 @@ struct dnsrecord_report {
 	const char *description; /* for people; its first letter becomes a capital */
 	const char *code;	 /* of DNSRECORD_ERROR: Gardener's; "": none */
 	enum dnsrecord_ownership ownership;
+	bool keeps_dry_run; /* status.providerStatus.dryRun stays */
 	bool is_other_set; /* DNSRECORD_SUCCEEDED: what DNS answered before does not count any more */
 	bool is_probed;	   /* and DNS will be asked */
 	struct dnsrecord_known known;

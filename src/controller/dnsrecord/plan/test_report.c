@@ -171,6 +171,23 @@ static void errors_and_codes(void **state)
 	assert_int_equal(condition(scene, "Created"), API_TRUE);
 }
 
+/* The result of a dry run goes with the first report of real work. */
+static void dry_runs(void **state)
+{
+	struct scene *scene = *state;
+	struct dnsrecord_report report = { .operation = "Delete",
+					   .state = DNSRECORD_PROCESSING,
+					   .description = "the dry run keeps it",
+					   .keeps_dry_run = true };
+	json_object_set_new(json_object_get(scene->object, "status"), "providerStatus",
+			    json_pack("{s:{s:s}}", "dryRun", "result", "Changes"));
+	assert_true(write_report(scene, &report, NOW_NS));
+	assert_string_equal(text_at(scene, "status.providerStatus.dryRun.result"), "Changes");
+	report.keeps_dry_run = false;
+	assert_true(write_report(scene, &report, NOW_NS));
+	assert_null(api_get(scene->object, "status.providerStatus.dryRun"));
+}
+
 /* DR-43: the clock of who asks may be ahead of ours. */
 static void time_of_the_request(void **state)
 {
@@ -191,6 +208,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(from_processing_to_succeeded, setup, teardown),
 		cmocka_unit_test_setup_teardown(errors_and_codes, setup, teardown),
+		cmocka_unit_test_setup_teardown(dry_runs, setup, teardown),
 		cmocka_unit_test_setup_teardown(time_of_the_request, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
