@@ -30,7 +30,7 @@ def test_files(tmp_path):
     """Without an API each object is new; what cannot be published is an error; other kinds are passed over."""
     path = tmp_path / "records.json"
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [
-        record("a", "A.example.com", values=["192.0.2.2", "192.0.2.1"]),
+        record("a", "A.example.com", values=["192.0.2.2", "192.0.2.1"], type="rfc2136"),
         {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}}]}))
     status, out, err = plan("-f", str(path))
     assert (status, err) == (2, "")
@@ -38,15 +38,26 @@ def test_files(tmp_path):
     status, out, err = plan("-f", str(path), "-o", "json", "-n", "shop")
     assert status == 2 and json.loads(out) == [{"namespace": "shop", "name": "a", "changes": [{
         "action": "create", "name": "a.example.com", "recordType": "A", "after": {"ttl": 120, "values": ["192.0.2.1", "192.0.2.2"]}}]}]
-    path.write_text(json.dumps(record("b", "b.example.com", values=["x"])))
+    path.write_text(json.dumps(record("b", "b.example.com", values=["x"], type="rfc2136")))
     status, out, err = plan("-f", str(path))
     assert status == 1 and "spec.values[0]" in out
+    # nobody's here; and one name of two, which the first has
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [
+        record("c", "c.example.com", type="none"), record("d", "d.example.com", type="rfc2136", **{"class": "garden"}),
+        record("e", "e.example.com", type="rfc2136"), record("f", "E.example.com", type="rfc2136", kind="CNAME", values=["x.example"])]}))
+    status, out, err = plan("-f", str(path))
+    assert (status, out) == (1, "default/e: create in zone (to be found)\n+ e.example.com 120 A 192.0.2.1\n"
+                             "default/f: cannot be published: the name 'e.example.com' belongs to the DNSRecord 'e' in namespace 'default'; "
+                             "delete one of the two\n")
+    assert err == ("fairlead plan: 1 DNSRecords have a type that no provider here serves\n"
+                   "fairlead plan: 1 DNSRecords have a class that is not served (--dnsrecord-classes)\n")
+    assert "default/d: create" in plan("-f", str(path), "--dnsrecord-classes", "garden,shoot")[1]
     assert plan("-f", str(tmp_path / "missing"))[0] == 1 and plan("-o", "yaml")[0] == 64 and plan("word")[0] == 64
 
 
 def test_api(c, tmp_path):
     """With --offline what the status says is published is compared; nothing is changed; exit 0 if nothing would."""
-    config = ["--kubeconfig", c.kubeconfig(), "-n", NS, "--offline"]
+    config = ["--kubeconfig", c.kubeconfig(), "-n", NS, "--offline", "--dnsrecord-types", "memory"]
     assert plan(*config) == (0, "", "")
     make(c, NS, "a", "a.example.com", values=["192.0.2.2"])
     version = get(c, NS, "a")["metadata"]["resourceVersion"]

@@ -63,10 +63,27 @@ def test_what_the_provider_has(c, zones):
     status, out, _ = plan(c, "--dnsrecord-ownership", "drop-in")
     assert (status, out) == (2, f"{NS}/b: change in zone example.com\n- b.example.com 300 A 198.51.100.1\n+ b.example.com 120 A 192.0.2.1\n")
     delete(c, NS, "b")
+    # a CNAME is alone at its name; of two objects the older has it
+    zones.add_foreign("n.example.com", "CNAME", "x.example")
+    zones.add_foreign("o.example.com", "TXT", "x")
+    make(c, NS, "n", "n.example.com")
+    make(c, NS, "o", "o.example.com", kind="CNAME", values=["x.example"])
+    write_status(c, NS, "a", applied("192.0.2.8"))
+    make(c, NS, "p", "a.example.com")
+    status, out, _ = plan(c)
+    assert (status, out) == (1, f"{NS}/n: cannot be published: 'n.example.com' has a record of type CNAME, and a CNAME is alone at its name\n"
+                             f"{NS}/o: cannot be published: 'o.example.com' has a record of type TXT, and a CNAME is alone at its name\n"
+                             f"{NS}/p: cannot be published: the name 'a.example.com' belongs to the DNSRecord 'a' in namespace '{NS}'; "
+                             "delete one of the two\n")
+    for name in "nop":
+        delete(c, NS, name)
     # a deletion
     patch(c, NS, "a", {"metadata": {"finalizers": [FINALIZER]}})
     delete(c, NS, "a")
     assert plan(c) == (2, f"{NS}/a: delete in zone example.com\n- a.example.com 120 A 192.0.2.7\n- a.example.com 120 A 192.0.2.8\n", "")
+    make_secret(c, NS, {"other": "x"}, name="useless")
+    patch(c, NS, "a", {"spec": {"secretRef": {"name": "useless"}}})
+    assert f"{NS}/a: cannot be withdrawn: " in plan(c)[1]
     patch(c, NS, "a", {"metadata": {"finalizers": None}})
     # no zone, no Secret, no provider
     make(c, NS, "d", "d.example.org")
@@ -77,7 +94,7 @@ def test_what_the_provider_has(c, zones):
     assert err == "fairlead plan: 1 DNSRecords have a type that no provider here serves\n"
     for name in "def":
         delete(c, NS, name)
-    assert not zones.calls("apply") and len(zones.sets(foreign=True)) == 1
+    assert not zones.calls("apply") and len(zones.sets(foreign=True)) == 3
 
 
 def test_progress(c, zones):

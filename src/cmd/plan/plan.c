@@ -21,7 +21,9 @@
 #include "cmd/flags.h"
 #include "cmd/kubecli.h"
 #include "cmd/manifest.h"
+#include "cmd/plan/claims.h"
 #include "cmd/plan/reads.h"
+#include "controller/dnsrecord/plan/decide.h"
 #include "controller/dnsrecord/plan/diff.h"
 #include "controller/dnsrecord/state.h"
 
@@ -31,7 +33,7 @@ struct plan {
 	struct kubecli cli;
 	struct flag_values files;
 	const char *output;
-	const char *types, *ownership;
+	const char *types, *classes, *ownership;
 	bool is_json, has_color;
 	bool is_offline; /* the status says what providers have; they are not asked */
 	json_t *known;	 /* DNSRecords of the API; NULL: it is not asked */
@@ -46,7 +48,7 @@ struct plan {
 /* ---- comparing ---- */
 
 /* Takes over the reference. */
-static void add_object(struct plan *plan, json_t *tree)
+static struct plan_object *add_object(struct plan *plan, json_t *tree)
 {
 	struct plan_object *object = xcalloc(1, sizeof(*object));
 	struct dnsrecord_settings settings = { .types = plan->types };
@@ -55,12 +57,20 @@ static void add_object(struct plan *plan, json_t *tree)
 	object->withdraws = api_is_deleting(tree);
 	object->provider = dnsrecord_find_provider(&settings, object->record.spec.type);
 	vec_push(&plan->objects, object);
+	return object;
+}
+
+/* Objects of other types and classes are nobody's here, as for the controller. */
+static bool is_compared(const struct plan *plan, const struct plan_object *object)
+{
+	return !object->is_other && object->provider != NULL &&
+	       dnsrecord_has_class(&object->record, plan->classes);
 }
 
 static bool is_read(const struct plan *plan, const struct plan_object *object)
 {
 	bool is_valid = object->record.problem == NULL || object->withdraws;
-	return !plan->is_offline && is_valid && object->provider != NULL &&
+	return !plan->is_offline && is_valid && is_compared(plan, object) &&
 	       !object->provider->caps.keeps_nothing;
 }
 
@@ -77,6 +87,8 @@ static void compare_object(struct plan *plan, const struct plan_object *object)
 	const json_t *tree = object->record.object;
 	json_t *entry = json_pack("{s:s, s:s, s:[]}", "namespace", api_namespace(tree), "name",
 				  api_name(tree), "changes");
+	if (object->withdraws)
+		json_object_set_new(entry, "deleting", json_true());
 	if (object->record.problem != NULL && !object->withdraws)
 		json_object_set_new(entry, "problem", json_string(object->record.problem));
 	else if (object->problem != NULL)
@@ -84,7 +96,7 @@ static void compare_object(struct plan *plan, const struct plan_object *object)
 	else if (!is_read(plan, object))
 		json_object_set_new(entry, "changes",
 				    dnsrecord_diff(&object->record, object->withdraws));
-	for (size_t i = 0; i < object->n_steps; i++)
+	for (size_t i = 0; i < object->n_steps && object->problem == NULL; i++)
 		add_result(entry, object, i);
 	bool has_problem = json_object_get(entry, "problem") != NULL;
 	bool has_changes = json_array_size(json_object_get(entry, "changes")) != 0;
@@ -97,25 +109,41 @@ static void compare_object(struct plan *plan, const struct plan_object *object)
 	json_decref(entry);
 }
 
-/* Objects of types without a provider are nobody's here, as for the controller. */
+static void report_skipped(struct plan *plan)
+{
+	size_t n_types = 0, n_classes = 0;
+	for (size_t i = 0; i < plan->objects.n; i++) {
+		const struct plan_object *object = plan->objects.v[i];
+		if (object->is_other || is_compared(plan, object))
+			continue;
+		if (object->provider == NULL)
+			n_types++;
+		else
+			n_classes++;
+	}
+	if (n_types != 0)
+		kubecli_say(&plan->cli, "%zu DNSRecords have a type that no provider here serves",
+			    n_types);
+	if (n_classes != 0)
+		kubecli_say(&plan->cli,
+			    "%zu DNSRecords have a class that is not served (--dnsrecord-classes)",
+			    n_classes);
+}
+
 static void compare_all(struct plan *plan)
 {
-	size_t n_skipped = 0;
 	for (size_t i = 0; i < plan->objects.n; i++) {
 		if (is_read(plan, plan->objects.v[i]))
 			plan_reads_add(&plan->reads, plan->objects.v[i]);
 	}
+	plan_claims_check(plan->objects.v, plan->objects.n);
 	if (!plan->is_offline)
 		plan_reads_run(&plan->reads);
 	for (size_t i = 0; i < plan->objects.n; i++) {
-		if (plan->is_offline || plan->objects.v[i]->provider != NULL)
+		if (is_compared(plan, plan->objects.v[i]))
 			compare_object(plan, plan->objects.v[i]);
-		else
-			n_skipped++;
 	}
-	if (n_skipped != 0)
-		kubecli_say(&plan->cli, "%zu DNSRecords have a type that no provider here serves",
-			    n_skipped);
+	report_skipped(plan);
 }
 
 /* The API's object of that name; NULL: there is none. */
@@ -142,9 +170,13 @@ static void add_file_object(struct plan *plan, const json_t *object)
 	if (known != NULL && json_is_object(json_object_get(known, "status")))
 		json_object_set_new(merged, "status",
 				    api_tree_copy(json_object_get(known, "status")));
-	if (known != NULL) /* part of the owner mark */
-		json_object_set_new(json_object_get(merged, "metadata"), "uid",
-				    json_string(api_uid(known)));
+	if (known != NULL) { /* the uid is part of the owner mark */
+		json_t *metadata = json_object_get(merged, "metadata");
+		json_object_set_new(metadata, "uid", json_string(api_uid(known)));
+		json_object_set_new(
+			metadata, "creationTimestamp",
+			json_string(api_get_string(known, "metadata.creationTimestamp")));
+	}
 	json_object_set_new(json_object_get(merged, "metadata"), "namespace", json_string(ns));
 	add_object(plan, merged);
 }
@@ -153,6 +185,28 @@ static bool is_record(const json_t *object)
 {
 	return strcmp(api_kind(object), "DNSRecord") == 0 &&
 	       strncmp(api_version(object), "extensions.gardener.cloud/", 26) == 0;
+}
+
+static bool has_object(const struct plan *plan, size_t count, const json_t *tree)
+{
+	for (size_t i = 0; i < count; i++) {
+		const json_t *object = plan->objects.v[i]->record.object;
+		if (strcmp(api_name(object), api_name(tree)) == 0 &&
+		    strcmp(api_namespace(object), api_namespace(tree)) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Objects of the API that are not in the files may have their names. */
+static void add_others(struct plan *plan)
+{
+	size_t count = plan->objects.n, i;
+	json_t *tree;
+	json_array_foreach (plan->known, i, tree) {
+		if (!has_object(plan, count, tree))
+			add_object(plan, json_incref(tree))->is_other = true;
+	}
 }
 
 /* False after a message. */
@@ -168,6 +222,8 @@ static bool add_files(struct plan *plan)
 			add_file_object(plan, manifests.objects.v[i].o);
 	}
 	manifests_done(&manifests);
+	if (ok)
+		add_others(plan);
 	return ok;
 }
 
@@ -203,8 +259,10 @@ static void print_entry(const struct plan *plan, const json_t *entry)
 	json_t *change;
 	size_t i;
 	if (problem[0] != '\0')
-		printf("%s/%s: cannot be published: %s\n", api_get_string(entry, "namespace"),
-		       api_get_string(entry, "name"), problem);
+		printf("%s/%s: cannot be %s: %s\n", api_get_string(entry, "namespace"),
+		       api_get_string(entry, "name"),
+		       json_object_get(entry, "deleting") != NULL ? "withdrawn" : "published",
+		       problem);
 	if (note[0] != '\0')
 		printf("%s/%s: stays: %s\n", api_get_string(entry, "namespace"),
 		       api_get_string(entry, "name"), note);
@@ -334,6 +392,9 @@ int cmd_plan(int argc, char **argv)
 			    "do not read at providers: the status says what they have"),
 		FLAG_VALUE("dnsrecord-types", &plan.types, "TYPE,...",
 			   "as that of `fairlead controller`: types that are compared"),
+		FLAG_VALUE("dnsrecord-classes", &plan.classes, "CLASS,...",
+			   "as that of `fairlead controller`: classes that are compared; default "
+			   "shoot"),
 		FLAG_VALUE("dnsrecord-ownership", &plan.ownership, "MODE",
 			   "as that of `fairlead controller`: protect (default) or drop-in"),
 		KUBECLI_FLAGS(&plan.cli),

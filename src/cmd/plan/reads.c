@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "controller/dnsrecord/credentials.h"
+#include "dns/types.h"
 #include "net/loop.h"
 
 enum { MANY = 20, SHOW_MS = 200, PATIENCE_S = 60 };
@@ -117,12 +118,79 @@ static bool try_again(struct plan_reading *reading)
 	return true;
 }
 
+static void count_done(struct plan_reads *reads)
+{
+	if (--reads->n_left == 0)
+		loop_stop(reads->loop);
+}
+
+/* ---- what else is at the name ---- */
+
+/* A set of this object that goes in the same step, or has gone in one before. */
+static bool is_own(const struct plan_object *object, const struct provider_rrset *set)
+{
+	const struct dnsrecord *record = &object->record;
+	const struct dnsrecord_set *own[] = { record->applied, record->leftover, record->attempt };
+	for (size_t i = 0; i < ARRAY_LEN(own); i++) {
+		if (own[i] != NULL && own[i]->set.type == set->type &&
+		    strcmp(own[i]->set.name, set->name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void on_neighbours(struct publisher_request *request)
+{
+	struct plan_neighbours *near = CONTAINER_OF(request, struct plan_neighbours, request);
+	struct plan_object *object = near->object;
+	char type[DNS_MNEMONIC_MAX];
+	for (size_t i = 0; request->found != NULL && i < request->n_found; i++) {
+		const struct provider_rrset *set = &near->edits[i].set;
+		if (request->found[i].n_values == 0 || is_own(object, set) ||
+		    object->problem != NULL)
+			continue;
+		object->problem = xasprintf("'%s' has a record of type %s, and a CNAME is alone at "
+					    "its name",
+					    set->name, dns_type_str(set->type, type));
+	}
+	count_done(object->reads);
+}
+
+/* A new set: is there one that cannot be beside it? Others are beside such a set already. */
+static bool read_neighbours(struct plan_reading *reading)
+{
+	static const uint16_t beside_cname[] = { DNS_TYPE_A, DNS_TYPE_AAAA, DNS_TYPE_TXT };
+	static const uint16_t beside_others[] = { DNS_TYPE_CNAME };
+	struct plan_object *object = reading->object;
+	struct plan_neighbours *near = &object->neighbours;
+	const struct publisher_request *request = &reading->request;
+	const struct dnsrecord_step *step = &object->steps[reading->at];
+	if (step->kind != DNSRECORD_PUT_WANTED || request->code != PROVIDER_OK ||
+	    request->n_found == 0 || request->found[0].n_values != 0)
+		return false;
+	bool is_cname = step->edits[0].set.type == DNS_TYPE_CNAME;
+	const uint16_t *types = is_cname ? beside_cname : beside_others;
+	near->n = is_cname ? ARRAY_LEN(beside_cname) : ARRAY_LEN(beside_others);
+	near->object = object;
+	for (size_t i = 0; i < near->n; i++)
+		near->edits[i].set = (struct provider_rrset){ .name = step->edits[0].set.name,
+							      .type = types[i] };
+	near->request = (struct publisher_request){ .account = request->account,
+						    .zone = request->zone_id,
+						    .edits = near->edits,
+						    .n_edits = near->n,
+						    .patience_ns = PATIENCE_S * NS_PER_S,
+						    .only_reads = true,
+						    .done = on_neighbours };
+	publisher_submit(object->reads->publisher, &near->request);
+	return true;
+}
+
 static void on_done(struct publisher_request *request)
 {
 	struct plan_reading *reading = CONTAINER_OF(request, struct plan_reading, request);
-	struct plan_reads *reads = reading->object->reads;
-	if (!try_again(reading) && --reads->n_left == 0)
-		loop_stop(reads->loop);
+	if (!try_again(reading) && !read_neighbours(reading))
+		count_done(reading->object->reads);
 }
 
 void plan_reads_add(struct plan_reads *reads, struct plan_object *object)
@@ -130,6 +198,7 @@ void plan_reads_add(struct plan_reads *reads, struct plan_object *object)
 	object->reads = reads;
 	struct dnsrecord_rules rules = rules_of(object);
 	struct publisher_account *account = find_account(reads, object);
+	object->account = account;
 	if (account == NULL)
 		return;
 	loop_now_refresh(reads->loop); /* the Secret took its time */
@@ -171,5 +240,6 @@ void plan_object_release(struct plan_object *object)
 {
 	for (size_t i = 0; i < object->n_steps; i++)
 		publisher_request_release(&object->readings[i].request);
+	publisher_request_release(&object->neighbours.request);
 	free(TAKE_PTR(object->problem));
 }

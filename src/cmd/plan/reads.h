@@ -24,15 +24,27 @@ struct plan_reading {
 	bool is_again; /* its set may be missing: the second try */
 };
 
+/* The sets at the name of a new one that cannot be beside it: a CNAME is alone. */
+enum { PLAN_NEIGHBOURS = 3 };
+struct plan_neighbours {
+	struct publisher_request request;
+	struct plan_object *object;
+	struct provider_edit edits[PLAN_NEIGHBOURS];
+	size_t n;
+};
+
 struct plan_object {
 	struct plan_reads *reads;
 	struct dnsrecord record;
 	bool withdraws;
 	const struct provider *provider; /* NULL: no provider has its type here */
-	char *problem; /* why it could not be read; NULL: it was, or need not be */
+	bool is_other; /* not to be compared: it may have the name of one that is */
+	struct publisher_account *account; /* NULL: not opened */
+	char *problem; /* why it cannot be read or published; NULL: no reason is known */
 	struct dnsrecord_step steps[DNSRECORD_STEPS_AHEAD];
 	struct plan_reading readings[DNSRECORD_STEPS_AHEAD];
 	size_t n_steps;
+	struct plan_neighbours neighbours;
 };
 
 struct plan_reads {
