@@ -42,6 +42,13 @@ static const char *choose_file(struct kubecli *cli)
 	return NULL;
 }
 
+bool kubecli_has_file(const struct kubecli *cli)
+{
+	const char *env = getenv("KUBECONFIG");
+	return cli->kubeconfig != NULL || cli->data != NULL || (env != NULL && env[0] != '\0') ||
+	       access("fairlead-data/kubeconfig", R_OK) == 0;
+}
+
 bool kubecli_open(struct kubecli *cli)
 {
 	char err[512] = "";

@@ -33,6 +33,9 @@ struct kubecli {
 		FLAG_VALUE("n", &(k)->ns, "NAMESPACE", "namespace; default: the context's"),     \
 		FLAG_VALUE("namespace", &(k)->ns, "NAMESPACE", "the same as -n")
 
+/* Is an API named by a flag or $KUBECONFIG, or is there a data directory at its usual place? The defaults that
+ * follow, ~/.kube/config and the pod, are not looked for. */
+bool kubecli_has_file(const struct kubecli *cli);
 /* False after a message on standard error. */
 MUST_CHECK bool kubecli_open(struct kubecli *cli);
 void kubecli_close(struct kubecli *cli);

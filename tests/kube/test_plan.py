@@ -21,6 +21,13 @@ def c(embedded):  # noqa: F811
     return embedded
 
 
+@pytest.fixture(autouse=True)
+def no_api(tmp_path, monkeypatch):
+    """None but the one that a test names."""
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    monkeypatch.chdir(tmp_path)
+
+
 def plan(*args, **kw):
     done = subprocess.run([server.fairlead_program(), "plan", *args], capture_output=True, text=True, timeout=60, check=False, **kw)
     return done.returncode, done.stdout, done.stderr

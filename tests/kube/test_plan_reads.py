@@ -7,7 +7,7 @@ import pytest
 
 from bothlib import embedded  # noqa: F401 (fixture)
 from controllerlib import namespace
-from dnsrecordlib import FINALIZER, Zones, delete, get, make, make_secret, patch, write_status
+from dnsrecordlib import FINALIZER, Zones, delete, get, make, make_secret, patch, record, write_status
 from lib import server, terminal
 
 NS = "planreads"
@@ -95,6 +95,21 @@ def test_what_the_provider_has(c, zones):
     for name in "def":
         delete(c, NS, name)
     assert not zones.calls("apply") and len(zones.sets(foreign=True)) == 3
+
+
+def test_secret_of_the_file(c, zones, tmp_path, monkeypatch):
+    """The Secret beside the record in the file is used, not that of the API; the API is that of ./fairlead-data."""
+    make_secret(c, NS, {"other": "x"}, name="fresh")
+    (tmp_path / "fairlead-data").mkdir()
+    (tmp_path / "fairlead-data" / "kubeconfig").symlink_to(c.kubeconfig())
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "fresh", "namespace": NS}, "stringData": zones.data()}
+    (tmp_path / "records.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [
+        {**record("s", "s.example.com", secret={"name": "fresh"}), "metadata": {"name": "s", "namespace": NS}}, secret]}))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    done = subprocess.run([server.fairlead_program(), "plan", "-f", "records.json", "--dnsrecord-types", "memory"], capture_output=True, text=True,
+                          timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (2, f"{NS}/s: create in zone example.com\n+ s.example.com 120 A 192.0.2.1\n", "")
 
 
 def test_progress(c, zones):

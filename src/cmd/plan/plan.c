@@ -22,6 +22,7 @@
 #include "cmd/kubecli.h"
 #include "cmd/manifest.h"
 #include "cmd/plan/claims.h"
+#include "cmd/plan/file_secrets.h"
 #include "cmd/plan/reads.h"
 #include "controller/dnsrecord/plan/decide.h"
 #include "controller/dnsrecord/plan/diff.h"
@@ -37,6 +38,7 @@ struct plan {
 	bool is_json, has_color;
 	bool is_offline; /* the status says what providers have; they are not asked */
 	json_t *known;	 /* DNSRecords of the API; NULL: it is not asked */
+	json_t *secrets; /* of files */
 	json_t *trees;	 /* objects that are compared */
 	VEC(struct plan_object *) objects;
 	struct arena arena;
@@ -159,11 +161,15 @@ static const json_t *find_known(const struct plan *plan, const json_t *object, c
 	return NULL;
 }
 
-/* The file's spec, the API's status. */
-static void add_file_object(struct plan *plan, const json_t *object)
+static const char *choose_namespace(const struct plan *plan, const json_t *object)
 {
 	const char *named = api_namespace(object);
-	const char *ns = named[0] != '\0' ? named : plan->cli.ns != NULL ? plan->cli.ns : "default";
+	return named[0] != '\0' ? named : plan->cli.ns != NULL ? plan->cli.ns : "default";
+}
+
+/* The file's spec, the API's status. */
+static void add_file_object(struct plan *plan, const json_t *object, const char *ns)
+{
 	const json_t *known = find_known(plan, object, ns);
 	json_t *merged = api_tree_copy(object);
 	json_object_del(merged, "status");
@@ -185,6 +191,11 @@ static bool is_record(const json_t *object)
 {
 	return strcmp(api_kind(object), "DNSRecord") == 0 &&
 	       strncmp(api_version(object), "extensions.gardener.cloud/", 26) == 0;
+}
+
+static bool is_secret(const json_t *object)
+{
+	return strcmp(api_kind(object), "Secret") == 0 && strcmp(api_version(object), "v1") == 0;
 }
 
 static bool has_object(const struct plan *plan, size_t count, const json_t *tree)
@@ -218,8 +229,12 @@ static bool add_files(struct plan *plan)
 	if (!ok)
 		kubecli_say(&plan->cli, "%s", why);
 	for (size_t i = 0; ok && i < manifests.objects.n; i++) {
-		if (is_record(manifests.objects.v[i].o))
-			add_file_object(plan, manifests.objects.v[i].o);
+		const json_t *object = manifests.objects.v[i].o;
+		const char *ns = choose_namespace(plan, object);
+		if (is_record(object))
+			add_file_object(plan, object, ns);
+		else if (is_secret(object))
+			plan_file_secrets_add(plan->secrets, object, ns);
 	}
 	manifests_done(&manifests);
 	if (ok)
@@ -303,6 +318,7 @@ static bool gather_objects(struct plan *plan, bool asks_api)
 		kubecli_say(&plan->cli, "no file descriptors are left");
 		return false;
 	}
+	plan->reads.secrets = plan->secrets;
 	plan->reads.is_drop_in = plan->ownership != NULL && strcmp(plan->ownership, "drop-in") == 0;
 	if (plan->files.n != 0)
 		return add_files(plan);
@@ -319,6 +335,7 @@ static void release_plan(struct plan *plan)
 	vec_done(&plan->objects);
 	if (plan->reads.loop != NULL)
 		plan_reads_close(&plan->reads);
+	plan_file_secrets_free(plan->secrets);
 	json_decref(plan->trees);
 	json_decref(plan->report);
 	json_decref(plan->known);
@@ -327,12 +344,13 @@ static void release_plan(struct plan *plan)
 
 static int run_plan(struct plan *plan)
 {
-	bool asks_api = plan->files.n == 0 || plan->cli.kubeconfig != NULL ||
-			plan->cli.context != NULL || plan->cli.data != NULL;
+	bool asks_api =
+		plan->files.n == 0 || plan->cli.context != NULL || kubecli_has_file(&plan->cli);
 	int status = EXIT_FAILED;
 	plan->is_offline = plan->is_offline || !asks_api; /* Secrets are in the API */
 	plan->report = json_array();
 	plan->trees = json_array();
+	plan->secrets = json_array();
 	arena_init(&plan->arena);
 	if (gather_objects(plan, asks_api)) {
 		compare_all(plan);
@@ -353,7 +371,8 @@ static void print_help(const struct flag *flags, size_t count)
 	       "Prints what would change at DNS providers because of DNSRecords: those of the "
 	       "files,\nor those of the API. What the providers have is read there, with the "
 	       "objects' Secrets;\nwith --offline, and for files without an API, it is taken from "
-	       "the status of the API's\nobjects. Changes nothing.\n\n");
+	       "the status of the API's\nobjects. Secrets of the files come before those of the "
+	       "API. Changes nothing.\n\n");
 	flags_help(flags, count, stdout);
 	printf("\nexit status: 0 nothing would change, 2 something would, 1 an error\n");
 }

@@ -11,6 +11,7 @@
 #include "api/meta.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "cmd/plan/file_secrets.h"
 #include "controller/dnsrecord/credentials.h"
 #include "dns/types.h"
 #include "net/loop.h"
@@ -48,9 +49,12 @@ static struct publisher_account *open_account(struct plan_reads *reads, struct p
 	CLEANUP(dnsrecord_credentials_done) struct dnsrecord_credentials credentials = { 0 };
 	struct publisher_account *account = NULL;
 	char why[512];
-	int r = dnsrecord_credentials_read(reads->conn, true, object->record.object, &credentials,
-					   ERR_TEXT(why));
+	int r = plan_file_secrets_read(reads->secrets, object->record.object, &credentials,
+				       ERR_TEXT(why));
 	if (r == 0)
+		r = dnsrecord_credentials_read(reads->conn, true, object->record.object,
+					       &credentials, ERR_TEXT(why));
+	if (r >= 0)
 		r = publisher_account_open(
 			reads->publisher,
 			&(struct publisher_account_conf){ .provider = object->provider,

@@ -51,6 +51,7 @@ struct plan_reads {
 	struct loop *loop;
 	struct publisher *publisher;
 	struct kube_conn *conn;
+	const json_t *secrets; /* of files, borrowed */
 	bool is_drop_in;
 	struct map accounts; /* by Secret and type: struct publisher_account */
 	size_t n_left, n_all;
