@@ -48,13 +48,15 @@ def test_from_external_dns(c, zone, ns):
     www, plain, alias = (f"{n}.{zone.zone}" for n in ("www", "plain", "alias2"))
     for name, kind, values in ((www, "A", ["192.0.2.1"]), (f"a-{www}", "TXT", [f'"{HERITAGE}"']),
                                (www, "TXT", [f'"{HERITAGE}"', '"v=spf1 -all"']), (plain, "A", ["192.0.2.9"]),
+                               (f"text.{zone.zone}", "TXT", ['"a\\010shop/x: adopted \\"b\\""']),
                                (alias, "CNAME", ["www.example.com."]), (f"cname-{alias}", "TXT", [f'"{HERITAGE.replace("default", "other")}"'])):
         zone.write(name, kind, 300, *values)
     for name, host, values, kind in (("www", www, ["192.0.2.2"], "A"), ("plain", plain, ["192.0.2.9"], "A"),
-                                     ("alias", alias, ["www.example.com"], "CNAME"), ("free", f"free.{zone.zone}", ["192.0.2.3"], "A")):
+                                     ("alias", alias, ["www.example.com"], "CNAME"), ("free", f"free.{zone.zone}", ["192.0.2.3"], "A"),
+                                     ("text", f"text.{zone.zone}", ["x"], "TXT")):
         make(c, ns, name, host, values=values, kind=kind, type=zone.type)
     wait_settled(c, ns, "free", SECONDS)
-    for name in ("www", "plain", "alias"):
+    for name in ("www", "plain", "alias", "text"):
         assert condition(wait_failed(c, ns, name, SECONDS), "Owned") == ("False", "NotOurs")
     assert zone.read(www) == (300, ["192.0.2.1"])
 
@@ -65,6 +67,7 @@ def test_from_external_dns(c, zone, ns):
     versions = {name: get(c, ns, name)["metadata"]["resourceVersion"] for name in ("www", "plain", "alias", "free")}
     status, out, err = adopt(c, ns)
     assert (status, err) == (2, "") and listed in out and "(owner 'other'" in out, out
+    assert f'- text.{zone.zone} 300 TXT "a\\010shop/x: adopted \\034b\\034"\n' in out
     assert f"{ns}/plain: adopt in zone {id_of_zone}\n" in out and f"{ns}/free" not in out and "--yes adopts what is listed" in out
     assert adopt(c, ns, "--txt-owner-id", "default")[1] == listed + "nothing was changed; --yes adopts what is listed\n"
     # Nothing was changed, neither here nor there.
@@ -78,9 +81,9 @@ def test_from_external_dns(c, zone, ns):
     assert zone.read(www, "TXT") == (300, ['"v=spf1 -all"'])
     assert zone.read(plain) == (300, ["192.0.2.9"]) and zone.read(f"cname-{alias}", "TXT")  # not named, not this owner
     # What was adopted goes with its object; what was not stays.
-    for name in ("www", "plain", "alias", "free"):
+    for name in ("www", "plain", "alias", "free", "text"):
         delete(c, ns, name)
-    for name in ("www", "plain", "alias", "free"):
+    for name in ("www", "plain", "alias", "free", "text"):
         wait_gone(c, ns, name, SECONDS)
     assert zone.read(www) is None and zone.read(plain) == (300, ["192.0.2.9"]) and zone.read(alias, "CNAME")
     assert adopt(c, ns) == (0, "", "")

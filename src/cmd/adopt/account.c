@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "net/loop.h"
 #include "provider/publisher.h"
+#include "provider/shared/credentials.h"
 #include "provider/shared/job.h"
 
 enum { WRITE_PATIENCE_S = 60, PAGES_MAX = 1000 };
@@ -26,6 +27,7 @@ bool adopt_account_open(struct adopt_account *account, const struct provider *pr
 	account->publisher = publisher_new(&(struct publisher_conf){ .loop = account->loop });
 	struct publisher_account_conf writing = { provider, credentials, count, region };
 	struct provider_account_conf reading = { account->loop, credentials, count, region };
+	account->secrets = provider_secrets_new(&reading, provider->public_keys);
 	if (publisher_account_open(account->publisher, &writing, &account->writing, err) == 0 &&
 	    provider->open(&reading, &account->reading, err) == 0)
 		return true;
@@ -37,6 +39,7 @@ void adopt_account_close(struct adopt_account *account)
 {
 	if (account->reading != NULL)
 		account->provider->close(account->reading);
+	provider_secrets_free(account->secrets);
 	publisher_account_unref(account->writing);
 	publisher_free(account->publisher);
 	loop_free(account->loop);
@@ -64,6 +67,9 @@ static bool run_job(struct adopt_account *account, struct waiting_job *waiting, 
 	account->provider->start(account->reading, job);
 	while (!waiting->is_done)
 		loop_turn(account->loop, true);
+	provider_secrets_redact(account->secrets, job->error);
+	for (size_t i = 0; i < job->n_changes; i++)
+		provider_secrets_redact(account->secrets, job->changes[i].error);
 	if (job->code != PROVIDER_OK)
 		err_text_set(err, "%s", job->error[0] != '\0' ? job->error : "the call failed");
 	return job->code == PROVIDER_OK;

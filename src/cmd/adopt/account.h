@@ -11,6 +11,7 @@
 
 struct loop;
 struct provider_account;
+struct provider_secrets;
 struct publisher;
 struct publisher_account;
 
@@ -18,6 +19,7 @@ struct adopt_account {
 	const struct provider *provider;
 	struct loop *loop;
 	struct provider_account *reading;
+	struct provider_secrets *secrets; /* not to be in error texts of reads */
 	struct publisher *publisher;
 	struct publisher_account *writing;
 };

@@ -15,6 +15,7 @@
 #include "cmd/objects/list_objects.h"
 #include "cmd/flags.h"
 #include "cmd/kubecli.h"
+#include "cmd/plan/value_text.h"
 #include "controller/dnsrecord/credentials.h"
 #include "controller/dnsrecord/plan/names.h"
 #include "dns/types.h"
@@ -42,22 +43,32 @@ static void print_set(char sign, const struct provider_rrset *set)
 {
 	char type[DNS_MNEMONIC_MAX];
 	const char *quote = set->type == DNS_TYPE_TXT ? "\"" : "";
-	for (size_t i = 0; i < set->n_values; i++)
+	for (size_t i = 0; i < set->n_values; i++) {
+		CLEANUP(strbuf_done) struct strbuf value = STRBUF_INIT;
+		plan_add_value(&value, slice_of(set->values[i]));
 		printf("%c %s %u %s %s%s%s\n", sign, set->name, (unsigned)set->ttl_s,
-		       dns_type_str(set->type, type), quote, set->values[i], quote);
+		       dns_type_str(set->type, type), quote, value.s, quote);
+	}
+}
+
+static void print_registration(const struct adopt_registration *registration)
+{
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	strbuf_adds(&text, ", from external-dns (owner '");
+	plan_add_value(&text, registration->owner);
+	strbuf_adds(&text, "', resource '");
+	plan_add_value(&text, registration->resource);
+	printf("%s')", text.s);
 }
 
 static void print_candidate(const struct adopt_candidate *candidate)
 {
 	const struct provider_rrset *wanted = &candidate->record.wanted.set;
 	struct provider_rrset now = *candidate->now;
-	const struct adopt_registration *registration = &candidate->registration;
 	printf("%s/%s: adopt in zone %s", api_namespace(candidate->object),
 	       api_name(candidate->object), candidate->zone);
 	if (candidate->is_registered)
-		printf(", from external-dns (owner '%.*s', resource '%.*s')",
-		       (int)registration->owner.n, registration->owner.p,
-		       (int)registration->resource.n, registration->resource.p);
+		print_registration(&candidate->registration);
 	printf("\n");
 	now.name = wanted->name;
 	now.type = wanted->type;

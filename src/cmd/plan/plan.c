@@ -252,6 +252,19 @@ static void add_known(struct plan *plan)
 
 /* ---- output ---- */
 
+/* The report has values with other bytes escaped already. */
+static void print_text(const char *text)
+{
+	putchar('"');
+	for (; *text != '\0'; text++) {
+		if (*text == '"')
+			fputs("\\034", stdout);
+		else
+			putchar(*text);
+	}
+	putchar('"');
+}
+
 static void print_lines(const struct plan *plan, char sign, const json_t *change,
 			const json_t *content)
 {
@@ -259,11 +272,14 @@ static void print_lines(const struct plan *plan, char sign, const json_t *change
 	json_t *value;
 	size_t i;
 	json_array_foreach (json_object_get(content, "values"), i, value) {
-		bool is_text = strcmp(api_get_string(change, "recordType"), "TXT") == 0;
-		printf("%s%c %s %lld %s %s%s%s%s\n", color, sign, api_get_string(change, "name"),
-		       (long long)json_integer_value(json_object_get(content, "ttl")),
-		       api_get_string(change, "recordType"), is_text ? "\"" : "", api_text(value),
-		       is_text ? "\"" : "", plan->has_color ? "\033[0m" : "");
+		const char *type = api_get_string(change, "recordType");
+		printf("%s%c %s %lld %s ", color, sign, api_get_string(change, "name"),
+		       (long long)json_integer_value(json_object_get(content, "ttl")), type);
+		if (strcmp(type, "TXT") == 0)
+			print_text(api_text(value));
+		else
+			fputs(api_text(value), stdout);
+		printf("%s\n", plan->has_color ? "\033[0m" : "");
 	}
 }
 

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Escaping as in zone files. */
+#include "cmd/plan/value_text.h"
+
+void plan_add_value(struct strbuf *out, struct slice value)
+{
+	for (size_t i = 0; i < value.n; i++) {
+		unsigned char byte = (unsigned char)value.p[i];
+		if (byte < ' ' || byte > '~' || byte == '\\' || byte == '"')
+			strbuf_addf(out, "\\%03u", (unsigned)byte);
+		else
+			strbuf_addc(out, (char)byte);
+	}
+}
