@@ -98,6 +98,15 @@ def test_mistakes(c, zone, ns):
     status, out, err = adopt(c, ns)
     assert status == 1 and f"{ns}/there: adopt in zone" in out and f"{ns}/broken: the Secret 'missing'" in err
     assert adopt(c, ns, "--no-such-flag")[0] == 64
-    for name in ("there", "broken"):
+    assert adopt(c, ns, "nonesuch") == (1, "", f"fairlead adopt: there is no DNSRecord 'nonesuch' in namespace {ns}\n")
+    # a CNAME is alone at its name: what is in its way, or is one, cannot be adopted
+    zone.write(f"way.{zone.zone}", "CNAME", 300, "www.example.com.")
+    zone.write(f"way2.{zone.zone}", "A", 300, "192.0.2.1")
+    make(c, ns, "way", f"way.{zone.zone}", type=zone.type)
+    make(c, ns, "way2", f"way2.{zone.zone}", type=zone.type, kind="CNAME", values=["www.example.com"])
+    status, out, err = adopt(c, ns, "way", "way2")
+    assert (status, out) == (1, "") and f"{ns}/way: 'way.{zone.zone}' has a record of type CNAME, and a CNAME is alone at its name" in err
+    assert f"{ns}/way2: 'way2.{zone.zone}' has a record of type A, and" in err
+    for name in ("there", "broken", "way", "way2"):
         delete(c, ns, name)
         wait_gone(c, ns, name, SECONDS)

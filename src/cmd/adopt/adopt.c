@@ -171,6 +171,29 @@ static bool is_named(const struct adopt *adopt, const json_t *object)
 	return adopt->names.n == 0;
 }
 
+static bool has_object(const json_t *objects, const char *name)
+{
+	json_t *object;
+	size_t i;
+	json_array_foreach (api_tree(objects), i, object) {
+		if (strcmp(api_name(object), name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void report_missing(struct adopt *adopt, const json_t *objects)
+{
+	for (size_t i = 0; i < adopt->names.n; i++) {
+		if (has_object(objects, adopt->names.v[i]))
+			continue;
+		kubecli_say(&adopt->cli, "there is no DNSRecord '%s'%s%s", adopt->names.v[i],
+			    adopt->cli.ns != NULL ? " in namespace " : "",
+			    adopt->cli.ns != NULL ? adopt->cli.ns : "");
+		adopt->n_failed++;
+	}
+}
+
 /* ---- the command ---- */
 
 static int run_adopt(struct adopt *adopt)
@@ -180,6 +203,8 @@ static int run_adopt(struct adopt *adopt)
 	size_t i;
 	bool ok = kubecli_open(&adopt->cli) &&
 		  list_objects(&adopt->cli, kind, adopt->cli.ns, LIST_OBJECTS_NEEDED, &objects);
+	if (ok)
+		report_missing(adopt, objects);
 	json_array_foreach (objects, i, object) {
 		struct arena arena;
 		arena_init(&arena);

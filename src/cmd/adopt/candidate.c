@@ -10,6 +10,9 @@
 #include "dns/types.h"
 #include "provider/shared/job.h"
 
+/* The set itself, the registry, and up to three that a CNAME cannot be beside. */
+enum { ADOPT_READS_MAX = 1 + ADOPT_REGISTRY_NAMES + 3 };
+
 bool adopt_candidate_begin(struct adopt_candidate *candidate, const json_t *object,
 			   struct arena *arena)
 {
@@ -51,10 +54,63 @@ static void plan_removal(struct adopt_candidate *candidate, const struct provide
 		candidate->edits[candidate->n_edits++] = edit;
 }
 
+/* ---- what is in the way ---- */
+
+/* A CNAME is alone at its name. */
+static bool excludes(uint16_t wanted, uint16_t other)
+{
+	return wanted != other && (wanted == DNS_TYPE_CNAME || other == DNS_TYPE_CNAME);
+}
+
+static bool has_edit(const struct provider_edit *edits, size_t count, const char *name,
+		     uint16_t type)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (edits[i].set.type == type && strcmp(edits[i].set.name, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Adds the sets that cannot be beside the wanted one; returns how many edits there are then. */
+static size_t add_neighbours(const struct provider_rrset *wanted, struct provider_edit *edits,
+			     size_t count)
+{
+	static const uint16_t types[] = { DNS_TYPE_A, DNS_TYPE_AAAA, DNS_TYPE_TXT, DNS_TYPE_CNAME };
+	for (size_t i = 0; i < ARRAY_LEN(types); i++) {
+		if (excludes(wanted->type, types[i]) &&
+		    !has_edit(edits, count, wanted->name, types[i]))
+			edits[count++] = (struct provider_edit){ .set = { .name = wanted->name,
+									  .type = types[i] } };
+	}
+	return count;
+}
+
+/* 0: nothing is; -1 with a sentence. */
+static int check_neighbours(const struct adopt_candidate *candidate, struct err_text err)
+{
+	const struct provider_rrset *wanted = &candidate->record.wanted.set;
+	char type[DNS_MNEMONIC_MAX];
+	for (size_t i = 1; i < candidate->read.n_edits; i++) {
+		const struct provider_rrset *set = &candidate->read.edits[i].set;
+		if (candidate->read.found[i].n_values == 0 ||
+		    strcmp(set->name, wanted->name) != 0 || !excludes(wanted->type, set->type))
+			continue;
+		err_text_set(err,
+			     "'%s' has a record of type %s, and a CNAME is alone at its name: it "
+			     "cannot be adopted; delete it",
+			     wanted->name, dns_type_str(set->type, type));
+		return -1;
+	}
+	return 0;
+}
+
+/* ---- reading ---- */
+
 /* The names at which the registry may have it; those of a TXT set itself are no registry. */
 static size_t list_reads(const struct adopt_candidate *candidate,
 			 const struct adopt_affixes *affixes, struct arena *arena,
-			 struct provider_edit edits[1 + ADOPT_REGISTRY_NAMES])
+			 struct provider_edit edits[ADOPT_READS_MAX])
 {
 	const struct provider_rrset *wanted = &candidate->record.wanted.set;
 	char type[DNS_MNEMONIC_MAX], name[ADOPT_NAME_MAX];
@@ -75,21 +131,21 @@ int adopt_candidate_read(struct adopt_candidate *candidate, struct adopt_account
 			 const struct adopt_affixes *affixes, struct arena *arena,
 			 struct err_text err)
 {
-	struct provider_edit *edits =
-		arena_calloc(arena, (1 + ADOPT_REGISTRY_NAMES) * sizeof(*edits));
+	struct provider_edit *edits = arena_calloc(arena, ADOPT_READS_MAX * sizeof(*edits));
 	const struct dnsrecord_set *wanted = &candidate->record.wanted;
 	candidate->zone = wanted->zone != NULL ? xstrdup(wanted->zone)
 					       : adopt_find_zone(account, wanted->set.name, err);
 	if (candidate->zone == NULL)
 		return -1;
 	candidate->read = (struct provider_change){ .edits = edits };
-	candidate->read.n_edits = list_reads(candidate, affixes, arena, edits);
+	size_t n_known = list_reads(candidate, affixes, arena, edits);
+	candidate->read.n_edits = add_neighbours(&wanted->set, edits, n_known);
 	if (!adopt_read(account, candidate->zone, &candidate->read, err))
 		return -1;
 	candidate->now = &candidate->read.found[0];
 	if (candidate->now->n_values == 0)
-		return 0;
-	for (size_t i = 1; i < candidate->read.n_edits; i++)
+		return check_neighbours(candidate, err);
+	for (size_t i = 1; i < n_known; i++)
 		plan_removal(candidate, &candidate->read.found[i], arena);
 	return 1;
 }

@@ -32,7 +32,8 @@ struct adopt_candidate {
 /* Can this object be one, by what it says itself? Fills object and record from the (growing) arena. */
 bool adopt_candidate_begin(struct adopt_candidate *candidate, const json_t *object,
 			   struct arena *arena);
-/* Reads what the provider has. 1: there is something to adopt; 0: nothing is there; -1 with a sentence. */
+/* Reads what the provider has. 1: there is something to adopt; 0: nothing is there; -1 with a
+ * sentence: it cannot be read, or sets of other types are in the way. */
 MUST_CHECK int adopt_candidate_read(struct adopt_candidate *candidate,
 				    struct adopt_account *account,
 				    const struct adopt_affixes *affixes, struct arena *arena,
