@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text/duration.h"
+#include "provider/provider.h"
 
 static int choose_controllers(const char *text, struct controllerconf *controllerconf,
 			      struct err_text why)
@@ -192,18 +193,44 @@ static int check_platform(const char *name, struct err_text why)
 	return check_word("platform", name, platforms, why);
 }
 
-static int check_dnsrecord(const struct controller_options *options, struct err_text why)
+int controllerconf_check_types(const char *list, struct err_text why)
 {
-	static const char *const modes[] = { "protect", "drop-in", NULL };
+	CLEANUP(strbuf_done) struct strbuf all = STRBUF_INIT;
+	struct slice rest = slice_of(list != NULL ? list : "");
+	for (size_t i = 0; provider_list[i] != NULL; i++) {
+		if (!provider_list[i]->caps.is_for_tests)
+			strbuf_addf(&all, "%s%s", all.n != 0 ? ", " : "", provider_list[i]->type);
+	}
+	while (rest.n != 0) {
+		struct slice one = slice_trim(slice_cut(&rest, ','));
+		CLEANUP(freep) char *type = xstrndup(one.n != 0 ? one.p : "", one.n);
+		if (provider_find(type) != NULL)
+			continue;
+		err_text_set(why, "--dnsrecord-types: '%s' is none of %s", type, all.s);
+		return -1;
+	}
+	return 0;
+}
+
+int controllerconf_check_classes(const char *list, struct err_text why)
+{
 	static const char *const classes[] = { "garden", "seed", "shoot", NULL };
-	struct slice rest =
-		slice_of(options->dnsrecord_classes != NULL ? options->dnsrecord_classes : "");
+	struct slice rest = slice_of(list != NULL ? list : "");
 	while (rest.n != 0) {
 		struct slice one = slice_trim(slice_cut(&rest, ','));
 		CLEANUP(freep) char *text = xstrndup(one.n != 0 ? one.p : "", one.n);
 		if (check_word("dnsrecord-classes", text, classes, why) < 0)
 			return -1;
 	}
+	return 0;
+}
+
+static int check_dnsrecord(const struct controller_options *options, struct err_text why)
+{
+	static const char *const modes[] = { "protect", "drop-in", NULL };
+	if (controllerconf_check_classes(options->dnsrecord_classes, why) < 0 ||
+	    controllerconf_check_types(options->dnsrecord_types, why) < 0)
+		return -1;
 	return check_word("dnsrecord-ownership", options->dnsrecord_ownership, modes, why);
 }
 

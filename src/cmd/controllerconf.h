@@ -62,4 +62,8 @@ MUST_CHECK int controllerconf_parse_addresses(const char *flag, const char *text
 MUST_CHECK int controllerconf_parse_ips(const char *flag, const char *text,
 					union net_addr ret[CONTROLLERCONF_POD_SERVERS_MAX],
 					struct err_text why);
+/* Lists with commas between, NULL: the default. 0, or -1 with a text that names the flag and the words that
+ * it takes. */
+MUST_CHECK int controllerconf_check_types(const char *list, struct err_text why);
+MUST_CHECK int controllerconf_check_classes(const char *list, struct err_text why);
 void controllerconf_done(struct controllerconf *controllerconf);

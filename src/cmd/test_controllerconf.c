@@ -75,8 +75,22 @@ static void write_rates(void **state)
 	}
 }
 
+static void types_of_records(void **state)
+{
+	char why[300] = "";
+	(void)state;
+	assert_int_equal(controllerconf_check_types(NULL, ERR_TEXT(why)), 0);
+	assert_int_equal(controllerconf_check_types("rfc2136, memory", ERR_TEXT(why)), 0);
+	assert_int_equal(controllerconf_check_types("memory", ERR_TEXT(why)), 0);
+	assert_int_equal(controllerconf_check_types("rfc2136,bogus", ERR_TEXT(why)), -1);
+	assert_non_null(strstr(why, "--dnsrecord-types: 'bogus' is none of "));
+	assert_non_null(strstr(why, "rfc2136"));
+	assert_null(strstr(why, "memory"));
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(write_rates) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(write_rates),
+					    cmocka_unit_test(types_of_records) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

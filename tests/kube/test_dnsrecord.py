@@ -291,6 +291,10 @@ def test_not_ours(c, controller, ns, zones):
     make(c, ns, "seed", "b.example.com", **{"class": "seed"})
     make(c, ns, "mine", "c.example.com", **{"class": "shoot"})
     wait_settled(c, ns, "mine")
+    make(c, ns, "other2", "d.example.com", type="aws-route53")
+    make(c, ns, "mine2", "e.example.com")
+    wait_settled(c, ns, "mine2")
+    assert controller.text().count("DNSRecords of type 'aws-route53' are left alone: there is no provider of this type") == 1
     for name in ("other", "seed"):
         o = get(c, ns, name)
         assert "status" not in o and "finalizers" not in o["metadata"]

@@ -60,6 +60,8 @@ def test_files(tmp_path):
                    "fairlead plan: 1 DNSRecords have a class that is not served (--dnsrecord-classes)\n")
     assert "default/d: create" in plan("-f", str(path), "--dnsrecord-classes", "garden,shoot")[1]
     assert plan("-f", str(tmp_path / "missing"))[0] == 1 and plan("-o", "yaml")[0] == 64 and plan("word")[0] == 64
+    status, _, err = plan("--dnsrecord-types", "bogus")
+    assert status == 64 and "--dnsrecord-types: 'bogus' is none of " in err and "rfc2136" in err
 
 
 def test_api(c, tmp_path):

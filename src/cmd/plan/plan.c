@@ -17,6 +17,7 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "cmd/cmd.h"
+#include "cmd/controllerconf.h"
 #include "cmd/objects/list_objects.h"
 #include "cmd/flags.h"
 #include "cmd/kubecli.h"
@@ -397,6 +398,7 @@ static void print_help(const struct flag *flags, size_t count)
 static bool check_arguments(struct plan *plan, const struct flag_values *args)
 {
 	const char *no_color = getenv("NO_COLOR");
+	char why[256];
 	plan->is_json = strcmp(plan->output, "json") == 0;
 	plan->has_color = isatty(STDOUT_FILENO) && (no_color == NULL || no_color[0] == '\0');
 	if (args->n != 0) {
@@ -407,6 +409,11 @@ static bool check_arguments(struct plan *plan, const struct flag_values *args)
 	    strcmp(plan->ownership, "drop-in") != 0) {
 		kubecli_say(&plan->cli, "--dnsrecord-ownership: '%s' is none of protect drop-in",
 			    plan->ownership);
+		return false;
+	}
+	if (controllerconf_check_types(plan->types, ERR_TEXT(why)) < 0 ||
+	    controllerconf_check_classes(plan->classes, ERR_TEXT(why)) < 0) {
+		kubecli_say(&plan->cli, "%s", why);
 		return false;
 	}
 	if (plan->is_json || strcmp(plan->output, "diff") == 0)

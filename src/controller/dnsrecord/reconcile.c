@@ -7,6 +7,7 @@
 #include "api/meta.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/log.h"
 #include "controller/dnsrecord/dry_run.h"
 #include "controller/dnsrecord/pass.h"
 #include "controller/dnsrecord/plan/names.h"
@@ -17,6 +18,7 @@
 #include "controller/dnsrecord/zone_check.h"
 #include "controller/engine.h"
 #include "kube/decode/packed.h"
+#include "provider/provider.h"
 
 #define UNKNOWN_SHOOT_NS (30 * NS_PER_S)
 #define UNSHOWN_NS	 (10 * NS_PER_S) /* for a watch to show what was written */
@@ -121,6 +123,12 @@ static bool is_served(struct dnsrecord_pass *pass)
 {
 	const struct dnsrecord *record = &pass->record;
 	pass->provider = dnsrecord_find_provider(&pass->settings, record->spec.type);
+	if (pass->provider == NULL && dnsrecord_is_new_type(pass->ctx, record->spec.type))
+		log_info(DNSRECORD_LOG_AREA, "DNSRecords of type '%.63s' are left alone: %s",
+			 record->spec.type,
+			 provider_find(record->spec.type) != NULL
+				 ? "the type is not one of those to serve (--dnsrecord-types)"
+				 : "there is no provider of this type");
 	return pass->provider != NULL && dnsrecord_has_class(record, pass->settings.classes);
 }
 

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "provider/provider.h"
 
-enum { PROBE_S = 600, SPREAD_PARTS = 4096 };
+enum { PROBE_S = 600, UNSERVED_TYPES_MAX = 64, SPREAD_PARTS = 4096 };
 
 int dnsrecord_state_start(void **ret_state, struct err_text err)
 {
@@ -18,6 +18,7 @@ int dnsrecord_state_start(void **ret_state, struct err_text err)
 	map_init(&state->by_key);
 	map_init(&state->probes);
 	map_init(&state->dry_runs);
+	map_init(&state->unserved);
 	rng_init(&state->rng);
 	dnsrecord_wave_init(&state->wave);
 	dnsrecord_zone_table_init(&state->zones);
@@ -57,10 +58,23 @@ void dnsrecord_state_stop(void *state)
 	while ((entry = map_next(&of->dry_runs, &pos)) != NULL)
 		free_dry_run(entry->value);
 	map_done(&of->dry_runs);
+	map_done(&of->unserved);
 	dnsrecord_wave_done(&of->wave);
 	dnsrecord_zone_table_done(&of->zones);
 	pthread_mutex_destroy(&of->lock);
 	free(of);
+}
+
+bool dnsrecord_is_new_type(const struct controller_ctx *ctx, const char *type)
+{
+	struct dnsrecord_state *state = ctx->state;
+	pthread_mutex_lock(&state->lock);
+	bool is_new = state->unserved.n < UNSERVED_TYPES_MAX &&
+		      map_get(&state->unserved, slice_of(type)) == NULL;
+	if (is_new)
+		map_set(&state->unserved, slice_of(type), state);
+	pthread_mutex_unlock(&state->lock);
+	return is_new;
 }
 
 struct dnsrecord_memory dnsrecord_recall(const struct controller_ctx *ctx, const char *key)

@@ -51,6 +51,7 @@ struct dnsrecord_state {
 	struct map by_key;   /* struct dnsrecord_memory of unfinished objects */
 	struct map probes;   /* struct dnsrecord_probe of settled objects */
 	struct map dry_runs; /* struct dnsrecord_dry_run */
+	struct map unserved; /* types that were logged; values are not used */
 	struct rng rng;
 	struct dnsrecord_wave wave;	   /* has a lock of its own */
 	struct dnsrecord_zone_table zones; /* likewise */
@@ -76,6 +77,8 @@ void dnsrecord_probe_drop(const struct controller_ctx *ctx, const char *key);
 /* The dry run of an object, likewise. */
 struct dnsrecord_dry_run *dnsrecord_dry_run_of(const struct controller_ctx *ctx, const char *key);
 void dnsrecord_dry_run_drop(const struct controller_ctx *ctx, const char *key);
+/* True once for each type, of a bounded number: it is to be logged that nobody serves it. */
+bool dnsrecord_is_new_type(const struct controller_ctx *ctx, const char *type);
 /* Between three quarters and five quarters of a time; anything below it. */
 uint64_t dnsrecord_jitter(const struct controller_ctx *ctx, uint64_t time_ns);
 uint64_t dnsrecord_spread(const struct controller_ctx *ctx, uint64_t time_ns);
