@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "provider/account_priv.h"
 #include "provider/shared/job.h"
 
 static void add_claim(struct publisher_entry *entry, const char *name)
@@ -21,9 +22,11 @@ static void add_claim(struct publisher_entry *entry, const char *name)
 /* A mark that is not kept is never found again: nothing would ever be as wanted. */
 static void drop_marks(struct publisher_entry *entry)
 {
+	bool had_marks = entry->account->provider_account->had_owner_mark;
 	for (size_t i = 0; i < entry->n_edits; i++) {
 		struct provider_edit *edit = &entry->edits[i];
-		edit->set.owner = NULL;
+		if (edit->set.n_values != 0 || !had_marks)
+			edit->set.owner = NULL;
 		if (edit->guard == PROVIDER_GUARD_OWNED)
 			edit->guard = edit->before.n_values != 0 ? PROVIDER_GUARD_EQUAL
 								 : PROVIDER_GUARD_ABSENT;

@@ -117,6 +117,7 @@ struct provider_account_conf {
 struct provider_account {
 	struct loop *loop;
 	bool has_owner_mark; /* this one has a place for `owner`, although not all of the type have */
+	bool had_owner_mark; /* or it had: deletions keep their `owner`, so that it is removed, too */
 };
 
 /* ---- a provider ---- */

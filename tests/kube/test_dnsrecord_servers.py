@@ -95,7 +95,11 @@ def test_marks_come_later(embedded, controller, ns, zone):  # noqa: F811
     wait_settled(embedded, ns, "early")
     assert zone.read(host) == (120, ["192.0.2.2"])
     assert zone.read(f"_fairlead-owner-a.{host}", "TXT")
+    # and goes with the record set when the account keeps none any more
+    status, _ = embedded.call("PATCH", f"/api/v1/namespaces/{ns}/secrets/credentials", {"stringData": {"OwnerRecords": "false"}}, content_type=MERGE)
+    assert status == 200
     remove(embedded, ns, "early")
+    assert zone.read(host) is None and zone.read(f"_fairlead-owner-a.{host}", "TXT") is None
 
 
 def metric(p, name, **labels):

@@ -34,7 +34,9 @@ struct rfc2136_account *rfc2136_account_new(struct loop *loop,
 {
 	struct rfc2136_account *account = xcalloc(1, sizeof(*account));
 	*account = (struct rfc2136_account){
-		.account = { .loop = loop, .has_owner_mark = settings->has_owner_records },
+		.account = { .loop = loop,
+			     .has_owner_mark = settings->has_owner_records,
+			     .had_owner_mark = settings->drops_owner_records },
 		.settings = *settings,
 		.flush = { .cb = on_flush }
 	};

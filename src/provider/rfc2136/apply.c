@@ -30,6 +30,7 @@ static struct rfc2136_batch batch_of(const struct rfc2136_call *call)
 				       .changes = call->job->changes,
 				       .n_changes = call->job->n_changes,
 				       .has_marks = call->account->settings.has_owner_records,
+				       .drops_marks = call->account->settings.drops_owner_records,
 				       .owned = call->owned };
 }
 

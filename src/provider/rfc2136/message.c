@@ -53,6 +53,16 @@ static bool has_mark(const struct rfc2136_batch *batch, const struct provider_ed
 	return batch->has_marks && edit->set.owner != NULL;
 }
 
+static bool drops_mark(const struct rfc2136_batch *batch, const struct provider_edit *edit)
+{
+	return batch->drops_marks && edit->set.owner != NULL;
+}
+
+static bool has_any_mark(const struct rfc2136_batch *batch, const struct provider_edit *edit)
+{
+	return has_mark(batch, edit) || drops_mark(batch, edit);
+}
+
 /* ---- checking ---- */
 
 static const char *explain_value(int code)
@@ -108,7 +118,7 @@ static bool check_edit(struct provider_change *change, const struct rfc2136_batc
 	char mark_name[RFC2136_MARK_NAME_MAX];
 	rfc2136_mark_name(&edit->set, mark_name);
 	return check_name(change, batch, edit->set.name) &&
-	       (!has_mark(batch, edit) || check_name(change, batch, mark_name)) &&
+	       (!has_any_mark(batch, edit) || check_name(change, batch, mark_name)) &&
 	       check_values(change, &edit->set, arena) &&
 	       ((edit->guard != PROVIDER_GUARD_EQUAL && edit->guard != PROVIDER_GUARD_OWNED) ||
 		check_values(change, &edit->before, arena));
@@ -248,6 +258,16 @@ static int write_prerequisites(struct writing *writing)
 
 /* ---- records ---- */
 
+/* Ours only: nobody has read whose the mark is. */
+static int drop_mark(struct writing *writing)
+{
+	struct dns_update_rdata rdata;
+	int r = rfc2136_rdata_make(DNS_TYPE_TXT, writing->edit->set.owner, writing->arena, &rdata);
+	return r < 0 ? r
+		     : dns_update_delete_record(writing->update, writing->mark_name, DNS_TYPE_TXT,
+						rdata);
+}
+
 static int write_deletion(struct writing *writing)
 {
 	const struct provider_edit *edit = writing->edit;
@@ -256,6 +276,8 @@ static int write_deletion(struct writing *writing)
 		r = dns_update_delete_rrset(writing->update, writing->name, edit->set.type);
 	if (r == 0 && has_mark(writing->batch, edit))
 		r = dns_update_delete_rrset(writing->update, writing->mark_name, DNS_TYPE_TXT);
+	else if (r == 0 && drops_mark(writing->batch, edit))
+		r = drop_mark(writing);
 	return r;
 }
 
@@ -293,7 +315,7 @@ static int write_edits(struct writing *writing, size_t index, write_part part)
 						      : RFC2136_OWNED_MISSING;
 		rfc2136_mark_name(&writing->edit->set, mark_name);
 		if (dns_name_from_text(slice_of(writing->edit->set.name), writing->name) < 0 ||
-		    (has_mark(batch, writing->edit) &&
+		    (has_any_mark(batch, writing->edit) &&
 		     dns_name_from_text(slice_of(mark_name), writing->mark_name) < 0))
 			return ERR_PARSE;
 		r = part(writing);

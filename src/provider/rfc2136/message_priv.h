@@ -28,6 +28,7 @@ struct rfc2136_batch {
 	struct provider_change *changes;
 	size_t n_changes;
 	bool has_marks;
+	bool drops_marks; /* there were marks: ours are deleted with their sets */
 	/* Of edit j of change i at [i * PROVIDER_EDITS_MAX + j]; NULL: all are missing. */
 	const uint8_t *owned;
 };

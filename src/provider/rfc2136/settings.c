@@ -118,10 +118,11 @@ static int read_key(const struct provider_account_conf *conf, struct rfc2136_set
 	return ERR_CONFIG;
 }
 
-static int read_flag(struct slice text, bool *ret, struct err_text err)
+static int read_owner_flag(struct slice text, struct rfc2136_settings *ret, struct err_text err)
 {
-	*ret = slice_is(text, "true");
-	if (text.p == NULL || *ret || slice_is(text, "false"))
+	ret->has_owner_records = slice_is(text, "true");
+	ret->drops_owner_records = slice_is(text, "false");
+	if (text.p == NULL || ret->has_owner_records || ret->drops_owner_records)
 		return 0;
 	err_text_set(err, "the Secret's key 'OwnerRecords' must be 'true' or 'false'");
 	return ERR_CONFIG;
@@ -144,8 +145,7 @@ int rfc2136_settings_read(const struct provider_account_conf *conf, struct rfc21
 	if (r == 0)
 		r = read_key(conf, ret, err);
 	if (r == 0)
-		r = read_flag(provider_credential_get(conf, &owner_key), &ret->has_owner_records,
-			      err);
+		r = read_owner_flag(provider_credential_get(conf, &owner_key), ret, err);
 	if (r < 0)
 		rfc2136_settings_done(ret);
 	return r;

@@ -25,6 +25,7 @@ struct rfc2136_settings {
 	char *zone;		 /* lower case, without the final dot; NULL: found by queries */
 	struct dns_tsig_key key; /* algorithm NULL: nothing is signed */
 	bool has_owner_records;
+	bool drops_owner_records; /* the key says `false`: there may be some of before */
 };
 
 /* Keys whose values are no secrets; ends with NULL. */

@@ -140,6 +140,30 @@ static void messages(void **state)
 	}
 }
 
+/* The account has had marks: ours go with their sets, those of others stay. */
+static void marks_of_before(void **state)
+{
+	const struct provider_edit edits[] = {
+		{ NO_SET("a.example", A), PROVIDER_GUARD_EQUAL, SET("a.example", A, one), false },
+	};
+	struct provider_change change = { .edits = edits, .n_edits = 1, .code = PROVIDER_UNKNOWN };
+	struct rfc2136_batch batch = {
+		.zone = zone, .changes = &change, .n_changes = 1, .drops_marks = true
+	};
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	uint8_t msg[2000];
+	(void)state;
+	assert_int_equal(rfc2136_message_check(&batch), 0);
+	int n = rfc2136_message_write(&batch, 1, msg, sizeof(msg));
+	assert_true(n > 0);
+	assert_int_equal(dns_dump(msg, (size_t)n, &text), 0);
+	assert_string_equal(
+		strstr(text.s, "IN SOA\n") + 7,
+		"answer a.example. 0 IN A 192.0.2.1\n" DEL(
+			"a.example.",
+			"A") "authority _fairlead-owner-a.a.example. 0 NONE TXT \"me\"\n");
+}
+
 static void what_cannot_be_sent(void **state)
 {
 	static const char *const word[] = { "word" };
@@ -206,6 +230,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(messages),
+		cmocka_unit_test(marks_of_before),
 		cmocka_unit_test(what_cannot_be_sent),
 		cmocka_unit_test(a_thousand_new_records),
 	};
