@@ -15,7 +15,7 @@
 #include "cmd/objects/list_objects.h"
 #include "cmd/flags.h"
 #include "cmd/kubecli.h"
-#include "cmd/plan/value_text.h"
+#include "cmd/objects/value_text.h"
 #include "controller/dnsrecord/credentials.h"
 #include "controller/dnsrecord/plan/names.h"
 #include "dns/types.h"

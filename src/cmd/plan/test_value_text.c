@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a zone may hold and a terminal must not get. */
-#include "cmd/plan/value_text.h"
+#include "cmd/objects/value_text.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,10 +2,9 @@
 /* Reads a Namespace by a list with a field selector: the controller has the right to list them. */
 #include "controller/dnsrecord/terminating.h"
 
-#include <jansson.h>
-
 #include "api/kind.h"
 #include "api/meta.h"
+#include "api/tree.h"
 #include "base/strbuf.h"
 #include "kube/client/client.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Escaping as in zone files. */
-#include "cmd/plan/value_text.h"
+#include "cmd/objects/value_text.h"
 
 void plan_add_value(struct strbuf *out, struct slice value)
 {
