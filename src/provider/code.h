@@ -39,6 +39,10 @@ enum provider_code {
 };
 enum { PROVIDER_CODES = PROVIDER_NO_LEASE + 1 };
 
+/* In the error of a PROVIDER_CONFLICT: what is in the way is somebody else's record set of this name and
+ * type, which may be overwritten if its owner agrees. */
+#define PROVIDER_NOT_OURS "exists and is not ours"
+
 const char *provider_code_label(enum provider_code code);
 enum provider_reaction provider_code_reaction(enum provider_code code);
 /* "" for what passes by itself: gardenlet takes any code for an error that stays. */

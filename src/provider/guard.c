@@ -6,6 +6,7 @@
 
 #include "base/strbuf.h"
 #include "dns/types.h"
+#include "provider/code.h"
 
 enum { VALUES_SHOWN = 3 };
 
@@ -71,7 +72,7 @@ static void explain_found(const struct provider_edit *edit, const struct provide
 		strbuf_adds(&values, i == 0 ? "" : ", ");
 		strbuf_add_quoted(&values, slice_of(found->values[i]));
 	}
-	err_text_set(err, "the %s record set '%s' exists and is not ours: %s%s (TTL %u)", type,
+	err_text_set(err, "the %s record set '%s' " PROVIDER_NOT_OURS ": %s%s (TTL %u)", type,
 		     edit->set.name, values.s, found->n_values > VALUES_SHOWN ? ", ..." : "",
 		     (unsigned)found->ttl_s);
 }

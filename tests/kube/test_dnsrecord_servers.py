@@ -72,7 +72,9 @@ def test_marks_decide(embedded, controller, ns, zone):  # noqa: F811
         lose_status(embedded, ns, name)
     wait_settled(embedded, ns, "ours")
     assert zone.read(host["ours"]) == (120, ["192.0.2.1"])
-    assert condition(wait_failed(embedded, ns, "theirs"), "Owned") == ("False", "NotOurs")
+    s = wait_failed(embedded, ns, "theirs")
+    assert condition(s, "Owned") == ("False", "NotOurs")
+    assert "'fairlead adopt', or the annotation dnsrecord.fairlead.dev/adopt=true, takes it over" in s["lastError"]["description"]
     patch(embedded, ns, "theirs", {"spec": {"values": ["192.0.2.2"]}})
     until(lambda: status_of(embedded, ns, "theirs").get("observedGeneration") == 2)
     wait_failed(embedded, ns, "theirs")

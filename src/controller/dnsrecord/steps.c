@@ -36,7 +36,8 @@ enum {
 	FORCED_PATIENCE_S = 5 /* of a deletion that must end */
 };
 
-#define GONE_TEXT "the provider does not have the record set"
+#define GONE_TEXT  "the provider does not have the record set"
+#define ADOPT_HINT "; 'fairlead adopt', or the annotation " DNSRECORD_ADOPT "=true, takes it over"
 #define ORPHAN_HINT                                                     \
 	"; to end the deletion without the provider, set the object's " \
 	"annotation " DNSRECORD_ORPHAN "=true"
@@ -316,7 +317,9 @@ static bool is_doubtful(const struct dnsrecord_pass *pass, enum provider_code co
 static int take_refusal(struct dnsrecord_pass *pass, const struct dnsrecord_step *step,
 			enum provider_code code, const char *error)
 {
-	struct dnsrecord_report report = error_report(pass, provider_code_gardener(code), error);
+	bool can_adopt = is_put(step) && strstr(error, PROVIDER_NOT_OURS) != NULL;
+	CLEANUP(freep) char *text = xasprintf("%s%s", error, can_adopt ? ADOPT_HINT : "");
+	struct dnsrecord_report report = error_report(pass, provider_code_gardener(code), text);
 	if (pass->is_forced)
 		return give_up_forced(pass, error);
 	if (!is_doubtful(pass, code))

@@ -121,7 +121,7 @@ bool rfc2136_conflict_before(struct provider_change *change, const struct rfc213
 	if (is_guard_broken(edit, found, has_mark)) {
 		explain_found(change, edit, found,
 			      edit->guard == PROVIDER_GUARD_EQUAL ? "was changed by another writer"
-								  : "exists and is not ours");
+								  : PROVIDER_NOT_OURS);
 		return true;
 	}
 	if (!is_excluded(edit, read) || is_deleted(change, edit, read->answer.other_type))

@@ -38,8 +38,11 @@ static uint64_t choose_time(const json_t *object, uint64_t now_wall_ns)
 
 /* ---- members ---- */
 
+/* A field path would be another one with a capital letter: a word goes before it. */
 static char *capitalize(const char *text)
 {
+	if (strncmp(text, "spec.", strlen("spec.")) == 0)
+		return xasprintf("Invalid object: %s", text);
 	char *copy = xstrdup(text);
 	if (copy[0] >= 'a' && copy[0] <= 'z')
 		copy[0] = (char)(copy[0] - 'a' + 'A');

@@ -147,6 +147,11 @@ static void errors_and_codes(void **state)
 	report.description = "something else";
 	assert_true(write_report(scene, &report, NOW_NS));
 	assert_null(api_get(scene->object, "status.lastError.codes"));
+	/* Field paths keep their letters. */
+	report.description = "spec.name: must not be empty";
+	assert_true(write_report(scene, &report, NOW_NS));
+	assert_string_equal(text_at(scene, "status.lastError.description"),
+			    "Invalid object: spec.name: must not be empty");
 	/* DR-42: once True, it stays. */
 	report.state = DNSRECORD_SUCCEEDED;
 	assert_true(write_report(scene, &report, NOW_NS));
