@@ -46,12 +46,21 @@ static char *copy_name(struct arena *arena, const char *text)
 	return name;
 }
 
+static bool is_ascii(const char *text)
+{
+	while (*text != '\0' && (unsigned char)*text < 0x80)
+		text++;
+	return *text == '\0';
+}
+
 static refusal check_labels(const char *name, bool allow_underscore)
 {
 	struct slice rest = slice_of(name);
 	size_t n = 0;
 	if (rest.n > API_RECORD_NAME_MAX)
 		return "must have at most 253 characters";
+	if (!is_ascii(name))
+		return "must be a domain name in ASCII: write other letters in their xn-- form";
 	do {
 		if (!is_label(slice_cut(&rest, '.'), allow_underscore))
 			return "must be a domain name: labels of letters, digits and hyphens";

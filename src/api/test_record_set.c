@@ -172,6 +172,13 @@ static void messages(void **state)
 			"value: \"example\": must be a domain name of at least two labels, "
 			"spec.values[1]: Invalid value: \"::1\": must be an IPv4 address]");
 	api_errors_done(&errors);
+	errors = (struct api_errors){ 0 };
+	strbuf_reset(&text);
+	record.name = "\xc3\xbc.example.com";
+	assert_int_equal(api_record_set_make(&record, &arena, &set, &errors), ERR_CONFIG);
+	api_errors_text(&errors, "DNSRecord", "x", &text);
+	assert_non_null(strstr(text.s, "write other letters in their xn-- form"));
+	api_errors_done(&errors);
 	arena_done(&arena);
 }
 

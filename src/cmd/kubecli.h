@@ -24,13 +24,16 @@ struct kubecli {
 };
 
 /* The rows of these flags, for the head of a command's table. */
-#define KUBECLI_FLAGS(k)                                                                         \
+#define KUBECLI_FLAGS(k) KUBECLI_FLAGS_WITH(k, "namespace; default: the context's")
+/* Of commands that take the objects of all namespaces unless told otherwise. */
+#define KUBECLI_FLAGS_ALL(k) KUBECLI_FLAGS_WITH(k, "this namespace only; default: all")
+#define KUBECLI_FLAGS_WITH(k, namespace_help)                                                    \
 	FLAG_VALUE("kubeconfig", &(k)->kubeconfig, "FILE",                                       \
 		   "kubeconfig; default: $KUBECONFIG, that of --data, ~/.kube/config, the pod"), \
 		FLAG_VALUE("context", &(k)->context, "NAME", "context of the kubeconfig"),       \
 		FLAG_VALUE("data", &(k)->data, "DIR",                                            \
 			   "data of `fairlead up`; default fairlead-data, if it exists"),        \
-		FLAG_VALUE("n", &(k)->ns, "NAMESPACE", "namespace; default: the context's"),     \
+		FLAG_VALUE("n", &(k)->ns, "NAMESPACE", namespace_help),                          \
 		FLAG_VALUE("namespace", &(k)->ns, "NAMESPACE", "the same as -n")
 
 /* Is an API named by a flag or $KUBECONFIG, or is there a data directory at its usual place? The defaults that

@@ -243,7 +243,7 @@ int cmd_adopt(int argc, char **argv)
 			   "only sets that external-dns registered with this owner; default: all"),
 		FLAG_VALUE("txt-prefix", &adopt.affixes.prefix, "TEXT", "as of external-dns"),
 		FLAG_VALUE("txt-suffix", &adopt.affixes.suffix, "TEXT", "as of external-dns"),
-		KUBECLI_FLAGS(&adopt.cli),
+		KUBECLI_FLAGS_ALL(&adopt.cli),
 	};
 	char why[256];
 	int r = flags_parse_mixed(flags, ARRAY_LEN(flags), argc, argv, &adopt.names, ERR_TEXT(why));

@@ -439,7 +439,7 @@ int cmd_plan(int argc, char **argv)
 			   "shoot"),
 		FLAG_VALUE("dnsrecord-ownership", &plan.ownership, "MODE",
 			   "as that of `fairlead controller`: protect (default) or drop-in"),
-		KUBECLI_FLAGS(&plan.cli),
+		KUBECLI_FLAGS_ALL(&plan.cli),
 	};
 	char why[256];
 	int r = flags_parse_mixed(flags, ARRAY_LEN(flags), argc, argv, &args, ERR_TEXT(why));
