@@ -45,7 +45,7 @@ static void print_set(char sign, const struct provider_rrset *set)
 	const char *quote = set->type == DNS_TYPE_TXT ? "\"" : "";
 	for (size_t i = 0; i < set->n_values; i++) {
 		CLEANUP(strbuf_done) struct strbuf value = STRBUF_INIT;
-		plan_add_value(&value, slice_of(set->values[i]));
+		value_text_add(&value, slice_of(set->values[i]));
 		printf("%c %s %u %s %s%s%s\n", sign, set->name, (unsigned)set->ttl_s,
 		       dns_type_str(set->type, type), quote, value.s, quote);
 	}
@@ -55,9 +55,9 @@ static void print_registration(const struct adopt_registration *registration)
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 	strbuf_adds(&text, ", from external-dns (owner '");
-	plan_add_value(&text, registration->owner);
+	value_text_add(&text, registration->owner);
 	strbuf_adds(&text, "', resource '");
-	plan_add_value(&text, registration->resource);
+	value_text_add(&text, registration->resource);
 	printf("%s')", text.s);
 }
 

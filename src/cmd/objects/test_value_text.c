@@ -26,7 +26,7 @@ static void table(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
-		plan_add_value(&out, slice_of(rows[i].value));
+		value_text_add(&out, slice_of(rows[i].value));
 		assert_string_equal(out.s, rows[i].expected);
 	}
 }

@@ -2,7 +2,7 @@
 /* Escaping as in zone files. */
 #include "cmd/objects/value_text.h"
 
-void plan_add_value(struct strbuf *out, struct slice value)
+void value_text_add(struct strbuf *out, struct slice value)
 {
 	for (size_t i = 0; i < value.n; i++) {
 		unsigned char byte = (unsigned char)value.p[i];

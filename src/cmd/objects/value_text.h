@@ -6,4 +6,4 @@
 #include "base/strbuf.h"
 
 /* Printable ASCII as it is; other bytes, \ and ", as \DDD. */
-void plan_add_value(struct strbuf *out, struct slice value);
+void value_text_add(struct strbuf *out, struct slice value);
