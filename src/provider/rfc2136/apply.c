@@ -101,13 +101,14 @@ static void on_undone(struct rfc2136_ask *ask)
 static bool undo_misplaced(struct rfc2136_call *call)
 {
 	struct rfc2136_batch batch = batch_of(call);
-	size_t n = 0;
 	if (call->misplaced.n == 0)
 		return false;
 	int len = rfc2136_message_undo(&batch, call->misplaced.v, call->misplaced.n, call->msg,
-				       RFC2136_MESSAGE_MAX - DNS_TSIG_RECORD_MAX, &n);
-	if (len < 0)
+				       RFC2136_MESSAGE_MAX - DNS_TSIG_RECORD_MAX);
+	if (len < 0) {
+		explain_left(call, "they do not fit into one message");
 		return false;
+	}
 	start_update(call, (size_t)len, on_undone);
 	return true;
 }

@@ -373,26 +373,23 @@ static int write_undo(struct writing *writing)
 
 int rfc2136_message_undo(const struct rfc2136_batch *batch,
 			 const struct provider_edit *const *edits, size_t count, uint8_t *msg,
-			 size_t cap, size_t *ret_n)
+			 size_t cap)
 {
 	struct dns_update update;
 	struct arena arena;
-	size_t n = 0;
 	int r = dns_update_start(&update, msg, cap, batch->zone, DNS_CLASS_IN);
 	arena_init(&arena);
-	while (n < count && r == 0) {
-		struct provider_change change = { .edits = edits[n], .n_edits = 1 };
+	for (size_t i = 0; i < count && r == 0; i++) {
+		struct provider_change change = { .edits = edits[i], .n_edits = 1 };
 		struct rfc2136_batch one = { .zone = batch->zone,
 					     .changes = &change,
 					     .n_changes = 1,
 					     .has_marks = batch->has_marks };
 		struct writing writing = { .update = &update, .arena = &arena, .batch = &one };
 		r = write_edits(&writing, 0, write_undo);
-		n += r == 0;
 	}
 	arena_done(&arena);
-	*ret_n = n;
-	return r < 0 && n == 0 ? r : (int)update.n;
+	return r < 0 ? r : (int)update.n;
 }
 
 /* ---- measuring ---- */

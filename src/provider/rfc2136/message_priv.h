@@ -41,10 +41,10 @@ size_t rfc2136_message_check(const struct rfc2136_batch *batch);
 /* Writes the message of the first `count` changes, which were checked; its length, or ERR_SPACE. */
 MUST_CHECK int rfc2136_message_write(const struct rfc2136_batch *batch, size_t count, uint8_t *msg,
 				     size_t cap);
-/* Writes a message that deletes exactly the records of these edits, which were checked, and their marks.
- * How many of them fit is `ret_n`. Its length. */
+/* Writes a message that deletes exactly the records of these edits, which were checked, and their marks;
+ * its length, or ERR_SPACE. It is shorter than the one that wrote them. */
 MUST_CHECK int rfc2136_message_undo(const struct rfc2136_batch *batch,
 				    const struct provider_edit *const *edits, size_t count,
-				    uint8_t *msg, size_t cap, size_t *ret_n);
+				    uint8_t *msg, size_t cap);
 /* For struct provider. */
 struct provider_size rfc2136_message_measure(const struct provider_change *change);

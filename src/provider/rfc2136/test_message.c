@@ -164,6 +164,30 @@ static void marks_of_before(void **state)
 			"A") "authority _fairlead-owner-a.a.example. 0 NONE TXT \"me\"\n");
 }
 
+/* Exactly what was written goes again. */
+static void undoing(void **state)
+{
+	static const struct provider_edit edits[] = {
+		{ SET("a.example", A, two), PROVIDER_GUARD_ABSENT, { 0 }, false },
+		{ SET("b.example", CNAME, target), PROVIDER_GUARD_ABSENT, { 0 }, false },
+	};
+	const struct provider_edit *both[] = { &edits[0], &edits[1] };
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	struct rfc2136_batch batch = { .zone = zone, .has_marks = true };
+	uint8_t msg[2000];
+	(void)state;
+	int n = rfc2136_message_undo(&batch, both, 2, msg, sizeof(msg));
+	assert_true(n > 0);
+	assert_int_equal(dns_dump(msg, (size_t)n, &text), 0);
+	assert_string_equal(strstr(text.s, "IN SOA\n") + 7,
+			    "authority a.example. 0 NONE A 192.0.2.1\n"
+			    "authority a.example. 0 NONE A 192.0.2.2\n"
+			    "authority _fairlead-owner-a.a.example. 0 NONE TXT \"me\"\n"
+			    "authority b.example. 0 NONE CNAME b.example.\n"
+			    "authority _fairlead-owner-cname.b.example. 0 NONE TXT \"me\"\n");
+	assert_int_equal(rfc2136_message_undo(&batch, both, 2, msg, 80), ERR_SPACE);
+}
+
 static void what_cannot_be_sent(void **state)
 {
 	static const char *const word[] = { "word" };
@@ -231,6 +255,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(messages),
 		cmocka_unit_test(marks_of_before),
+		cmocka_unit_test(undoing),
 		cmocka_unit_test(what_cannot_be_sent),
 		cmocka_unit_test(a_thousand_new_records),
 	};
