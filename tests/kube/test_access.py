@@ -148,7 +148,7 @@ def test_reviews_say_what_is_then_allowed(embedded, who):  # noqa: F811
     else:
         writes = {"create", "update", "patch", "delete", "deletecollection"}
         assert {d for d in denied if d[0] == "dnsnames"} == {("dnsnames", v) for v in writes}
-        users = {"nodes", "pods", "services"}  # whose status nobody else would write
+        users = {"ingresses", "nodes", "pods", "services"}  # whose status nobody else would write
         assert {n for n, _ in denied} == {"dnsnames"} | {f"{r[2]}/status" for r in served if r[3] == "status" and r[2] not in users}
 
 
