@@ -22,6 +22,7 @@ static void entry_done(struct managed_entry *entry)
 	free(entry->api_version);
 	free(entry->subresource);
 	fieldset_unref(entry->set);
+	fieldset_unref(entry->read_set);
 }
 
 void managed_entries_done(struct managed_entries *entries)
@@ -129,7 +130,7 @@ static int read_time(const json_t *value, int64_t *ret)
 	return 0;
 }
 
-static int read_entry(struct managed_entries *entries, const json_t *value)
+static int read_entry(struct managed_entries *entries, const json_t *value, bool written)
 {
 	const json_t *fields = json_object_get(value, "fieldsV1");
 	CLEANUP(freep) char *type = text_of(value, "fieldsType"), *op = text_of(value, "operation");
@@ -155,10 +156,15 @@ static int read_entry(struct managed_entries *entries, const json_t *value)
 							       });
 	managed_entry_set(e, set);
 	e->time_s = time_s;
+	fieldset_unref(e->read_set);
+	written = written && json_is_object(fields);
+	e->read_set = written ? fieldset_ref(set) : NULL;
+	e->fields = written ? api_tree(fields) : NULL;
 	return 0;
 }
 
-int managed_entries_read(struct managed_entries *entries, const json_t *managed_fields)
+int managed_entries_read(struct managed_entries *entries, const json_t *managed_fields,
+			 bool written)
 {
 	size_t i;
 	json_t *v;
@@ -166,7 +172,7 @@ int managed_entries_read(struct managed_entries *entries, const json_t *managed_
 	if (json_array_size(managed_fields) > API_MANAGED_ENTRIES_MAX)
 		return ERR_LIMIT;
 	json_array_foreach (managed_fields, i, v) {
-		int r = read_entry(entries, v);
+		int r = read_entry(entries, v, written);
 		if (r < 0) {
 			managed_entries_done(entries);
 			return r;
@@ -189,6 +195,13 @@ static int by_time(const void *left, const void *right)
 	return strcmp(x->subresource, y->subresource);
 }
 
+static json_t *write_fields(const struct managed_entry *entry)
+{
+	if (entry->fields != NULL && entry->set == entry->read_set)
+		return json_incref(entry->fields);
+	return fieldset_write(entry->set);
+}
+
 static json_t *write_entry(const struct managed_entry *entry)
 {
 	char time[API_TIME_TEXT_MAX];
@@ -202,7 +215,7 @@ static json_t *write_entry(const struct managed_entry *entry)
 			v, "time",
 			json_string(api_time_format((uint64_t)entry->time_s * 1000000000U, time)));
 	json_object_set_new(v, "fieldsType", json_string("FieldsV1"));
-	json_object_set_new(v, "fieldsV1", fieldset_write(entry->set));
+	json_object_set_new(v, "fieldsV1", write_fields(entry));
 	if (entry->subresource[0] != '\0')
 		json_object_set_new(v, "subresource", json_string(entry->subresource));
 	return v;
@@ -246,6 +259,8 @@ static void list_updaters(const struct managed_entries *entries, struct managed_
 		e->api_version = xstrdup(e->api_version);
 		e->subresource = xstrdup(e->subresource);
 		fieldset_ref(e->set);
+		e->read_set = NULL;
+		e->fields = NULL;
 	}
 	if (ret->n > 0)
 		qsort(ret->v, ret->n, sizeof(*ret->v), by_age);

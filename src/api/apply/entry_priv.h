@@ -18,6 +18,10 @@ struct managed_entry {
 	bool applied;
 	int64_t time_s; /* 0: none */
 	struct fieldset *set;
+	/* The set as it was read, and its form in managedFields, borrowed; both are NULL where that
+	 * form may not be the one that managed_entries_write makes. */
+	struct fieldset *read_set;
+	json_t *fields;
 };
 struct managed_entries {
 	struct managed_entry *v;
@@ -25,8 +29,10 @@ struct managed_entries {
 };
 void managed_entries_done(struct managed_entries *entries);
 void managed_entries_copy(struct managed_entries *to, const struct managed_entries *from);
-/* ERR_PARSE, ERR_LIMIT. */
-MUST_CHECK int managed_entries_read(struct managed_entries *entries, const json_t *managed_fields);
+/* `written`: the value is one of managed_entries_write and lives as long as `entries`; sets that stay
+ * as they are are then not written anew. ERR_PARSE, ERR_LIMIT. */
+MUST_CHECK int managed_entries_read(struct managed_entries *entries, const json_t *managed_fields,
+				    bool written);
 /* Sorted; NULL when there are none. */
 json_t *managed_entries_write(const struct managed_entries *entries);
 struct managed_entry *managed_entries_find(struct managed_entries *entries, const char *id);

@@ -38,17 +38,20 @@ static bool are_usable(const struct managed_write *write, const struct managed_e
 static void entries_before(const struct managed_write *write, const json_t *object,
 			   struct managed_entries *entries)
 {
-	const json_t *sent = managed_object_fields(object);
+	const json_t *sent = managed_object_fields(object),
+		     *stored = managed_object_fields(write->request->live);
 	*entries = (struct managed_entries){ 0 };
 	if (write->request->subresource[0] == '\0') {
 		if (is_reset(write, sent))
 			return;
-		if (managed_entries_read(entries, sent) == 0 && are_usable(write, entries))
+		bool same = sent != NULL && stored != NULL && managed_equal(sent, stored);
+		if (managed_entries_read(entries, same ? stored : sent, same) == 0 &&
+		    are_usable(write, entries))
 			return;
 		managed_entries_done(entries);
 	}
 	/* What cannot be read is as if it were not there. */
-	IGNORE(managed_entries_read(entries, managed_object_fields(write->request->live)));
+	IGNORE(managed_entries_read(entries, stored, true));
 }
 
 /* The stripped copy with these managedFields, which may be NULL; takes ownership of both. */
@@ -63,6 +66,20 @@ static json_t *add_fields(json_t *stripped, json_t *managed)
 	return stripped;
 }
 
+/* The members of the stored object that the write changes: the others are checked with the new one.
+ * A new reference. */
+static json_t *changed_members(const json_t *from, const json_t *to)
+{
+	json_t *changed = json_object(), *value;
+	const char *key;
+	json_object_foreach (api_tree(from), key, value) {
+		const json_t *now = json_object_get(to, key);
+		if (now == NULL || !managed_equal(value, now))
+			json_object_set_nocheck(changed, key, value);
+	}
+	return changed;
+}
+
 int api_managed_update(const struct api_managed_write *write, const json_t *object, json_t **ret,
 		       struct err_text err)
 {
@@ -73,8 +90,11 @@ int api_managed_update(const struct api_managed_write *write, const json_t *obje
 	json_t *to = managed_object_strip(object);
 	entries_before(&x, object, &l);
 	int r = managed_schema_check(x.type, to, true, &why);
-	if (r == 0)
-		r = managed_schema_check(x.type, x.from, true, &why);
+	if (r == 0) {
+		json_t *changed = changed_members(x.from, to);
+		r = managed_schema_check(x.type, changed, true, &why);
+		json_decref(changed);
+	}
 	if (r == 0) {
 		if (x.create || l.n > 0)
 			managed_write_update(&x, &l, to, write->manager);

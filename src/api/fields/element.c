@@ -202,11 +202,12 @@ static void write_text(struct strbuf *out, const char *text)
 {
 	CLEANUP(strbuf_done) struct strbuf plain = STRBUF_INIT;
 	strbuf_add_json(&plain, slice_of(text));
-	for (const char *p = plain.s; *p != '\0'; p++) {
-		if (strchr("<>&", *p) != NULL)
-			strbuf_addf(out, "\\u%04x", (unsigned)*p);
-		else
-			strbuf_addc(out, *p);
+	for (const char *rest = plain.s; *rest != '\0';) {
+		size_t same = strcspn(rest, "<>&");
+		strbuf_add(out, rest, same);
+		rest += same;
+		if (*rest != '\0')
+			strbuf_addf(out, "\\u%04x", (unsigned)*rest++);
 	}
 }
 

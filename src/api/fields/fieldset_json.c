@@ -80,12 +80,13 @@ static void write_members(const struct fieldset *fieldset, json_t *out)
 		const struct fieldset_node *node = &fieldset->v[i];
 		json_t *below = json_object();
 		if (node->member && node->sub != NULL)
-			json_object_set_new(below, ".", json_object());
+			json_object_set_new_nocheck(below, ".", json_object());
 		if (node->sub != NULL)
 			write_members(node->sub, below);
 		strbuf_reset(&key);
 		fieldset_el_write(&key, node->el);
-		json_object_set_new(out, key.s, below);
+		/* Made of UTF-8 that was checked when it was read. */
+		json_object_set_new_nocheck(out, key.s, below);
 	}
 }
 

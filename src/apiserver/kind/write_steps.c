@@ -113,9 +113,28 @@ static void keep_metadata(json_t *object, const json_t *old)
 				 : api_tree_copy(stored));
 }
 
+/* Members whose values in the stored object are used: nothing has to be prepared there. */
+static void drop_unused_members(json_t *object)
+{
+	static const char *const used[] = { "apiVersion", "kind", "metadata", "status" };
+	const char *key;
+	json_t *value;
+	void *next;
+	json_object_foreach_safe(object, next, key, value)
+	{
+		size_t i = 0;
+		while (i < ARRAY_LEN(used) && strcmp(used[i], key) != 0)
+			i++;
+		if (i == ARRAY_LEN(used))
+			json_object_del(object, key);
+	}
+}
+
 void apiserver_prepare_status(const struct apiserver_resource *resource, json_t *object,
 			      const json_t *old)
 {
+	if (resource->strategy->prepare_status == NULL)
+		drop_unused_members(object);
 	api_schema_prepare(resource->schema, object);
 	apiserver_go_normalize_metadata(object);
 	if (resource->strategy->prepare_status != NULL)
