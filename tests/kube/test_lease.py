@@ -2,6 +2,7 @@
 """Two processes and one Lease. Never two leaders; a dead one is followed in time. Those with leases of two
 seconds run alone: on a busy machine a leader may not be able to renew in time."""
 import concurrent.futures
+import os
 import signal
 import time
 
@@ -55,10 +56,11 @@ def test_first_leads_and_gives_back(c, free):
     assert spec["holderIdentity"] == "" and spec["leaseDurationSeconds"] == 1 and spec["leaseTransitions"] == 1
 
 
-def take_over_again_and_again(c, ns, times, args):
+def take_over_again_and_again(c, ns, times, args, kubeconfig=None):
     """How long each take-over took; the processes that led, in their order."""
     args = [*args, "--namespace", ns]
-    alive = [start(c.kubeconfig(), *args), start(c.kubeconfig(), *args)]
+    kubeconfig = kubeconfig or c.kubeconfig()
+    alive = [start(kubeconfig, *args), start(kubeconfig, *args)]
     took, led = [], []
     try:
         for _ in range(times):
@@ -71,7 +73,7 @@ def take_over_again_and_again(c, ns, times, args):
             led.append(leader)
             took.append(other.wait_line("leading as", LIMIT)[0] - killed)
             assert lease(c, ns)["leaseTransitions"] == before + 1
-            alive.append(start(c.kubeconfig(), *args))
+            alive.append(start(kubeconfig, *args))
         led.append(other)
     finally:
         for p in alive:
@@ -142,6 +144,14 @@ def test_take_overs_with_usual_times(c, count):
     took = take_overs(c, "usual", pairs, count // pairs, [], 15)
     assert min(took) > 12, "taken while it was another's"
     assert max(took) < 20
+
+
+def test_killed_on_one_machine(embedded):  # noqa: F811
+    """Processes that use the machine's socket see that the leader is dead: nobody waits for 15 s."""
+    namespace(embedded, "machine")
+    took, _ = take_over_again_and_again(embedded, "machine", 3, [], os.path.join(embedded.data, "system.kubeconfig"))
+    print(f"take-overs after {', '.join(f'{t:.2f}' for t in took)} s")
+    assert max(took) < 10, "the Lease lasts 15 s; a follower asks every 2.4 s at most"
 
 
 @pytest.mark.alone

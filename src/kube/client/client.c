@@ -71,6 +71,11 @@ const char *kube_client_text(const struct kube_client *client)
 	return client->text;
 }
 
+bool kube_client_is_local(const struct kube_client *client)
+{
+	return client->unix_path != NULL;
+}
+
 struct kube_config *kube_client_config(const struct kube_client *client)
 {
 	return client->config;

@@ -35,6 +35,8 @@ struct kube_client *kube_client_new(struct kube_config *config);
 void kube_client_free(struct kube_client *client);
 /* For people: "https://10.0.0.1:6443 (context 'prod' of /home/me/.kube/config)". */
 const char *kube_client_text(const struct kube_client *client);
+/* Is the API server reached by a socket of this machine? */
+bool kube_client_is_local(const struct kube_client *client);
 /* Borrowed; its functions may be called from any thread. */
 struct kube_config *kube_client_config(const struct kube_client *client);
 

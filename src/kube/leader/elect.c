@@ -12,6 +12,8 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/err_text.h"
+#include "base/mem.h"
+#include "kube/leader/holder_process.h"
 
 enum {
 	RETRY_JITTER = 5, /* a follower waits up to a fifth longer, so that not all ask at once */
@@ -84,11 +86,21 @@ static uint64_t expiry_ns(const struct elect *elect)
 	return elect->changed_ns + d;
 }
 
+/* A holder on this machine that was killed. The annotation may be that of a holder before. */
+static bool holder_has_ended(const struct elect *elect, const char *holder)
+{
+	if (elect->has_ended == NULL)
+		return false;
+	const char *text = api_annotation(elect->lease, LEASE_PROCESS_ANNOTATION);
+	const size_t n = strlen(holder);
+	return strncmp(text, holder, n) == 0 && text[n] == ' ' && elect->has_ended(text + n + 1);
+}
+
 static bool is_free(const struct elect *elect, uint64_t now_ns)
 {
 	const char *holder = elect_holder(elect);
 	return holder[0] == '\0' || strcmp(holder, elect->identity) == 0 ||
-	       now_ns >= expiry_ns(elect);
+	       now_ns >= expiry_ns(elect) || holder_has_ended(elect, holder);
 }
 
 static void note_lease(struct elect *elect, const json_t *lease, uint64_t now_ns)
@@ -122,6 +134,18 @@ static void set_time(json_t *spec, const char *key, uint64_t wall_ns)
 	json_object_set_new(spec, key, json_string(api_micro_time_format(wall_ns, text)));
 }
 
+static void set_process(const struct elect *elect, json_t *lease)
+{
+	CLEANUP(freep) char *text = xasprintf("%s %s", elect->identity, elect->process);
+	json_t *meta = json_object_get(lease, "metadata");
+	json_t *annotations = json_object_get(meta, "annotations");
+	if (!json_is_object(annotations)) {
+		annotations = json_object();
+		json_object_set_new(meta, "annotations", annotations);
+	}
+	json_object_set_new(annotations, LEASE_PROCESS_ANNOTATION, json_string(text));
+}
+
 static json_t *make_claim(const struct elect *elect, uint64_t wall_ns)
 {
 	json_t *o = elect->missing || elect->lease == NULL ? new_lease(elect)
@@ -141,6 +165,8 @@ static json_t *make_claim(const struct elect *elect, uint64_t wall_ns)
 	set_time(spec, "renewTime", wall_ns);
 	json_object_set_new(spec, "leaseTransitions",
 			    json_integer(same || elect->missing ? n : n + 1));
+	if (elect->process != NULL)
+		set_process(elect, o);
 	return o;
 }
 

@@ -37,6 +37,10 @@ enum elect_act { ELECT_WAIT, ELECT_GET, ELECT_CREATE, ELECT_UPDATE };
 struct elect {
 	struct elect_times times;
 	const char *ns, *name, *identity; /* borrowed */
+	/* On one machine: the process that a holder is (kube/leader/holder_process.h), borrowed, and
+	 * whether that of another holder has ended. Both NULL elsewhere. */
+	const char *process;
+	bool (*has_ended)(const char *process);
 	struct rng rng;
 	json_t *lease;	     /* as last read or written; NULL: none seen */
 	uint64_t changed_ns; /* when its spec was seen to be another */

@@ -20,6 +20,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "kube/client/client.h"
+#include "kube/leader/holder_process.h"
 
 enum {
 	RELEASE_TIMEOUT_S = 2,
@@ -32,6 +33,7 @@ struct lease {
 	struct kube_client *client;
 	struct kube_conn *conn;
 	char *identity, *names[LEASES_MAX], *namespaces[LEASES_MAX];
+	char *process;		/* with an API server on this machine: its name for others there */
 	struct lease_conf conf; /* its functions */
 	pthread_t thread;
 
@@ -218,6 +220,7 @@ static void lease_free(struct lease *lease)
 	pthread_cond_destroy(&lease->cond);
 	pthread_mutex_destroy(&lease->lock);
 	free(lease->identity);
+	free(lease->process);
 	free(lease);
 }
 
@@ -248,6 +251,12 @@ int lease_start(const struct lease_conf *conf, struct lease **ret, struct err_te
 	pthread_cond_init(&l->cond, &ca);
 	pthread_condattr_destroy(&ca);
 	add_lease(l, &times, conf->ns, conf->name);
+	/* Whoever reaches a socket of this machine runs on it. */
+	if (kube_client_is_local(conf->client)) {
+		l->process = holder_process_self();
+		l->elect[OWN].process = l->process;
+		l->elect[OWN].has_ended = holder_process_has_ended;
+	}
 	if (conf->rival_name != NULL)
 		add_lease(l, &times, conf->rival_ns != NULL ? conf->rival_ns : conf->ns,
 			  conf->rival_name);

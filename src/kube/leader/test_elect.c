@@ -442,6 +442,46 @@ static void never_two_leaders(void **state)
 	assert_true(led > ROUNDS * (ROUND_MS / STEP_MS) / 2);
 }
 
+static bool ends_with_dead(const char *process)
+{
+	return strcmp(process, "dead") == 0;
+}
+
+/* A holder on the same machine that was killed keeps nobody waiting; one that runs, one of another
+ * machine, and the annotation of a holder before do. */
+static void killed_holder_is_followed_at_once(void **state)
+{
+	static const struct {
+		const char *annotation;
+		bool at_once;
+	} rows[] = {
+		{ "a dead", true },   { "a alive", false }, { "a", false },
+		{ "ab dead", false }, { "c dead", false },  { "", false },
+	};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct store s = { 0 };
+		struct elect b;
+		json_t *o =
+			json_pack("{s:{s:s, s:{s:s}}, s:{s:s, s:i}}", "metadata", "name", "x",
+				  "annotations", "fairlead.dev/lease-process", rows[i].annotation,
+				  "spec", "holderIdentity", "a", "leaseDurationSeconds", 15);
+		store_put(&s, o);
+		json_decref(o);
+		elect_init(&b, &times, "ns", "x", "b");
+		b.process = "alive";
+		b.has_ended = ends_with_dead;
+		uint64_t now = 100 * NS_PER_S;
+		settle(&b, &s, now);
+		assert_true((elect_deadline_ns(&b, now) != 0) == rows[i].at_once);
+		if (rows[i].at_once)
+			assert_string_equal(api_annotation(s.lease, "fairlead.dev/lease-process"),
+					    "b alive");
+		elect_done(&b);
+		json_decref(s.lease);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -457,6 +497,7 @@ int main(void)
 		cmocka_unit_test(times_are_checked),
 		cmocka_unit_test(end_of_work),
 		cmocka_unit_test(never_two_leaders),
+		cmocka_unit_test(killed_holder_is_followed_at_once),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
