@@ -124,6 +124,8 @@ struct controller_ctx {
 	struct kube_conn *conn;
 	struct events *events; /* may be NULL in tests */
 	struct lease *lease;   /* for calls that no resourceVersion guards; NULL: no election */
+	/* The rival's Lease that is held as well (--take-lease); no name: none. */
+	struct controller_lease taken;
 	struct engine *engine; /* work that completes later; NULL: its table has none */
 	void *state;	       /* what `start` made */
 	controller_emit emit;  /* queues another key */

@@ -439,6 +439,7 @@ static int prepare_runner(struct runner *runner, struct err_text err)
 		.name = runner->controller->name,
 		.ns = runner->ns,
 		.options = runner->conf.options,
+		.taken = runner->conf.rival,
 		.stores = runner->stores,
 		.parts = runner->parts,
 		.state = runner->state,

@@ -6,10 +6,10 @@ import pytest
 
 import crdlib
 from controllerlib import events, namespace, start, until
-from dnsrecordlib import GROUP, Zones, delete, get, make, make_secret, patch, settled
+from dnsrecordlib import GROUP, Zones, delete, get, make, make_secret, patch, settled, stamp
 from rbaclib import RBAC, Audited, check_every_verb, check_nothing_is_refused, install_roles, stepper
 
-NAME, TOKEN = "fairlead-dnsrecord", "dnsrecord-token"
+NAME, TOKEN, HEARTBEAT = "fairlead-dnsrecord", "dnsrecord-token", "gardener-extension-heartbeat"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/fairlead/leases"
 numbers = itertools.count()
 
@@ -44,15 +44,24 @@ def live(c, ns, step):
     step(lambda: get(c, ns, "a") is None)
 
 
+def beat(c, ns):
+    """The heartbeat of an extension that has just stopped: its Deployment is read, and, when it has expired, the Lease again."""
+    status, body = c.call("POST", f"/apis/coordination.k8s.io/v1/namespaces/{ns}/leases", {
+        "apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": HEARTBEAT},
+        "spec": {"holderIdentity": "provider-local", "leaseDurationSeconds": 1, "renewTime": stamp()}})
+    assert status == 201, body
+
+
 def scenario(c, enough):
     """All that the controller does, until enough() says so."""
     step, ns = stepper(enough), f"rbac-{next(numbers)}"
     namespace(c, ns)
+    beat(c, ns)
     (c.folder / ns).mkdir()
     make_secret(c, ns, Zones(c.folder / ns).data())
-    for lease in (NAME, "gardener-extension-heartbeat"):
+    for lease in (NAME, HEARTBEAT):
         c.call("DELETE", f"{LEASES}/{lease}")
-    p = start(c.kubeconfig(TOKEN, "fairlead"), "--dnsrecord-types", "memory", "--lease-retry", "300ms", "--heartbeat", "1s",
+    p = start(c.kubeconfig(TOKEN, "fairlead"), "--dnsrecord-types", "memory,local", "--lease-retry", "300ms", "--heartbeat", "1s",
               controllers="dnsrecord")
     try:
         live(c, ns, step)

@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The controller dnsrecord in place of one of Gardener's extensions, on both APIs: what each mode of ownership does with record sets of
-others."""
+"""The controller dnsrecord in place of one of Gardener's extensions, and beside one, on both APIs: what each mode of ownership does with
+record sets of others; objects of a type that a running extension publishes are left to it."""
+import threading
+
 import pytest
 
-from bothlib import c as served, embedded, real  # noqa: F401 (fixtures)
+from bothlib import c as served, embedded, real, real_only  # noqa: F401 (fixtures)
 from controllerlib import events, namespace, until
-from dnsrecordlib import (OPERATION, Zones, condition, delete, failed, gardenlet_waits, make, make_secret, patch, prepare, request,
-                          run_controller, wait_failed, wait_gone, write_status)
+from dnsrecordlib import (OPERATION, Zones, condition, delete, failed, gardenlet_waits, get, make, make_secret, patch, prepare, request,
+                          run_controller, stamp, wait_failed, wait_gone, write_status)
 
 PROTECT, DROP_IN = "protect", "drop-in"
+NAME, HEARTBEAT = "provider-local", "gardener-extension-heartbeat"
+LONG_S = 15
 
 
 @pytest.fixture(scope="module")
@@ -105,3 +109,154 @@ def test_sets_of_others(c, run, ns, zones, mode):
         assert zones.sets(foreign=True) == {**theirs, ("new.example.com", "A"): (300, ["198.51.100.2"]),
                                             ("ext.example.com", "A"): (300, ["198.51.100.3"])}
         assert until(lambda: [e for e in events(c, ns) if e["reason"] == "RecordLeft" and e["regarding"]["name"] == "new"])
+
+
+# ---- beside an extension that runs ----
+
+def write_lease(c, space, name, holder, duration_s, renewed=None):
+    leases = f"/apis/coordination.k8s.io/v1/namespaces/{space}/leases"
+    spec = {"holderIdentity": holder, "leaseDurationSeconds": duration_s, "renewTime": renewed or stamp()}
+    status, body = c.call("PATCH", f"{leases}/{name}", {"spec": spec}, content_type="application/merge-patch+json")
+    if status == 404:
+        status, body = c.call("POST", leases, {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": name}, "spec": spec})
+    assert status in (200, 201), body
+
+
+def holder_of(c, space, name):
+    return c.call("GET", f"/apis/coordination.k8s.io/v1/namespaces/{space}/leases/{name}")[1]["spec"]["holderIdentity"]
+
+
+class Extension(threading.Thread):
+    """Gardener's provider-local, as far as its heartbeat goes."""
+
+    def __init__(self, c, space):
+        super().__init__(daemon=True)
+        self.c, self.space, self.ends, self.beats = c, space, threading.Event(), 0
+        self.beat()
+        self.start()
+
+    def beat(self, duration_s=LONG_S):
+        write_lease(self.c, self.space, HEARTBEAT, NAME, duration_s)
+        self.beats += 1
+
+    def run(self):
+        while not self.ends.wait(0.2):
+            self.beat()
+
+    def end(self, duration_s=LONG_S):
+        """The last beat counts for that long."""
+        self.ends.set()
+        self.join(10)
+        self.beat(duration_s)
+
+
+@pytest.fixture
+def space(c, ns):
+    """The namespace of the extension."""
+    namespace(c, f"extension-{ns}")
+    yield f"extension-{ns}"
+    c.call("DELETE", f"/apis/coordination.k8s.io/v1/namespaces/extension-{ns}/leases/{HEARTBEAT}")
+
+
+@pytest.fixture
+def extension(c, space):
+    one = Extension(c, space)
+    yield one
+    one.end(1)
+
+
+def make_local(c, ns, name):
+    make(c, ns, name, f"{name}.{ns}.local.gardener.cloud", type="local", annotations=request("reconcile"))
+
+
+def is_untouched(c, ns, name):
+    o = get(c, ns, name)
+    return "status" not in o and "finalizers" not in o["metadata"] and OPERATION in o["metadata"]["annotations"]
+
+
+TYPES = ["--dnsrecord-types", "memory,local"]
+
+
+def test_beside_an_extension(c, run, ns, zones, space, extension):
+    """DR-R1, DR-5: while provider-local runs, its objects are not written, those of other types are; log and /readyz say so, and how to take
+    over. When its heartbeat has expired, they are published, and when it is back, they are left to it again."""
+    p = run(*TYPES)
+    make_local(c, ns, "a")
+    make(c, ns, "m", "m.example.com", annotations=request("reconcile"))
+    gardenlet_waits(c, ns, "m")
+    p.wait_line(rf"\[WARNING\] .*extension '{NAME}' in namespace '{space}' .* type 'local' .*disableControllers")
+    assert f"controller dnsrecord waits: extension '{NAME}' in namespace '{space}'" in until(
+        lambda: (lambda text: text if "waits" in text else None)(p.get("/readyz")[1]))
+    seen = extension.beats
+    until(lambda: extension.beats > seen + 5)
+    assert is_untouched(c, ns, "a")
+    extension.end(1)
+    gardenlet_waits(c, ns, "a")
+    assert "waits" not in p.get("/readyz")[1]
+    again = Extension(c, space)
+    try:
+        until(lambda: "waits" in p.get("/readyz")[1])
+        make_local(c, ns, "b")
+        delete(c, ns, "a")
+        seen = again.beats
+        until(lambda: again.beats > seen + 5)
+        assert is_untouched(c, ns, "b") and get(c, ns, "a") is not None
+    finally:
+        again.end(1)
+    gardenlet_waits(c, ns, "b")
+    wait_gone(c, ns, "a")
+
+
+def deployment(c, space, *args, replicas=1):
+    labels, path = {"app.kubernetes.io/name": f"gardener-extension-{NAME}"}, f"/apis/apps/v1/namespaces/{space}/deployments"
+    o = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": f"gardener-extension-{NAME}"}, "spec": {
+        "replicas": replicas, "selector": {"matchLabels": labels}, "template": {
+            "metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "i", "args": list(args)}]}}}}
+    status, body = c.call("POST", path, o)
+    if status == 409:
+        status, body = c.call("PATCH", f"{path}/gardener-extension-{NAME}", o, content_type="application/merge-patch+json")
+    assert status in (200, 201), body
+
+
+@real_only("kinds", "served")
+def test_what_the_extension_does(c, run, ns, space, extension):
+    """DR-R1: an extension whose Deployment has the controller for DNSRecords off, or serves other classes, is no rival."""
+    p = run(*TYPES)
+    deployment(c, space, "--extension-classes=seed,shoot", "--disable-controllers=worker")
+    make_local(c, ns, "a")
+    p.wait_line("type 'local'")
+    assert is_untouched(c, ns, "a")
+    deployment(c, space, "--extension-classes=garden")
+    gardenlet_waits(c, ns, "a")
+    deployment(c, space, "--extension-classes=seed,shoot")
+    until(lambda: "waits" in p.get("/readyz")[1])
+    make_local(c, ns, "b")
+    deployment(c, space, "--extension-classes=seed,shoot", "--disable-controllers=worker,dnsrecord")
+    gardenlet_waits(c, ns, "b")
+    assert extension.is_alive()
+
+
+def test_takes_the_lease(c, run, ns, space, extension):
+    """DR-R2: with --take-lease it waits until the extension gives its Lease back, holds it, and publishes; a heartbeat of before delays
+    nothing."""
+    lease = f"{NAME}-leader-election"
+    write_lease(c, space, lease, "extension-0", LONG_S)
+    p = run(*TYPES, "--dnsrecord-ownership", DROP_IN, "--take-lease", f"dnsrecord={space}/{lease}", wait="is held by 'extension-0'")
+    make_local(c, ns, "a")
+    seen = extension.beats
+    until(lambda: extension.beats > seen + 5)
+    assert is_untouched(c, ns, "a") and not p.find("leading as")
+    extension.end(600)
+    write_lease(c, space, lease, "", 1)
+    p.wait_line("leading as")
+    gardenlet_waits(c, ns, "a")
+    assert holder_of(c, space, lease) not in ("", "extension-0") and not p.find("type 'local'")
+
+
+def test_old_heartbeat(c, run, ns, space):
+    """DR-R1: a heartbeat that nobody renews any more counts at once if it is minutes old."""
+    write_lease(c, space, HEARTBEAT, NAME, 600, "2026-01-01T00:00:00.000000Z")
+    p = run(*TYPES)
+    make_local(c, ns, "a")
+    gardenlet_waits(c, ns, "a")
+    assert not p.find("type 'local'")

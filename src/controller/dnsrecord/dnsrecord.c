@@ -4,6 +4,7 @@
 #include "base/compiler.h"
 #include "controller/controller.h"
 #include "controller/dnsrecord/reconcile.h"
+#include "controller/dnsrecord/rivals.h"
 #include "controller/dnsrecord/state.h"
 #include "controller/dnsrecord/watches.h"
 
@@ -15,9 +16,10 @@ const struct controller dnsrecord_controller = {
 	.workers = 8, /* for requests to the API; work at providers has no limit of its own */
 	.writes = { .per_s = 200, .burst = 400 }, /* three for each record */
 	.has_engine = true,
-	.heartbeat_lease = "gardener-extension-heartbeat",
+	.heartbeat_lease = DNSRECORD_HEARTBEAT,
 	.heartbeat_holder = "fairlead-dnsrecord",
 	.reconcile = dnsrecord_reconcile,
 	.start = dnsrecord_state_start,
 	.stop = dnsrecord_state_stop,
+	.note = dnsrecord_rivals_note,
 };

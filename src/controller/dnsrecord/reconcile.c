@@ -12,6 +12,7 @@
 #include "controller/dnsrecord/pass.h"
 #include "controller/dnsrecord/plan/names.h"
 #include "controller/dnsrecord/probe.h"
+#include "controller/dnsrecord/rivals.h"
 #include "controller/dnsrecord/shoot.h"
 #include "controller/dnsrecord/steps.h"
 #include "controller/dnsrecord/watches.h"
@@ -152,11 +153,24 @@ static int probe_settled(struct dnsrecord_pass *pass)
 	return r;
 }
 
+/* Another controller has the object: what was begun for it ends here. */
+static int leave_to_rival(struct dnsrecord_pass *pass)
+{
+	drop_work(pass);
+	dnsrecord_forget(pass->ctx, pass->key);
+	dnsrecord_probe_drop(pass->ctx, pass->key);
+	dnsrecord_unwatch_set(pass->ctx, pass->key);
+	dnsrecord_dry_run_drop(pass->ctx, pass->key);
+	return 0;
+}
+
 static int pass_over(struct dnsrecord_pass *pass)
 {
 	struct dnsrecord_shoot shoot = { 0 };
 	if (!is_served(pass))
 		return 0;
+	if (dnsrecord_rivals_have(pass))
+		return leave_to_rival(pass);
 	pass->choice = dnsrecord_decide(&pass->record, pass->settings.by_request);
 	if (pass->choice.task == DNSRECORD_NOTHING) {
 		int r = probe_settled(pass);
@@ -186,6 +200,8 @@ static bool is_outdated(struct dnsrecord_pass *pass, const struct kube_obj *obje
 
 int dnsrecord_reconcile(struct controller_ctx *ctx, const char *key)
 {
+	if (strcmp(key, DNSRECORD_RIVALS_KEY) == 0)
+		return dnsrecord_rivals_check(ctx);
 	if (dnsrecord_is_zone_key(key))
 		return dnsrecord_check_zone(ctx, key);
 	struct slice name = slice_of(key), ns = slice_cut(&name, '/');

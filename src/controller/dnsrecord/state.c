@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "controller/dnsrecord/rivals.h"
 #include "provider/provider.h"
 
 enum { PROBE_S = 600, UNSERVED_TYPES_MAX = 64, SPREAD_PARTS = 4096 };
@@ -22,6 +23,7 @@ int dnsrecord_state_start(void **ret_state, struct err_text err)
 	rng_init(&state->rng);
 	dnsrecord_wave_init(&state->wave);
 	dnsrecord_zone_table_init(&state->zones);
+	state->rivals = dnsrecord_rivals_new();
 	*ret_state = state;
 	return 0;
 }
@@ -61,6 +63,7 @@ void dnsrecord_state_stop(void *state)
 	map_done(&of->unserved);
 	dnsrecord_wave_done(&of->wave);
 	dnsrecord_zone_table_done(&of->zones);
+	dnsrecord_rivals_free(of->rivals);
 	pthread_mutex_destroy(&of->lock);
 	free(of);
 }

@@ -46,6 +46,8 @@ struct dnsrecord_dry_run {
 	uint64_t due_ns; /* it has ended, and is repeated then; 0: it has not */
 };
 
+struct dnsrecord_rivals;
+
 struct dnsrecord_state {
 	pthread_mutex_t lock;
 	struct map by_key;   /* struct dnsrecord_memory of unfinished objects */
@@ -55,6 +57,7 @@ struct dnsrecord_state {
 	struct rng rng;
 	struct dnsrecord_wave wave;	   /* has a lock of its own */
 	struct dnsrecord_zone_table zones; /* likewise */
+	struct dnsrecord_rivals *rivals;   /* likewise */
 };
 
 int dnsrecord_state_start(void **ret_state, struct err_text err);

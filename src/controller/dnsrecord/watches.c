@@ -8,6 +8,7 @@
 
 #include "api/kind.h"
 #include "api/meta.h"
+#include "controller/dnsrecord/rivals.h"
 #include "controller/dnsrecord/state.h"
 #include "kube/decode/packed.h"
 
@@ -85,6 +86,20 @@ static void keys_of_namespace(const struct controller_ctx *ctx, const struct kub
 	kube_store_each(ctx->stores[DNSRECORD_RECORDS], emit_key, &keys);
 }
 
+void dnsrecord_queue_records(const struct controller_ctx *ctx)
+{
+	struct emit_keys keys = { ctx->emit, ctx->emit_arg, NULL };
+	kube_store_each(ctx->stores[DNSRECORD_RECORDS], emit_key, &keys);
+}
+
+/* Our own says nothing. */
+static void keys_of_heartbeat(const struct controller_ctx *ctx, const struct kube_obj *object,
+			      controller_emit emit, void *arg)
+{
+	if (strcmp(object->ns, ctx->ns) != 0)
+		emit(arg, DNSRECORD_RIVALS_KEY);
+}
+
 /* As text: ten thousand trees would take 100 MB. */
 static struct kube_codec *make_record_codec(struct kube_string_pool *pool)
 {
@@ -95,6 +110,8 @@ static struct kube_codec *make_record_codec(struct kube_string_pool *pool)
 static const kube_index_fn record_indexes[] = { [DNSRECORD_BY_NAME] = index_by_name };
 static const char *const cluster_paths[] = { "spec.shoot.metadata.annotations",
 					     "spec.shoot.status.lastOperation", NULL };
+static const char *const heartbeat_paths[] = { "spec.holderIdentity", "spec.leaseDurationSeconds",
+					       "spec.renewTime", NULL };
 static const char *const namespace_paths[] = { "metadata.labels", NULL };
 
 const struct controller_watch dnsrecord_watches[DNSRECORD_WATCHES] = {
@@ -106,4 +123,7 @@ const struct controller_watch dnsrecord_watches[DNSRECORD_WATCHES] = {
 					 .keys = keys_of_namespace },
 	[DNSRECORD_CLUSTERS] = { "extensions.gardener.cloud", "Cluster", .paths = cluster_paths,
 				 .optional = true, .keys = keys_of_namespace },
+	[DNSRECORD_HEARTBEATS] = { "coordination.k8s.io", "Lease", .optional = true,
+				   .fields = "metadata.name=" DNSRECORD_HEARTBEAT,
+				   .paths = heartbeat_paths, .keys = keys_of_heartbeat },
 };

@@ -4,10 +4,19 @@
 
 #include "controller/controller.h"
 
-enum { DNSRECORD_RECORDS, DNSRECORD_SHOOT_NAMESPACES, DNSRECORD_CLUSTERS, DNSRECORD_WATCHES };
+enum {
+	DNSRECORD_RECORDS,
+	DNSRECORD_SHOOT_NAMESPACES,
+	DNSRECORD_CLUSTERS,
+	DNSRECORD_HEARTBEATS, /* of all extensions of Gardener */
+	DNSRECORD_WATCHES
+};
 enum { DNSRECORD_BY_NAME }; /* indexes of DNSRECORD_RECORDS */
 
 extern const struct controller_watch dnsrecord_watches[DNSRECORD_WATCHES];
+
+/* Queues all DNSRecords. */
+void dnsrecord_queue_records(const struct controller_ctx *ctx);
 
 enum { DNSRECORD_KEY_MAX = 512 };
 /* The key of the index: the name of a record set in one form. */
