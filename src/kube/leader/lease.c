@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "api/kind.h"
+#include "api/meta.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/err_text.h"
@@ -24,6 +25,7 @@
 
 enum {
 	RELEASE_TIMEOUT_S = 2,
+	RELEASE_TRIES = 3,
 	RANDOM_BYTES = 6,
 	REQUEST_MIN_MS = 100, /* whatever little time is left */
 };
@@ -275,21 +277,41 @@ int lease_start(const struct lease_conf *conf, struct lease **ret, struct err_te
 	return 0;
 }
 
-/* A new connection: the other may have been cut in the middle of a request. */
+/* The renewal that was cut may have been stored: gives the body the version of today. False: the Lease is not ours. */
+static bool read_version(struct lease *lease, struct kube_conn *conn, const struct elect *elect,
+			 json_t *body)
+{
+	struct kube_status st = { 0 };
+	json_t *today = NULL;
+	int r = send_request(conn, elect, ELECT_GET, NULL, RELEASE_TIMEOUT_S * NS_PER_S, &today,
+			     &st);
+	bool is_ours = r == 0 &&
+		       strcmp(api_get_string(today, "spec.holderIdentity"), lease->identity) == 0;
+	if (is_ours)
+		json_object_set_new(json_object_get(body, "metadata"), "resourceVersion",
+				    json_string(api_resource_version(today)));
+	kube_status_done(&st);
+	json_decref(today);
+	return is_ours;
+}
+
+/* A new connection: the other may have been cut in the middle of a request. Others find out by waiting when this
+ * fails. */
 static void release_lease(struct lease *lease, const struct elect *elect)
 {
 	char err[512];
 	assert(lease->stop); /* the thread has ended */
 	json_t *body = elect_release(elect, clock_mono_ns(), clock_wall_ns());
 	struct kube_conn *conn = body != NULL ? kube_conn_new(lease->client, ERR_TEXT(err)) : NULL;
-	if (conn != NULL) {
+	for (int i = 0; conn != NULL && i < RELEASE_TRIES; i++) {
 		struct kube_status st = { 0 };
-		/* Others find out by waiting when this fails. */
-		IGNORE(send_request(conn, elect, ELECT_UPDATE, body, RELEASE_TIMEOUT_S * NS_PER_S,
-				    NULL, &st));
+		int r = send_request(conn, elect, ELECT_UPDATE, body, RELEASE_TIMEOUT_S * NS_PER_S,
+				     NULL, &st);
 		kube_status_done(&st);
-		kube_conn_free(conn);
+		if (r != ERR_CONFLICT || !read_version(lease, conn, elect, body))
+			break;
 	}
+	kube_conn_free(conn);
 	json_decref(body);
 }
 

@@ -94,6 +94,50 @@ static void takes_and_gives_back(void **state)
 	rig_down(&g);
 }
 
+/* A server that stored the last renewal although its reply never arrived: the Lease has another version. */
+struct newer_lease {
+	_Atomic unsigned n_refused, version;
+	_Atomic bool is_free;
+	char body[300];
+};
+
+static void refuse_old_version(void *ctx, const char *request, struct fakeapi_reply *ret)
+{
+	struct newer_lease *newer = ctx;
+	char ours[64];
+	bool is_release = strstr(request, "\"holderIdentity\":\"\"") != NULL;
+	if (is_release && newer->version == 7)
+		newer->version = 8;
+	snprintf(ours, sizeof(ours), "\"resourceVersion\":\"%u\"", newer->version);
+	if (is_release && strstr(request, ours) == NULL) {
+		newer->n_refused++;
+		ret->status = 409;
+	} else {
+		newer->is_free = is_release;
+	}
+	snprintf(newer->body, sizeof(newer->body),
+		 "{\"metadata\":{\"name\":\"x\",\"resourceVersion\":\"%u\"},\"spec\":{"
+		 "\"holderIdentity\":\"%s\",\"leaseDurationSeconds\":1}}",
+		 newer->version, newer->is_free ? "" : "me");
+	ret->body =
+		ret->status == 409 ? "{\"kind\":\"Status\",\"reason\":\"Conflict\"}" : newer->body;
+}
+
+static void gives_a_newer_version_back(void **state)
+{
+	static struct newer_lease newer = { .version = 7 };
+	struct rig g;
+	(void)state;
+	rig_up(&g);
+	fakeapi_set_chooser(g.f, refuse_old_version, &newer);
+	struct lease *l = start(&g, "me");
+	assert_true(lease_wait(l, false));
+	lease_stop(l);
+	assert_int_equal(newer.n_refused, 1);
+	assert_true(newer.is_free);
+	rig_down(&g);
+}
+
 /* A server that became silent: the loss is detected by the clock, in time. */
 static void lost_by_the_clock(void **state)
 {
@@ -275,6 +319,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(takes_and_gives_back),
+		cmocka_unit_test(gives_a_newer_version_back),
 		cmocka_unit_test(lost_by_the_clock),
 		cmocka_unit_test(lost_when_not_healthy),
 		cmocka_unit_test(waits_for_its_turn_until_woken),
