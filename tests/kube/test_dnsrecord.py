@@ -127,6 +127,20 @@ def test_zone_changes(c, controller, ns, zones):
     assert len(zones.calls()) == calls  # DR-49: never created, so no call
 
 
+def test_several_zones_of_one_name(c, controller, ns, zones):
+    """DR-19: the public zone with the lowest id, and an Event that names the others; the spec chooses another one."""
+    zones.write([f"zone {zone} twice.example {kind}" for zone, kind in (("Z0", "private"), ("Z9", "public"), ("Z2", "public"))])
+    make(c, ns, "a", "a.twice.example")
+    assert wait_settled(c, ns, "a")["zone"] == "Z2"
+    note, = until(lambda: [e["note"] for e in events(c, ns) if e["reason"] == "ZoneAmbiguous"])
+    assert note == "several zones have the same name: 'Z2' is used, not 'Z0', 'Z9'; spec.zone chooses another"
+    make(c, ns, "b", "b.twice.example", zone="Z9")
+    assert wait_settled(c, ns, "b")["zone"] == "Z9"
+    patch(c, ns, "a", {"spec": {"values": ["192.0.2.2"]}})  # its zone is known by now
+    assert wait_settled(c, ns, "a")["zone"] == "Z2"
+    assert len([e for e in events(c, ns) if e["reason"] == "ZoneAmbiguous" and "series" not in e]) == 1
+
+
 def test_zone_is_missing_for_a_moment(c, controller, ns, zones):
     """DR-20, DR-46: what was written is not forgotten; when the zone is back, the record is changed and deleted as before."""
     make(c, ns, "a", "a.example.com")

@@ -123,10 +123,14 @@ def test_dns_disagrees(embedded, dns, controller, ns, zones):  # noqa: F811
     writes, reads = len(zones.calls("apply")), len(zones.calls("read"))
     versions = [get(embedded, ns, name)["metadata"]["resourceVersion"] for name in ("a", "b")]
     assert reads == 2
+    notes = until(lambda: (found := {e["regarding"]["name"]: e["note"] for e in events(embedded, ns) if e["reason"] == "NotResolvable"})
+                  and len(found) == 2 and found)
+    assert notes == {name: message(embedded, ns, name) for name in ("a", "b")}
     seen = probes(controller, "mismatch")
     until(lambda: probes(controller, "mismatch") >= seen + 6)
     assert [get(embedded, ns, name)["metadata"]["resourceVersion"] for name in ("a", "b")] == versions
     assert len(zones.calls("read")) == reads and len(zones.calls("apply")) == writes
+    assert not [e for e in events(embedded, ns) if e["reason"] == "NotResolvable" and "series" in e]
     # another answer is another message; then the right one
     dns.set("gone A 192.0.2.9\nalias A 192.0.2.1\n")
     wait_resolvable(embedded, ns, "b", ("True", "Resolved"))

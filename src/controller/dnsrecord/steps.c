@@ -242,12 +242,16 @@ static void tell_other_zones(const struct dnsrecord_pass *pass,
 			     const struct publisher_request *request)
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-	if (request->other_zones == NULL)
+	struct slice others = slice_of(request->other_zones != NULL ? request->other_zones : "");
+	if (others.n == 0)
 		return;
-	strbuf_addf(&text,
-		    "several zones have the same name: '%s' is used, not %s; spec.zone chooses "
-		    "another",
-		    request->zone_id, request->other_zones);
+	strbuf_addf(&text, "several zones have the same name: '%s' is used, not ",
+		    request->zone_id);
+	for (const char *comma = ""; others.n != 0; comma = ", ") {
+		struct slice zone = slice_cut(&others, ' ');
+		strbuf_addf(&text, "%s'%.*s'", comma, (int)zone.n, zone.p);
+	}
+	strbuf_adds(&text, "; spec.zone chooses another");
 	dnsrecord_pass_event(pass, true, "ZoneAmbiguous", text.s);
 }
 
