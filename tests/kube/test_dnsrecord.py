@@ -141,6 +141,19 @@ def test_several_zones_of_one_name(c, controller, ns, zones):
     assert len([e for e in events(c, ns) if e["reason"] == "ZoneAmbiguous" and "series" not in e]) == 1
 
 
+def test_order_of_regions(c, controller, ns, zones):
+    """DR-22: the region of the spec, then of the Secret, then the provider's default; DR-6: a provider configuration changes nothing."""
+    make_secret(c, ns, {**zones.data(), "region": "of-the-secret"}, name="region")
+    wanted = {"a": ({"secret": {"name": "region"}, "region": "of-the-spec"}, "of-the-spec"), "b": ({"secret": {"name": "region"}}, "of-the-secret"),
+              "c": ({}, "here"), "d": ({"providerConfig": {"apiVersion": "x/v1", "kind": "Y", "region": "other", "zone": [1]}}, "here")}
+    for name, (more, region) in wanted.items():
+        make(c, ns, name, f"{name}.example.com", **more)
+        wait_settled(c, ns, name)
+        assert [call[2] for call in zones.calls("apply")][-1] == region
+    assert zones.sets() == {(f"{name}.example.com", "A"): (120, ["192.0.2.1"]) for name in wanted}
+    assert get(c, ns, "d")["spec"]["providerConfig"] == wanted["d"][0]["providerConfig"]
+
+
 def test_zone_is_missing_for_a_moment(c, controller, ns, zones):
     """DR-20, DR-46: what was written is not forgotten; when the zone is back, the record is changed and deleted as before."""
     make(c, ns, "a", "a.example.com")

@@ -203,11 +203,13 @@ static void save_file(struct memory_server *server)
 		stop_test(fresh);
 }
 
-static void note_call(const struct memory_server *server, const struct provider_job *job)
+static void note_call(const struct memory_server *server, const struct provider_job *job,
+		      const char *region)
 {
 	CLEANUP(freep) char *path = xasprintf("%s.calls", server->file->path);
 	FILE *f = fopen(path, "ae");
-	if (f == NULL || fprintf(f, "%s %zu\n", call_names[job->kind], job->n_changes) < 0 ||
+	if (f == NULL ||
+	    fprintf(f, "%s %zu %s\n", call_names[job->kind], job->n_changes, region) < 0 ||
 	    fclose(f) != 0)
 		stop_test(path);
 }
@@ -250,10 +252,11 @@ static int use_fault(struct memory_file *file, const char *call)
 	return found;
 }
 
-enum memory_fault memory_file_fault(struct memory_server *server, const struct provider_job *job)
+enum memory_fault memory_file_fault(struct memory_server *server, const struct provider_job *job,
+				    const char *region)
 {
 	int found = use_fault(server->file, call_names[job->kind]);
-	note_call(server, job);
+	note_call(server, job, region);
 	if (found < 0)
 		return MEMORY_NO_FAULT;
 	server->file->kills_after = faults[found].kills_after;

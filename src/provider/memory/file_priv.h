@@ -8,7 +8,7 @@
  *	say TEXT			(the error text of faults)
  *	fault CALL FAULT COUNT		(CALL: find_zones, read, apply, settle, serial, *; COUNT: how often)
  *
- * Each call is noted in FILE.calls: its kind, and the number of changes. */
+ * Each call is noted in FILE.calls: its kind, the number of changes, and the region of the account. */
 #pragma once
 
 #include "provider/memory/memory_test.h"
@@ -18,6 +18,7 @@ void memory_file_free(struct memory_file *file); /* NULL is fine */
 /* Reads the file before a call, and holds it until memory_file_end(). A missing file is empty. */
 void memory_file_begin(struct memory_server *server);
 /* The fault for the call, which is counted down. The process ends here if the file says so. */
-enum memory_fault memory_file_fault(struct memory_server *server, const struct provider_job *job);
+enum memory_fault memory_file_fault(struct memory_server *server, const struct provider_job *job,
+				    const char *region);
 /* The call was carried out: writes the file. The process ends afterwards if the file says so. */
 void memory_file_end(struct memory_server *server);

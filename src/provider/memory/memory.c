@@ -19,6 +19,7 @@
 struct memory_account {
 	struct provider_account account;
 	struct memory_server *server;
+	char *region; /* means nothing here but the order in which it is chosen */
 };
 
 /* One call under way. */
@@ -96,6 +97,7 @@ static int open_account(const struct provider_account_conf *conf, struct provide
 	static const struct provider_key server_key = { { "server", "MEMORY_SERVER" } };
 	static const struct provider_key zones_key = { { "zones", "MEMORY_ZONES" } };
 	static const struct provider_key file_key = { { "file", "MEMORY_FILE" } };
+	static const struct provider_key region_key = { { "region", "MEMORY_REGION" } };
 	struct slice name;
 	int r = provider_credential_require(conf, &server_key, &name, err);
 	if (r < 0)
@@ -104,6 +106,8 @@ static int open_account(const struct provider_account_conf *conf, struct provide
 	struct memory_account *account = xcalloc(1, sizeof(*account));
 	account->account.loop = conf->loop;
 	account->server = memory_server_get(text);
+	struct slice region = provider_credential_region(conf, &region_key, "here");
+	account->region = xstrndup(region.p, region.n);
 	struct slice path = provider_credential_get(conf, &file_key);
 	if (path.n != 0)
 		use_file(account->server, path);
@@ -120,6 +124,7 @@ static struct memory_account *account_of(struct provider_account *account)
 
 static void close_account(struct provider_account *account)
 {
+	free(account_of(account)->region);
 	free(account_of(account));
 }
 
@@ -365,7 +370,7 @@ static void start_job(struct provider_account *account, struct provider_job *job
 		memory_file_begin(server);
 	enum memory_fault fault = admit_call(call);
 	if (server->file != NULL && fault == MEMORY_NO_FAULT)
-		fault = memory_file_fault(server, job);
+		fault = memory_file_fault(server, job, call->account->region);
 	bool is_done = fault == MEMORY_NO_FAULT || fault == MEMORY_LOST_AFTER ||
 		       fault == MEMORY_HANG || fault == MEMORY_PARTIAL;
 	assert(job->end_by_ns > loop_now(loop));

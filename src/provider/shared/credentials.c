@@ -51,6 +51,15 @@ int provider_credential_require(const struct provider_account_conf *conf,
 	return ERR_CONFIG;
 }
 
+struct slice provider_credential_region(const struct provider_account_conf *conf,
+					const struct provider_key *key, const char *fallback)
+{
+	struct slice of_secret = provider_credential_get(conf, key);
+	if (conf->region != NULL && conf->region[0] != '\0')
+		return slice_of(conf->region);
+	return of_secret.n != 0 ? of_secret : slice_of(fallback);
+}
+
 static int compare_lengths(const void *left, const void *right)
 {
 	size_t left_n = ((const struct secret *)left)->n,

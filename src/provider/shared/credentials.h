@@ -26,6 +26,10 @@ MUST_CHECK int provider_credential_require(const struct provider_account_conf *c
 					   const struct provider_key *key, struct slice *ret,
 					   struct err_text err);
 
+/* The region: that of the object, else of the Secret, else the provider's own (DR-22). */
+struct slice provider_credential_region(const struct provider_account_conf *conf,
+					const struct provider_key *key, const char *fallback);
+
 /* What must not be in a text: all values but those of `public_keys`, as struct provider has them. */
 struct provider_secrets;
 struct provider_secrets *provider_secrets_new(const struct provider_account_conf *conf,

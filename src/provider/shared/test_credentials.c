@@ -56,6 +56,30 @@ static void missing_key_has_all_names(void **state)
 	assert_null(provider_credential_get(&conf, &access_key).p);
 }
 
+/* DR-22: that of the object, then of the Secret, then the provider's default. */
+static void order_of_regions(void **state)
+{
+	static const struct provider_key key = { { "region", "AWS_REGION" } };
+	struct provider_credential secret = { "AWS_REGION", SLICE(" secret\n") };
+	const struct {
+		const char *region;
+		size_t n_credentials;
+		const char *fallback, *wanted;
+	} rows[] = {
+		{ "spec", 1, "default", "spec" }, { "", 1, "default", "secret" },
+		{ NULL, 1, "default", "secret" }, { "spec", 0, "default", "spec" },
+		{ "", 0, "default", "default" },  { "", 0, "", "" },
+	};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct provider_account_conf conf = { .credentials = &secret,
+						      .n_credentials = rows[i].n_credentials,
+						      .region = rows[i].region };
+		struct slice found = provider_credential_region(&conf, &key, rows[i].fallback);
+		assert_true(slice_is(found, rows[i].wanted));
+	}
+}
+
 static void values_are_masked(void **state)
 {
 	struct provider_credential credentials[] = { { "short", SLICE("us") },
@@ -126,9 +150,9 @@ static void no_value_stays(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names_of_a_key),    cmocka_unit_test(missing_key_has_all_names),
-		cmocka_unit_test(values_are_masked), cmocka_unit_test(public_values_stay),
-		cmocka_unit_test(no_value_stays),
+		cmocka_unit_test(names_of_a_key),     cmocka_unit_test(missing_key_has_all_names),
+		cmocka_unit_test(order_of_regions),   cmocka_unit_test(values_are_masked),
+		cmocka_unit_test(public_values_stay), cmocka_unit_test(no_value_stays),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
