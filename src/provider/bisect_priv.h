@@ -11,8 +11,9 @@
  *
  * and one more if more than BISECT_RUN of them stand side by side: then single ones are tried soon, so
  * that a row of bad ones costs less than two calls each. No strategy holds 2 + k L for all n:
- * with four changes each exceeds it for some bad ones (test_bisect.c tries all), and none that tries the
- * beginnings of a row and needs 2 + L for one bad change does better than this table.
+ * with four changes each exceeds it for some bad ones, and of more than four none that tries the
+ * beginnings of a row and needs 2 + L for one bad change does better than this table (test_bisect.c
+ * tries all of both kinds, the latter for rows of up to 16).
  *
  * How: after a bad one, at most 2^(L-1) are tried at once, so that a failure and the search in it are L
  * calls. That leaves one call for the first bad one's search and two for the successes. Those at the

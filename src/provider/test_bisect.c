@@ -216,6 +216,78 @@ static void no_strategy_holds_two_for_four(void **state)
 	assert_true(can_hold(three, 1));
 }
 
+/* ---- none that tries the beginnings of rows is better than the table ---- */
+
+enum { SHORT_ROW = 16, SHORT_CALLS = 4 + SHORT_ROW * 4 };
+
+/* A row, so many of whose first ones have a bad one among them (0: nobody knows), after so many bad ones and calls. */
+struct row_state {
+	size_t left, suspects;
+	unsigned n_bad, calls;
+};
+
+/* `base` for more than one bad change, 2 for one; for rows of the length `n`. */
+struct row_bound {
+	size_t n;
+	unsigned base;
+	int8_t memory[SHORT_ROW + 1][SHORT_ROW + 1][SHORT_ROW + 1][SHORT_CALLS + 1];
+};
+
+static unsigned bound_of(const struct row_bound *bound, unsigned n_bad)
+{
+	return (n_bad > 1 ? bound->base : 2) + n_bad * ceil_log2(bound->n);
+}
+
+static bool can_end(struct row_bound *bound, struct row_state at);
+
+static bool can_try(struct row_bound *bound, struct row_state at)
+{
+	size_t most = at.suspects != 0 ? at.suspects - 1 : at.left;
+	for (size_t tried = 1; tried <= most; tried++) {
+		struct row_state good = { at.left - tried,
+					  at.suspects != 0 ? at.suspects - tried : 0, at.n_bad,
+					  at.calls + 1 };
+		struct row_state bad = { at.left, tried, at.n_bad, at.calls + 1 };
+		if (can_end(bound, good) && can_end(bound, bad))
+			return true;
+	}
+	return false;
+}
+
+static bool can_end(struct row_bound *bound, struct row_state at)
+{
+	if (at.suspects == 1)
+		at = (struct row_state){ at.left - 1, 0, at.n_bad + 1, at.calls };
+	if (at.left == 0)
+		return at.calls <= bound_of(bound, at.n_bad);
+	if (at.calls >= bound_of(bound, at.n_bad + (at.suspects != 0)))
+		return false;
+	int8_t *answer = &bound->memory[at.left][at.suspects][at.n_bad][at.calls];
+	if (*answer == 0)
+		*answer = can_try(bound, at) ? 1 : -1;
+	return *answer == 1;
+}
+
+static bool can_hold_base(size_t n, unsigned base)
+{
+	static struct row_bound bound;
+	memset(&bound, 0, sizeof(bound));
+	bound.n = n;
+	bound.base = base;
+	return can_end(&bound, (struct row_state){ n, n, 0, 1 });
+}
+
+/* From five on; two could do with 2, and four with 3. */
+static void no_row_search_is_better(void **state)
+{
+	(void)state;
+	for (size_t n = 5; n <= SHORT_ROW; n++) {
+		unsigned base = most_calls(n, 2) - 2 * ceil_log2(n);
+		assert_true(can_hold_base(n, base));
+		assert_true(base == 2 || !can_hold_base(n, base - 1));
+	}
+}
+
 static void all_bad_costs_less_than_two_each(void **state)
 {
 	bool bad[256];
@@ -231,6 +303,7 @@ int main(void)
 		cmocka_unit_test(finds_all_of_large_rows),
 		cmocka_unit_test(holds_the_bound),
 		cmocka_unit_test(no_strategy_holds_two_for_four),
+		cmocka_unit_test(no_row_search_is_better),
 		cmocka_unit_test(all_bad_costs_less_than_two_each),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
