@@ -102,6 +102,10 @@ def test_objects_of_the_examples_are_served(start):
     assert "all well" in status and f"dns: 127.0.0.1:{up.dns} answers" in status
     # DNS is asked for records after they are published.
     eventually(lambda: "Resolvable: DNS is asked soon" not in run(up, "status"), 60)
+    # The Secret of Gardener's example is in another namespace: one administrator owns all of them here. It is read, and has no keys.
+    with open(os.path.join(server.ROOT, "examples", "objects", "dnsrecord.yaml"), encoding="utf-8") as f:
+        run(up, "apply", "-f", "-", text=f.read().replace("type: aws-route53", "type: powerdns").replace("name: dnsrecord-external", "name: other"))
+    eventually(lambda: "The Secret has no value for the key 'server' or 'Server'" in run(up, "get", "dnsrecords", "other", "-o", "yaml"))
 
 
 POOL = """apiVersion: ipam.cluster.x-k8s.io/v1alpha2

@@ -49,13 +49,14 @@ def zones(c, ns, tmp_path):
 
 
 def test_four_uses(c, controller, ns, zones):
-    """DR-58, DR-53, DR-54, DR-13: internal, external, shoot ingress, seed ingress; an endpoint moves; a type changes."""
+    """DR-58, DR-53, DR-54, DR-13: internal, external, shoot ingress, seed ingress; an endpoint moves; a type changes. The Secret of one is in
+    another namespace."""
     asked = request("reconcile", ahead=30)  # DR-43: a clock that is ahead
     namespace(c, "garden")
     make_secret(c, "garden", zones.data())
     make(c, ns, "internal", "api.bar.foo.internal.example.net", annotations=asked)
     make(c, ns, "external", "api.bar.foo.example.com", kind="CNAME", values=["api.bar.foo.internal.example.net"], annotations=asked)
-    make(c, ns, "ingress", "*.ingress.bar.foo.example.com", annotations=asked)
+    make(c, ns, "ingress", "*.ingress.bar.foo.example.com", secret={"name": "credentials", "namespace": "garden"}, annotations=asked)
     make(c, "garden", "seed", "*.ingress.seed.example.com", kind="AAAA", values=["2001:db8::1"], annotations=asked, **{"class": "seed"})
     for space, name in ((ns, "internal"), (ns, "external"), (ns, "ingress"), ("garden", "seed")):
         o = gardenlet_waits(c, space, name)
