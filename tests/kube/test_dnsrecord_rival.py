@@ -8,7 +8,7 @@ import pytest
 from bothlib import c as served, embedded, real, real_only  # noqa: F401 (fixtures)
 from controllerlib import events, namespace, until
 from dnsrecordlib import (OPERATION, Zones, condition, delete, failed, gardenlet_waits, get, make, make_secret, patch, prepare, request,
-                          run_controller, stamp, wait_failed, wait_gone, write_status)
+                          run_controller, stamp, wait_failed, wait_gone, wait_settled, write_status)
 
 PROTECT, DROP_IN = "protect", "drop-in"
 NAME, HEARTBEAT = "provider-local", "gardener-extension-heartbeat"
@@ -109,6 +109,20 @@ def test_sets_of_others(c, run, ns, zones, mode):
         assert zones.sets(foreign=True) == {**theirs, ("new.example.com", "A"): (300, ["198.51.100.2"]),
                                             ("ext.example.com", "A"): (300, ["198.51.100.3"])}
         assert until(lambda: [e for e in events(c, ns) if e["reason"] == "RecordLeft" and e["regarding"]["name"] == "new"])
+
+
+def test_by_generation(c, run, ns, zones):
+    """DR-37: with the flag that Gardener's extensions call --ignore-operation-annotation, an edit is enough; a request is removed all the
+    same."""
+    run("--dnsrecord-by-generation")
+    make(c, ns, "a", "a.example.com")
+    wait_settled(c, ns, "a")
+    patch(c, ns, "a", {"spec": {"values": ["192.0.2.2"]}})
+    wait_settled(c, ns, "a")
+    assert zones.sets() == {("a.example.com", "A"): (120, ["192.0.2.2"])}
+    ask(c, ns, "a", values=["192.0.2.3"])
+    gardenlet_waits(c, ns, "a")
+    assert zones.sets() == {("a.example.com", "A"): (120, ["192.0.2.3"])}
 
 
 # ---- beside an extension that runs ----
