@@ -56,8 +56,8 @@ def test_files(tmp_path):
     assert (status, out) == (1, "default/e: create in zone (to be found)\n+ e.example.com 120 A 192.0.2.1\n"
                              "default/f: cannot be published: the name 'e.example.com' belongs to the DNSRecord 'e' in namespace 'default'; "
                              "delete one of the two\n")
-    assert err == ("fairlead plan: 1 DNSRecords have a type that no provider here serves\n"
-                   "fairlead plan: 1 DNSRecords have a class that is not served (--dnsrecord-classes)\n")
+    assert err == ("fairlead plan: 1 DNSRecord has a type that no provider here serves\n"
+                   "fairlead plan: 1 DNSRecord has a class that is not served (--dnsrecord-classes)\n")
     assert "default/d: create" in plan("-f", str(path), "--dnsrecord-classes", "garden,shoot")[1]
     assert plan("-f", str(tmp_path / "missing"))[0] == 1 and plan("-o", "yaml")[0] == 64 and plan("word")[0] == 64
     status, _, err = plan("--dnsrecord-types", "bogus")

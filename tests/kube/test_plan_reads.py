@@ -91,7 +91,7 @@ def test_what_the_provider_has(c, zones):
     make(c, NS, "f", "f.example.com", type="none")
     status, out, err = plan(c)
     assert status == 1 and "d: cannot be published" in out and "e: cannot be published: the Secret 'missing'" in out and f"{NS}/f" not in out
-    assert err == "fairlead plan: 1 DNSRecords have a type that no provider here serves\n"
+    assert err == "fairlead plan: 1 DNSRecord has a type that no provider here serves\n"
     for name in "def":
         delete(c, NS, name)
     assert not zones.calls("apply") and len(zones.sets(foreign=True)) == 3

@@ -125,12 +125,11 @@ static void report_skipped(struct plan *plan)
 			n_classes++;
 	}
 	if (n_types != 0)
-		kubecli_say(&plan->cli, "%zu DNSRecords have a type that no provider here serves",
-			    n_types);
+		kubecli_say(&plan->cli, "%zu %s a type that no provider here serves", n_types,
+			    n_types == 1 ? "DNSRecord has" : "DNSRecords have");
 	if (n_classes != 0)
-		kubecli_say(&plan->cli,
-			    "%zu DNSRecords have a class that is not served (--dnsrecord-classes)",
-			    n_classes);
+		kubecli_say(&plan->cli, "%zu %s a class that is not served (--dnsrecord-classes)",
+			    n_classes, n_classes == 1 ? "DNSRecord has" : "DNSRecords have");
 }
 
 static void compare_all(struct plan *plan)
