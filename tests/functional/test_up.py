@@ -100,6 +100,8 @@ def test_objects_of_the_examples_are_served(start):
     eventually(lambda: "1 of 1 names have addresses" in run(up, "get", "egressfirewalls", "-n", "shop", "-o", "yaml"))
     status = run(up, "status")
     assert "all well" in status and f"dns: 127.0.0.1:{up.dns} answers" in status
+    assert "dnsrecord.extensions.gardener.cloud/dnsrecord-external in default: note: no controller has reported on it; is there one for the " \
+        "type 'aws-route53'?\n" in status and status.count("reported on it") == 1
     # DNS is asked for records after they are published.
     eventually(lambda: "Resolvable: DNS is asked soon" not in run(up, "status"), 60)
     # The Secret of Gardener's example is in another namespace: one administrator owns all of them here. It is read, and has no keys.

@@ -61,6 +61,18 @@ static void check_condition(struct status *status, const char *name, const json_
 	}
 }
 
+/* Nothing is said of an object: nobody may have noticed it. */
+static void note_silence(const struct api_kind *kind, const char *name, const json_t *object)
+{
+	const char *type = api_get_string(object, "spec.type");
+	if (!settled_is_reported(kind) || json_object_size(json_object_get(object, "status")) != 0)
+		return;
+	printf("%s: note: no controller has reported on it", name);
+	if (strcmp(kind->kind, "DNSRecord") == 0)
+		printf("; is there one for the type '%s'?", type);
+	printf("\n");
+}
+
 static void check_object(struct status *status, const struct api_kind *kind, const json_t *object)
 {
 	CLEANUP(strbuf_done) struct strbuf name = STRBUF_INIT;
@@ -70,6 +82,7 @@ static void check_object(struct status *status, const struct api_kind *kind, con
 	if (api_namespace(object)[0] != '\0')
 		strbuf_addf(&name, " in %s", api_namespace(object));
 	status->objects++;
+	note_silence(kind, name.s, object);
 	unsigned before = status->bad;
 	json_array_foreach (api_get(object, "status.conditions"), i, c)
 		check_condition(status, name.s, c);
