@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Get and list. A get takes an object that was written lately from the ring; everything else runs in a
+/* Get and list. A get takes an object that was written or read lately from memory; everything else runs in a
  * read transaction of its own, on a connection from the pool. A list walks the index of keys and
  * versions, and reads the value of the newest version of each key. */
 #include "apiserver/store/read.h"
@@ -10,6 +10,7 @@
 #include "apiserver/store/damage_priv.h"
 #include "apiserver/store/db_priv.h"
 #include "apiserver/store/event_priv.h"
+#include "apiserver/store/read_cache_priv.h"
 #include "apiserver/store/reader_pool_priv.h"
 #include "apiserver/store/ring_priv.h"
 #include "apiserver/store/store.h"
@@ -63,10 +64,14 @@ int apiserver_store_get(struct apiserver_store *store, const char *key, struct s
 			uint64_t *ret_revision)
 {
 	struct store_db *db;
-	uint64_t revision = 0;
-	struct store_event *event = store_ring_find(&store->ring, key);
+	uint64_t revision = 0, evicted;
+	const size_t begin = out->n;
+	struct store_event *event = store_ring_find(&store->ring, key, &evicted);
 	if (event != NULL)
 		return read_event(event, out, ret_revision);
+	if (store_read_cache_get(&store->read_cache, key, evicted, out, ret_revision))
+		return 0;
+	const uint64_t known_at = atomic_load(&store->ring.revision);
 	int r = store_pool_lend(store, &db);
 	if (r < 0)
 		return r;
@@ -76,6 +81,8 @@ int apiserver_store_get(struct apiserver_store *store, const char *key, struct s
 		return store_damage_note_error(store, r);
 	/* The client may start a watch at this revision: the ring must know it. */
 	store_ring_await(&store->ring, revision);
+	store_read_cache_put(&store->read_cache, key, slice_from(strbuf_slice(out), begin),
+			     revision, known_at);
 	*ret_revision = revision;
 	return 0;
 }

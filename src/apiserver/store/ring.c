@@ -60,12 +60,14 @@ static void set_newest(struct store_ring *ring, struct store_event *event)
 	*at = event;
 }
 
-struct store_event *store_ring_find(struct store_ring *ring, const char *key)
+struct store_event *store_ring_find(struct store_ring *ring, const char *key, uint64_t *ret_evicted)
 {
 	pthread_mutex_lock(&ring->lock);
 	struct store_event *event = *find_link(ring, key);
 	if (event != NULL)
 		store_event_ref(event);
+	if (ret_evicted != NULL)
+		*ret_evicted = ring->evicted;
 	pthread_mutex_unlock(&ring->lock);
 	return event;
 }

@@ -39,9 +39,10 @@ void store_ring_init(struct store_ring *ring, uint64_t revision);
 void store_ring_done(struct store_ring *ring);
 /* Adds events in the order of their revisions; owns the list from then on. */
 void store_ring_publish(struct store_ring *ring, struct store_event *list);
-/* The newest event of the key, if the ring still has it: a new reference. NULL: read the table. Any
- * thread. */
-struct store_event *store_ring_find(struct store_ring *ring, const char *key);
+/* The newest event of the key, if the ring still has it: a new reference. NULL: read the table; the
+ * key has not changed after *ret_evicted (may be NULL). Any thread. */
+struct store_event *store_ring_find(struct store_ring *ring, const char *key,
+				    uint64_t *ret_evicted);
 /* Calls `wake` of the watches that publishing has made due. The writer's thread. */
 void store_ring_wake(struct store_ring *ring);
 /* Waits until a durable revision is published, which is a matter of microseconds. */

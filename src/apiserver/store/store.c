@@ -62,6 +62,7 @@ int apiserver_store_open(const struct apiserver_store_conf *conf, struct apiserv
 	store->lock_fd = -1;
 	pthread_mutex_init(&store->pool.lock, NULL);
 	pthread_mutex_init(&store->damage.lock, NULL);
+	store_read_cache_init(&store->read_cache);
 	int r = start_store(store, err);
 	if (r < 0) {
 		apiserver_store_close(store);
@@ -81,6 +82,7 @@ void apiserver_store_close(struct apiserver_store *store)
 	store_writer_stop(store);
 	store_compact_done(store);
 	store_ring_done(&store->ring);
+	store_read_cache_done(&store->read_cache);
 	if (store->lock_fd >= 0)
 		close(store->lock_fd);
 	pthread_mutex_destroy(&store->pool.lock);

@@ -9,6 +9,7 @@
  *	transaction.c	one batch of writes as a transaction; what is written on a full disk
  *	reader_pool.c	connections lent to readers
  *	read.c		get and list
+ *	read_cache.c	rows that were read lately
  *	event.c		events: one change each, reference-counted
  *	ring.c		the latest events in memory, and waking watches
  *	watch.c		watches: events from the table first, then from the ring
@@ -25,6 +26,7 @@
 
 #include "apiserver/store/compact_priv.h"
 #include "apiserver/store/damage_priv.h"
+#include "apiserver/store/read_cache_priv.h"
 #include "apiserver/store/reader_pool_priv.h"
 #include "apiserver/store/ring_priv.h"
 #include "apiserver/store/store.h"
@@ -38,6 +40,7 @@ struct apiserver_store {
 	struct store_compactor compactor;
 	struct store_pool pool;
 	struct store_ring ring;
+	struct store_read_cache read_cache;
 	struct store_damage damage;
 	_Atomic uint64_t compacted;
 	atomic_bool removals_only; /* the spare is missing: only writes that lead to removals */

@@ -43,7 +43,7 @@ static void release_newest(struct apiserver_store *store, struct newest *newest)
  * since another version follows the same one already. A removed one may have left the table by now. */
 static bool find_newest(struct apiserver_store *store, const char *key, struct newest *ret)
 {
-	struct store_event *event = store_ring_find(&store->ring, key);
+	struct store_event *event = store_ring_find(&store->ring, key, NULL);
 	if (event == NULL || event->change.removed) {
 		store_event_unref(event);
 		return false;
