@@ -337,6 +337,18 @@ void node_door_end_connections(struct node_door *door)
 		free_connection(door->greeted.first);
 }
 
+void node_door_forget(struct node_door *door)
+{
+	struct connection *next;
+	for (struct connection *one = door->greeted.first; one != NULL; one = next) {
+		next = one->next;
+		if (one->stream.version >= ADDRSET_AGENT_FORGETS)
+			addrset_agent_put_forget(addrset_agent_stream_out(&one->stream));
+		else
+			free_connection(one);
+	}
+}
+
 void node_door_close(struct node_door *door)
 {
 	if (door == NULL)

@@ -47,6 +47,10 @@ void node_door_close(struct node_door *door);
 /* Ends all connections: what servers know from them is in doubt. */
 void node_door_end_connections(struct node_door *door);
 
+/* Pairs that servers asked for were removed: each forgets what it knows, and asks again. Connections stay, but
+ * those of servers that are too old to be told. */
+void node_door_forget(struct node_door *door);
+
 /* For connections from now on. Only of a door with an address. */
 void node_door_set_cred(struct node_door *door, struct net_tls_cred *cred);
 

@@ -257,6 +257,26 @@ static void connections_are_ended(void **state UNUSED)
 	assert_int_equal(agent_set_state(agent).connects, 2);
 }
 
+/* Pairs were removed: they are asked for again, on the same connection. */
+static void servers_forget(void **state UNUSED)
+{
+	struct call call, again;
+	ask(&call, 1);
+	TURN_UNTIL(fake_addrset_waiting(kernel) == 1);
+	fake_addrset_commit(kernel, 0);
+	TURN_UNTIL(call.n_done == 1);
+	assert_true(is_known(&call));
+	node_door_forget(door);
+	TURN_UNTIL(!is_known(&call));
+	assert_true(agent_set_state(agent).is_reachable);
+	ask(&again, 1);
+	TURN_UNTIL(again.n_done == 1 || fake_addrset_waiting(kernel) == 1);
+	fake_addrset_commit(kernel, 0);
+	TURN_UNTIL(again.n_done == 1);
+	assert_true(is_known(&again));
+	assert_int_equal(agent_set_state(agent).connects, 1);
+}
+
 /* ---- peers that are something else ---- */
 
 static int connect_raw(void)
@@ -311,6 +331,22 @@ static void strangers_are_refused(void **state UNUSED)
 		assert_int_equal(node_door_counts(door).refused, i + 1);
 	}
 	assert_int_equal(fake_addrset_waiting(kernel), 0);
+	assert_true(agent_set_state(agent).is_reachable);
+	assert_int_equal(node_door_counts(door).connections, 1);
+}
+
+/* A server that cannot be told to forget does so when its connection ends. */
+static void old_servers_are_left(void **state UNUSED)
+{
+	TURN_UNTIL(agent_set_state(agent).is_reachable);
+	int fd = connect_raw();
+	send_raw(fd, HELLO "\0\5\4\0\0\0\1", sizeof(HELLO) - 1 + 7);
+	char got[64];
+	size_t n = 0;
+	TURN_UNTIL((n = read_some(fd, got, sizeof(got), n)) == sizeof(HELLO) - 1 + 8);
+	node_door_forget(door);
+	TURN_UNTIL(has_ended(fd));
+	close(fd);
 	assert_true(agent_set_state(agent).is_reachable);
 	assert_int_equal(node_door_counts(door).connections, 1);
 }
@@ -591,6 +627,8 @@ int main(void)
 		TEST(silent_agent),
 		TEST(agent_comes_and_goes),
 		TEST(connections_are_ended),
+		TEST(servers_forget),
+		TEST(old_servers_are_left),
 		TEST(strangers_are_refused),
 		TEST(probes),
 		TEST(silent_strangers_are_left),

@@ -105,3 +105,9 @@ void node_tls_door_end_connections(struct node_tls_door *tls_door)
 	if (tls_door != NULL && tls_door->door != NULL)
 		node_door_end_connections(tls_door->door);
 }
+
+void node_tls_door_forget(struct node_tls_door *tls_door)
+{
+	if (tls_door != NULL && tls_door->door != NULL)
+		node_door_forget(tls_door->door);
+}

@@ -26,3 +26,5 @@ void node_tls_door_close(struct node_tls_door *tls_door); /* NULL is fine */
 
 /* Ends all connections: what servers know from them is in doubt. NULL is fine. */
 void node_tls_door_end_connections(struct node_tls_door *tls_door);
+/* As node_door_forget. NULL is fine. */
+void node_tls_door_forget(struct node_tls_door *tls_door);

@@ -207,6 +207,10 @@ static void on_hello(struct addrset_agent_stream *stream)
 static int on_frame(struct addrset_agent_stream *stream, const struct addrset_agent_frame *frame)
 {
 	struct agent_set *agent = CONTAINER_OF(stream, struct agent_set, stream);
+	if (frame->kind == ADDRSET_AGENT_FORGET) {
+		addrset_known_forget_all(&agent->table);
+		return 0;
+	}
 	if (frame->kind != ADDRSET_AGENT_RESULT ||
 	    frame->number - agent->first >= AGENT_REQUESTS_MAX)
 		return ERR_PARSE;

@@ -85,11 +85,15 @@ static int read_probe(struct slice body, struct addrset_agent_frame *ret)
 	return 1;
 }
 
+static int read_forget(struct slice body, struct addrset_agent_frame *ret UNUSED)
+{
+	return body.n == 0 ? 1 : ERR_PARSE;
+}
+
 static int (*const readers[])(struct slice body, struct addrset_agent_frame *ret) = {
-	[ADDRSET_AGENT_HELLO] = read_hello,
-	[ADDRSET_AGENT_ADD] = read_add,
-	[ADDRSET_AGENT_RESULT] = read_result,
-	[ADDRSET_AGENT_PROBE] = read_probe,
+	[ADDRSET_AGENT_HELLO] = read_hello,   [ADDRSET_AGENT_ADD] = read_add,
+	[ADDRSET_AGENT_RESULT] = read_result, [ADDRSET_AGENT_PROBE] = read_probe,
+	[ADDRSET_AGENT_FORGET] = read_forget,
 };
 
 int addrset_agent_take(struct slice *rest, struct addrset_agent_frame *ret)
@@ -188,4 +192,9 @@ void addrset_agent_put_add(struct strbuf *out, uint32_t number, const struct add
 		put_be(out, pairs[i].address.n, 1);
 		strbuf_add(out, pairs[i].address.bytes, pairs[i].address.n);
 	}
+}
+
+void addrset_agent_put_forget(struct strbuf *out)
+{
+	put_head(out, 0, ADDRSET_AGENT_FORGET);
 }

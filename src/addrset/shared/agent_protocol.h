@@ -11,6 +11,7 @@
  *	pair     name id (16), milliseconds that it is wanted for (4), bytes of the address (1), address
  *	result   number (4), 0 or the reason (1)
  *	probe    number (4); its result: are the node's rules in force? ERR_BUSY: not yet
+ *	forget   nothing (version 2, from the agent): what was acknowledged before may not be in force any more
  *
  * An agent that does not know any more what is in force ends all connections: a server forgets what it knew
  * from one with it. */
@@ -25,7 +26,8 @@
 #include "base/strbuf.h"
 
 enum {
-	ADDRSET_AGENT_VERSION = 1,
+	ADDRSET_AGENT_VERSION = 2,
+	ADDRSET_AGENT_FORGETS = 2,	 /* the first version that has `forget` */
 	ADDRSET_AGENT_FRAME_MAX = 16384, /* with its length */
 	ADDRSET_AGENT_PAIRS_MAX = 256,	 /* of one request */
 	ADDRSET_AGENT_WANTED_MAX_MS = 8 * 86400 * 1000,
@@ -36,6 +38,7 @@ enum addrset_agent_kind {
 	ADDRSET_AGENT_ADD = 2,
 	ADDRSET_AGENT_RESULT = 3,
 	ADDRSET_AGENT_PROBE = 4,
+	ADDRSET_AGENT_FORGET = 5,
 };
 
 /* A frame as it was received; it borrows the bytes. */
@@ -61,3 +64,4 @@ void addrset_agent_put_add(struct strbuf *out, uint32_t number, const struct add
 			   size_t n_pairs, uint64_t now_ns);
 void addrset_agent_put_result(struct strbuf *out, uint32_t number, int result);
 void addrset_agent_put_probe(struct strbuf *out, uint32_t number);
+void addrset_agent_put_forget(struct strbuf *out);

@@ -62,6 +62,7 @@ static int take_hello(struct addrset_agent_stream *stream, const struct addrset_
 		return ERR_PARSE; /* none at the beginning, or a second one */
 	if (is_hello) {
 		stream->has_hello = true;
+		stream->version = frame->version;
 		if (stream->greeted != NULL)
 			stream->greeted(stream);
 	}

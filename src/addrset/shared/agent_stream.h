@@ -31,7 +31,8 @@ struct addrset_agent_stream {
 	/* its own */
 	bool is_open;
 	bool is_connecting;
-	bool has_hello; /* of the peer */
+	bool has_hello;	  /* of the peer */
+	uint16_t version; /* that its hello has */
 	struct loop_fd io;
 	uint32_t events;
 	struct net_tls *tls;

@@ -65,6 +65,19 @@ static void probe_there_and_back(void **state UNUSED)
 	assert_int_equal(addrset_agent_take(&rest, &frame), ERR_PARSE);
 }
 
+static void forget_there_and_back(void **state UNUSED)
+{
+	CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+	struct addrset_agent_frame frame;
+	addrset_agent_put_forget(&out);
+	struct slice rest = strbuf_slice(&out);
+	assert_int_equal(addrset_agent_take(&rest, &frame), 1);
+	assert_int_equal(rest.n, 0);
+	assert_int_equal(frame.kind, ADDRSET_AGENT_FORGET);
+	rest = SLICE("\0\2\5\0");
+	assert_int_equal(addrset_agent_take(&rest, &frame), ERR_PARSE);
+}
+
 /* The longest request fits into a frame; what is wanted for longer than a frame can say is cut. */
 static void largest_request(void **state UNUSED)
 {
@@ -176,9 +189,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(add_there_and_back),	cmocka_unit_test(largest_request),
-		cmocka_unit_test(probe_there_and_back), cmocka_unit_test(results_travel),
-		cmocka_unit_test(frames_in_pieces),	cmocka_unit_test(malformed_frames),
-		cmocka_unit_test(newer_hello),
+		cmocka_unit_test(probe_there_and_back), cmocka_unit_test(forget_there_and_back),
+		cmocka_unit_test(results_travel),	cmocka_unit_test(frames_in_pieces),
+		cmocka_unit_test(malformed_frames),	cmocka_unit_test(newer_hello),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
