@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any text as lines and problems of a node's report: what was read is written as it was. */
+#include <string.h>
+
 #include "api/egress/node_report.h"
 #include "base/compiler.h"
 #include "base/mem.h"
@@ -23,7 +25,7 @@ static void check_problem(const struct egress_report_problem *problem)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
-	struct slice lines = { (const char *)data, len }, problems = lines;
+	struct slice lines = { (const char *)data, len }, problems = lines, released = lines, name;
 	struct egress_report_line line;
 	struct egress_report_problem problem;
 	while (egress_report_next_line(&lines, &line)) {
@@ -32,5 +34,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	}
 	while (egress_report_next_problem(&problems, &problem))
 		check_problem(&problem);
+	while ((name = egress_report_next_released(&released)).n != 0) {
+		if (memchr(name.p, '\n', name.n) != NULL)
+			__builtin_trap();
+	}
 	return 0;
 }

@@ -97,3 +97,23 @@ bool egress_report_next_problem(struct slice *lines, struct egress_report_proble
 	}
 	return false;
 }
+
+/* ---- names that were let go ---- */
+
+bool egress_report_add_released(struct strbuf *lines, const char *name, const char *mark)
+{
+	if (lines->n + strlen(name) + strlen(mark) + 2 > EGRESS_REPORT_RELEASED_BYTES)
+		return false;
+	strbuf_addf(lines, "%s %s\n", name, mark);
+	return true;
+}
+
+struct slice egress_report_next_released(struct slice *lines)
+{
+	while (lines->n != 0) {
+		struct slice line = slice_cut(lines, '\n');
+		if (line.n != 0)
+			return line;
+	}
+	return SLICE("");
+}

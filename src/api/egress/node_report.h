@@ -8,7 +8,9 @@
  *   data.dataPath      empty; or why packets of pods do not meet the rules
  *   data.firewalls     a line for each firewall in force, sorted: namespace, uid, generation
  *   data.problems      a line for each firewall that has rules and nothing to apply them to: namespace, reason, message.
- *                      Such a firewall has no line in data.firewalls */
+ *                      Such a firewall has no line in data.firewalls
+ *   data.released      a line for each DNSName with a mark (unused.h) whose rules and addresses are gone here: its name,
+ *                      the mark. Missing: an older agent, which removes no addresses */
 #pragma once
 
 #include <stdbool.h>
@@ -34,6 +36,8 @@ enum {
 	EGRESS_REPORT_LINES_BYTES = 700 * 1000,
 	EGRESS_REPORT_PROBLEMS_BYTES = 200 * 1000,
 	EGRESS_REPORT_MESSAGE_MAX = 200, /* longer ones are cut off */
+	/* Of `released`: others come when these objects are gone. All fits into a ConfigMap. */
+	EGRESS_REPORT_RELEASED_BYTES = 100 * 1000,
 };
 
 /* The name of a node's ConfigMap. */
@@ -61,3 +65,8 @@ struct egress_report_problem {
 
 /* As egress_report_next_line. */
 bool egress_report_next_problem(struct slice *lines, struct egress_report_problem *ret);
+
+/* False: there is no room for it. */
+bool egress_report_add_released(struct strbuf *lines, const char *name, const char *mark);
+/* Takes the first line, "NAME MARK", from *lines; an empty one: there is no more. */
+struct slice egress_report_next_released(struct slice *lines);

@@ -61,6 +61,20 @@ static void problems_come_back(void **state UNUSED)
 		assert_true(lines.n <= EGRESS_REPORT_PROBLEMS_BYTES);
 }
 
+static void released_names_come_back(void **state UNUSED)
+{
+	CLEANUP(strbuf_done) struct strbuf lines = STRBUF_INIT;
+	assert_true(egress_report_add_released(&lines, "www.example", "1,regular"));
+	strbuf_adds(&lines, "\n\n");
+	assert_true(egress_report_add_released(&lines, "db.example", "2,regular"));
+	struct slice rest = strbuf_slice(&lines);
+	assert_true(slice_eq(egress_report_next_released(&rest), SLICE("www.example 1,regular")));
+	assert_true(slice_eq(egress_report_next_released(&rest), SLICE("db.example 2,regular")));
+	assert_int_equal(egress_report_next_released(&rest).n, 0);
+	while (egress_report_add_released(&lines, "www.example", "1,regular"))
+		assert_true(lines.n <= EGRESS_REPORT_RELEASED_BYTES);
+}
+
 static void names_of_objects(void **state UNUSED)
 {
 	char name[EGRESS_REPORT_NAME_MAX + 1], node[EGRESS_REPORT_NAME_MAX + 1];
@@ -75,9 +89,8 @@ static void names_of_objects(void **state UNUSED)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lines_come_back),
-		cmocka_unit_test(too_many_lines),
-		cmocka_unit_test(problems_come_back),
+		cmocka_unit_test(lines_come_back),    cmocka_unit_test(too_many_lines),
+		cmocka_unit_test(problems_come_back), cmocka_unit_test(released_names_come_back),
 		cmocka_unit_test(names_of_objects),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
