@@ -18,6 +18,7 @@
 #include "addrset/nftables/snapshot.h"
 #include "api/egress/node_report.h"
 #include "api/egress/rules.h"
+#include "api/egress/unused.h"
 #include "api/meta.h"
 #include "base/arena.h"
 #include "base/clock.h"
@@ -34,6 +35,7 @@
 #include "node/denied.h"
 #include "node/door.h"
 #include "node/machine.h"
+#include "node/names.h"
 #include "node/policy.h"
 #include "node/report_writer.h"
 #include "node/reported.h"
@@ -49,6 +51,8 @@
 	(10 * NS_PER_S) /* the table is compared even if nothing is known to have changed */
 #define MEND_NS	    (50 * NS_PER_MS) /* after a change by somebody else */
 #define MEND_GAP_NS NS_PER_S	     /* between two of them */
+
+static struct log_limit leave_log = { .interval_ns = 60 * NS_PER_S };
 
 typedef VEC(const json_t *) tree_list;
 
@@ -79,13 +83,16 @@ struct node_agent {
 	struct node_tls_door *tls_door; /* NULL: servers of other nodes do not ask */
 	struct node_watches *watches;
 	struct node_policy *policy;
+	struct node_names *names;     /* that rules use */
 	struct node_machine *machine; /* NULL: a node of a cluster */
 	struct node_report_writer *report_writer;
 	const char *bypass; /* what takes packets past the rules; NULL: nothing */
 	struct loop_timer apply_timer;
 	struct loop_timer renew_timer; /* of reported addresses */
+	struct loop_timer leave_timer; /* of names without rules */
 	bool is_applied;	       /* the table was as it should be, once */
 	bool is_due;		       /* objects have changed since */
+	bool has_marks;		       /* a DNSName that is to leave has changed since the report */
 	bool is_foreign;	       /* somebody else wrote to the table since */
 	uint64_t mended_ns;	       /* when that was handled last */
 	bool is_failing;	       /* reported */
@@ -237,10 +244,20 @@ static int start_samples(struct node_agent *agent, struct err_text err)
 
 /* ---- in force ---- */
 
+static void list_released(struct node_agent *agent, struct strbuf *out)
+{
+	struct gathering gathered = { 0 };
+	struct node_objects dnsnames = gather(agent, NODE_WATCH_NAMES, &gathered);
+	node_names_list_released(agent->names, &dnsnames, out);
+	gathering_done(&gathered);
+	agent->has_marks = false;
+}
+
 /* After the table is in force. */
 static void report_in_force(struct node_agent *agent)
 {
 	CLEANUP(strbuf_done) struct strbuf lines = STRBUF_INIT, problem_lines = STRBUF_INIT;
+	CLEANUP(strbuf_done) struct strbuf released = STRBUF_INIT;
 	struct node_problems problems = agent->applied->problems;
 	const char *bypass = agent->conf.trusts_data_path ? NULL : node_data_path_bypass();
 	if (bypass != NULL && bypass != agent->bypass)
@@ -248,34 +265,17 @@ static void report_in_force(struct node_agent *agent)
 	agent->bypass = bypass;
 	strbuf_adds(&lines, "");
 	strbuf_adds(&problem_lines, "");
+	strbuf_adds(&released, "");
 	node_policy_list_in_force(agent->policy, problems, &lines);
 	for (size_t i = 0; i < problems.n; i++)
 		IGNORE(egress_report_add_problem(&problem_lines, problems.v[i].ns,
 						 problems.v[i].reason, problems.v[i].message));
+	list_released(agent, &released);
 	struct node_report report = { .firewalls = strbuf_slice(&lines),
 				      .problems = strbuf_slice(&problem_lines),
+				      .released = strbuf_slice(&released),
 				      .bypass = bypass };
 	node_report_writer_set(agent->report_writer, &report);
-}
-
-static void on_apply_time(struct loop_timer *timer)
-{
-	struct node_agent *agent = CONTAINER_OF(timer, struct node_agent, apply_timer);
-	char why[256];
-	if (!node_watches_are_filled(agent->watches))
-		return; /* the last one to be filled starts it */
-	int r = build_and_apply(agent, ERR_TEXT(why));
-	if (r < 0 && !agent->is_failing)
-		log_error(AREA, "cannot change the node's table: %s; its rules stay", why);
-	if (r == 0 && (agent->is_failing || !agent->is_applied))
-		log_info(AREA, "the node's table is in force");
-	agent->is_failing = r < 0;
-	agent->is_applied |= r == 0;
-	if (r == 0) {
-		node_door_set_ready(agent->local_door);
-		report_in_force(agent);
-	}
-	loop_timer_set(agent->loop, timer, clock_mono_ns() + (r < 0 ? RETRY_NS : RECONCILE_NS));
 }
 
 /* ---- reported addresses ---- */
@@ -294,6 +294,18 @@ static void on_report_done(struct addrset_request *request, int result)
 	free(report);
 }
 
+/* No rule uses them any more: the object stays until all nodes have let them go. */
+static void drop_left(struct node_agent *agent, node_pairs *pairs)
+{
+	uint64_t now_ns = clock_mono_ns();
+	size_t n = 0;
+	for (size_t i = 0; i < pairs->n; i++) {
+		if (!node_names_has_left(agent->names, &pairs->v[i].name, now_ns))
+			pairs->v[n++] = pairs->v[i];
+	}
+	pairs->n = n;
+}
+
 static void add_reported(struct node_agent *agent, struct slice name)
 {
 	struct kube_obj *object =
@@ -302,8 +314,10 @@ static void add_reported(struct node_agent *agent, struct slice name)
 	if (object == NULL)
 		return; /* what it reported ends soon */
 	struct report *report = xcalloc(1, sizeof(*report));
+	agent->has_marks |= api_annotation(kube_tree_of(object), EGRESS_UNUSED_ANNOTATION) != NULL;
 	node_reported_pairs(kube_tree_of(object), clock_mono_ns() + REPORTED_NS, &report->pairs);
 	kube_obj_unref(object);
+	drop_left(agent, &report->pairs);
 	report->request = (struct addrset_request){ .pairs = report->pairs.v,
 						    .n_pairs = report->pairs.n,
 						    .done = on_report_done };
@@ -330,16 +344,96 @@ static bool mark_name(void *ctx, struct kube_obj *object)
 	return true;
 }
 
-/* Also while the API is away: its last word counts. */
-static void on_renew_time(struct loop_timer *timer)
+static void renew_reported(struct node_agent *agent)
 {
-	struct node_agent *agent = CONTAINER_OF(timer, struct node_agent, renew_timer);
 	pthread_mutex_lock(&agent->lock);
 	kube_store_each(node_watches_store(agent->watches, NODE_WATCH_NAMES), mark_name,
 			&agent->changed_names);
 	pthread_mutex_unlock(&agent->lock);
 	add_all_reported(agent);
+}
+
+/* Also while the API is away: its last word counts. */
+static void on_renew_time(struct loop_timer *timer)
+{
+	struct node_agent *agent = CONTAINER_OF(timer, struct node_agent, renew_timer);
+	renew_reported(agent);
 	loop_timer_set(agent->loop, timer, clock_mono_ns() + RENEW_NS);
+}
+
+/* ---- names without rules ---- */
+
+struct due_names {
+	const struct node_names *names;
+	uint64_t now_ns;
+};
+
+static bool is_due_name(void *ctx, const struct addrset_id *name)
+{
+	const struct due_names *due = ctx;
+	return node_names_is_due(due->names, name, due->now_ns);
+}
+
+static void set_leave_time(struct node_agent *agent)
+{
+	uint64_t due_ns = node_names_due(agent->names);
+	if (due_ns != UINT64_MAX)
+		loop_timer_set(agent->loop, &agent->leave_timer, due_ns);
+}
+
+/* EF-15: after the rules, the addresses; then it is reported. Servers that know them have to ask again. */
+static void on_leave_time(struct loop_timer *timer)
+{
+	struct node_agent *agent = CONTAINER_OF(timer, struct node_agent, leave_timer);
+	struct due_names due = { agent->names, clock_mono_ns() };
+	size_t removed = 0;
+	char why[256];
+	if (nftables_pairs_remove(agent->pairs, is_due_name, &due, &removed, ERR_TEXT(why)) < 0) {
+		log_limited(&leave_log, LOG_WARNING, AREA,
+			    "cannot remove addresses of names that no rule has: %s", why);
+		loop_timer_set(agent->loop, timer, due.now_ns + RETRY_NS);
+		return;
+	}
+	node_names_removed(agent->names, due.now_ns);
+	if (removed != 0) {
+		log_info(AREA, "%zu addresses of names that no rule has any more were removed",
+			 removed);
+		node_door_forget(agent->local_door);
+		node_tls_door_forget(agent->tls_door);
+	}
+	report_in_force(agent);
+	set_leave_time(agent);
+}
+
+/* After the table is in force. */
+static void note_names(struct node_agent *agent)
+{
+	if (node_names_update(agent->names, &agent->applied->policy, clock_mono_ns()))
+		renew_reported(agent);
+	set_leave_time(agent);
+}
+
+/* ---- the table ---- */
+
+static void on_apply_time(struct loop_timer *timer)
+{
+	struct node_agent *agent = CONTAINER_OF(timer, struct node_agent, apply_timer);
+	char why[256];
+	if (!node_watches_are_filled(agent->watches))
+		return; /* the last one to be filled starts it */
+	int r = build_and_apply(agent, ERR_TEXT(why));
+	if (r < 0 && !agent->is_failing)
+		log_error(AREA, "cannot change the node's table: %s; its rules stay", why);
+	if (r == 0 && (agent->is_failing || !agent->is_applied))
+		log_info(AREA, "the node's table is in force");
+	agent->is_failing = r < 0;
+	agent->is_applied |= r == 0;
+	if (r == 0) {
+		node_door_set_ready(agent->local_door);
+		note_names(agent);
+		report_in_force(agent);
+	}
+	loop_timer_set(agent->loop, timer, clock_mono_ns() + (r < 0 ? RETRY_NS : RECONCILE_NS));
 }
 
 /* ---- changes ---- */
@@ -353,6 +447,9 @@ static void on_change(struct loop_msg *msg)
 		loop_timer_set(agent->loop, &agent->apply_timer, clock_mono_ns() + GATHER_NS);
 	}
 	add_all_reported(agent);
+	/* Otherwise the report follows the rules. */
+	if (agent->has_marks && agent->is_applied && !agent->is_due)
+		report_in_force(agent);
 }
 
 /* Not at once: who changes it may change more, and again and again. */
@@ -380,6 +477,12 @@ static void note_change(void *ctx, enum node_watch watch, const struct kube_obj 
 	}
 	if (!atomic_exchange(&agent->is_posted, true))
 		loop_post(agent->loop, &agent->change);
+}
+
+static void note_found(void *ctx, const struct addrset_id *name)
+{
+	const struct node_agent *agent = ctx;
+	node_names_found(agent->names, name);
 }
 
 /* ---- begin and end ---- */
@@ -410,6 +513,8 @@ static int start_agent(struct node_agent *agent, struct err_text err)
 	bool has_rules = r == 0 && nftables_snapshot_has_chains(agent->link) > 0;
 	if (r == 0)
 		r = nftables_pairs_new(agent->loop, agent->link, &agent->pairs, err);
+	if (r == 0)
+		nftables_pairs_each_name(agent->pairs, note_found, agent);
 	if (r == 0)
 		r = nftables_foreign_changes_open(agent->loop, agent->link, note_foreign_change,
 						  agent, &agent->foreign, err);
@@ -447,7 +552,9 @@ int node_agent_new(const struct node_agent_conf *conf, struct node_agent **ret, 
 	agent->change.cb = on_change;
 	agent->apply_timer.cb = on_apply_time;
 	agent->renew_timer.cb = on_renew_time;
+	agent->leave_timer.cb = on_leave_time;
 	agent->policy = node_policy_new();
+	agent->names = node_names_new();
 	if (conf->is_machine)
 		agent->machine = node_machine_new(&(struct node_machine_conf){ 0 });
 	agent->loop = loop_new();
@@ -495,6 +602,7 @@ void node_agent_free(struct node_agent *agent)
 		close(agent->claim);
 	loop_free(agent->loop);
 	node_policy_free(agent->policy);
+	node_names_free(agent->names);
 	node_machine_free(agent->machine);
 	map_done(&agent->changed_names);
 	pthread_mutex_destroy(&agent->lock);

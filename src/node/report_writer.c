@@ -114,11 +114,12 @@ static void *run_writer(void *arg)
 
 void node_report_writer_set(struct node_report_writer *writer, const struct node_report *report)
 {
-	json_t *data = json_pack("{s:s, s:s, s:s, s:s%, s:s%}", "node", writer->conf.node_name,
-				 "bootID", writer->boot_id.s, "dataPath",
-				 report->bypass != NULL ? report->bypass : "", "firewalls",
-				 report->firewalls.p, report->firewalls.n, "problems",
-				 report->problems.p, report->problems.n);
+	json_t *data =
+		json_pack("{s:s, s:s, s:s, s:s%, s:s%, s:s%}", "node", writer->conf.node_name,
+			  "bootID", writer->boot_id.s, "dataPath",
+			  report->bypass != NULL ? report->bypass : "", "firewalls",
+			  report->firewalls.p, report->firewalls.n, "problems", report->problems.p,
+			  report->problems.n, "released", report->released.p, report->released.n);
 	pthread_mutex_lock(&writer->lock);
 	if (json_equal(writer->data, data)) {
 		json_decref(data);

@@ -25,7 +25,7 @@ void node_report_writer_stop(struct node_report_writer *writer); /* NULL is fine
 
 /* As in api/egress/node_report.h. */
 struct node_report {
-	struct slice firewalls, problems;
+	struct slice firewalls, problems, released;
 	const char *bypass; /* why nothing is in force; NULL: it is */
 };
 

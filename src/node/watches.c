@@ -6,6 +6,7 @@
 
 #include "api/egress/name.h"
 #include "api/egress/rules.h"
+#include "api/egress/unused.h"
 #include "api/kind.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -35,7 +36,8 @@ static const char *const node_paths[] = { "metadata.labels", "spec.podCIDR", "sp
 					  "status.addresses" };
 static const char *const slice_paths[] = { "endpoints" };
 static const char *const name_paths[] = { "spec", "status.items",
-					  "metadata.annotations[" EGRESS_DEPTH_ANNOTATION "]" };
+					  "metadata.annotations[" EGRESS_DEPTH_ANNOTATION "]",
+					  "metadata.annotations[" EGRESS_UNUSED_ANNOTATION "]" };
 
 static const char *const namespace_paths[] = { "metadata.annotations[" EGRESS_UID_ANNOTATION "]",
 					       "metadata.annotations[" EGRESS_CGROUP_ANNOTATION "]",

@@ -338,6 +338,68 @@ int nftables_pairs_mend(struct nftables_pairs *pairs, size_t *ret_mended, struct
 	return r;
 }
 
+/* ---- removing ---- */
+
+struct name_call {
+	void (*fn)(void *ctx, const struct addrset_id *name);
+	void *ctx;
+};
+
+static void call_with_name(void *arg, struct addrset_known *pair)
+{
+	const struct name_call *call = arg;
+	call->fn(call->ctx, &pair->name);
+}
+
+void nftables_pairs_each_name(const struct nftables_pairs *pairs,
+			      void (*fn)(void *ctx, const struct addrset_id *name), void *ctx)
+{
+	addrset_known_each(&pairs->table, call_with_name, &(struct name_call){ fn, ctx });
+}
+
+struct removal {
+	bool (*is_unwanted)(void *ctx, const struct addrset_id *name);
+	void *ctx;
+	VEC(struct addrset_known *) list;
+};
+
+static void note_unwanted(void *arg, struct addrset_known *pair)
+{
+	struct removal *removal = arg;
+	if (!pair->is_queued && removal->is_unwanted(removal->ctx, &pair->name))
+		vec_push(&removal->list, pair);
+}
+
+/* Adding an element first lets its removal find it even if it expired a moment ago. */
+static int commit_removal(struct nftables_pairs *pairs, struct addrset_known *const *list, size_t n,
+			  struct err_text err)
+{
+	static const uint8_t lengths[] = { 4, 16 };
+	for (size_t k = 0; k < ARRAY_LEN(lengths); k++) {
+		put_elements(pairs, list, n, lengths[k], false);
+		put_elements(pairs, list, n, lengths[k], true);
+	}
+	pairs->counts.commits++;
+	return nftables_batch_commit(pairs->link, err);
+}
+
+int nftables_pairs_remove(struct nftables_pairs *pairs,
+			  bool (*is_unwanted)(void *ctx, const struct addrset_id *name), void *ctx,
+			  size_t *ret_removed, struct err_text err)
+{
+	struct removal removal = { .is_unwanted = is_unwanted, .ctx = ctx };
+	addrset_known_each(&pairs->table, note_unwanted, &removal);
+	size_t n = removal.list.n;
+	int r = n != 0 ? commit_removal(pairs, removal.list.v, n, err) : 0;
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		removal.list.v[i]->wanted_ns = 0;
+		addrset_known_set(removal.list.v[i], 0);
+	}
+	vec_done(&removal.list);
+	*ret_removed = r == 0 ? n : 0;
+	return r;
+}
+
 struct addrset *nftables_pairs_set(struct nftables_pairs *pairs)
 {
 	return &pairs->set;

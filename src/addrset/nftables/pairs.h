@@ -29,6 +29,16 @@ struct addrset *nftables_pairs_set(struct nftables_pairs *pairs);
 MUST_CHECK int nftables_pairs_mend(struct nftables_pairs *pairs, size_t *ret_mended,
 				   struct err_text err);
 
+/* Calls `fn` with the name of each pair that is known, once or more often. */
+void nftables_pairs_each_name(const struct nftables_pairs *pairs,
+			      void (*fn)(void *ctx, const struct addrset_id *name), void *ctx);
+/* Removes the pairs of names that are not wanted, in one batch; those that were asked for in this turn of the loop stay.
+ * They are not held any more: who remembers that they were has to be told. *ret_removed: how many. Negative: all are
+ * as they were. */
+MUST_CHECK int nftables_pairs_remove(struct nftables_pairs *pairs,
+				     bool (*is_unwanted)(void *ctx, const struct addrset_id *name),
+				     void *ctx, size_t *ret_removed, struct err_text err);
+
 struct nftables_pairs_counts {
 	size_t known;	   /* pairs, expired ones that were not removed yet included */
 	uint64_t commits;  /* batches */

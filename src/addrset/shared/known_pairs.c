@@ -118,6 +118,15 @@ void addrset_known_sweep(struct addrset_known_table *table, uint64_t now_ns)
 	table->sweep_at = node != NULL ? pos - 1 : 0;
 }
 
+void addrset_known_each(const struct addrset_known_table *table,
+			void (*fn)(void *ctx, struct addrset_known *known), void *ctx)
+{
+	size_t pos = 0;
+	struct rcutable_node *node = rcutable_walk(&table->pairs, &pos, NULL);
+	for (; node != NULL; node = rcutable_walk(&table->pairs, &pos, node))
+		fn(ctx, known_of(node));
+}
+
 void addrset_known_init(struct addrset_known_table *table)
 {
 	memset(table, 0, sizeof(*table));

@@ -49,5 +49,9 @@ void addrset_known_forget_all(struct addrset_known_table *table);
  * about once a second. */
 void addrset_known_sweep(struct addrset_known_table *table, uint64_t now_ns);
 
+/* All pairs, also those whose time is over. `fn` changes none of them. */
+void addrset_known_each(const struct addrset_known_table *table,
+			void (*fn)(void *ctx, struct addrset_known *known), void *ctx);
+
 /* Any thread, inside of a read section: for addrset_ops.holds. */
 bool addrset_known_holds(const struct addrset_known_table *table, const struct addrset_pair *pair);
