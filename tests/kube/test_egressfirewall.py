@@ -104,6 +104,68 @@ def test_any_depth(c, controller, ns):
     until(lambda: flags(c, "wildcard.deep.example") is None)
 
 
+def report(c, node, *released):
+    """What the agent of a node would write: names with their marks that it has let go; None: it is an older one."""
+    data = {"node": node, "bootID": "", "dataPath": "", "firewalls": ""}
+    if None not in released:
+        data["released"] = "".join(x + "\n" for x in sorted(released))
+    path = f"/api/v1/namespaces/default/configmaps/fairlead-node-{node}"
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": f"fairlead-node-{node}", "labels": {
+        "egress.fairlead.dev/node-report": ""}}, "data": data}
+    status, reply = c.call("PATCH", path + "?fieldManager=test&force=true", body, content_type="application/apply-patch+yaml")
+    assert status in (200, 201), reply
+
+
+def test_nodes_let_go_first(c, controller, ns):
+    """EF-15, EF-17, EF-18, EF-16: the object, its flags and its items stay until all nodes say that rules and addresses are gone."""
+    name = "wildcard.both.example"
+
+    def mark():
+        return (get(c, names_path(name)) or {"metadata": {}})["metadata"].get("annotations", {}).get("egress.fairlead.dev/unused")
+
+    def uses():
+        return mark().split(",")[1:] if mark() else None
+    for node in ("old", "one", "two"):
+        report(c, node, *([None] if node == "old" else []))
+    try:
+        make_firewall(c, ns, [name])
+        make_firewall(c, ns + "-2", ["*.both.example"], annotations={DEPTH: "any"})
+        wait_items(c, name, {name: ["192.0.2.8"]})
+        until(lambda: flags(c, name) == (True, True) and uses() is None)
+        # A rule less: one node has let it go, the other has not, or has let go of it in an earlier life.
+        change_rules(c, ns, ["10.0.0.0/8"])
+        until(lambda: uses() == ["regular"])
+        passes = controller.looks()
+        report(c, "one", f"{name} {mark()}")
+        report(c, "two", f"{name} 2020-01-01T00:00:00.000000Z,regular")
+        until(lambda: controller.looks() >= passes + 2)  # reports, and the name
+        assert flags(c, name) == (True, True) and uses() == ["regular"]
+        # The rule comes again: what one node said about the mark is void.
+        before = mark()
+        change_rules(c, ns, [name])
+        until(lambda: uses() is None)
+        report(c, "two", f"{name} {before}")
+        change_rules(c, ns, [])
+        until(lambda: uses() == ["regular"])
+        assert mark() != before
+        assert flags(c, name) == (True, True)
+        for node in ("one", "two"):
+            report(c, node, f"{name} {mark()}")
+        until(lambda: flags(c, name) == (False, True) and uses() is None)
+        # The other rule as well.
+        delete(c, firewalls_path(ns + "-2", "default"))
+        until(lambda: uses() == ["wildcard", "any-depth"])
+        assert items(c, name) == {name: ["192.0.2.8"]} and flags(c, name) == (False, True)
+        report(c, "one", f"{name} {mark()}")
+        # A node that is taken away is not waited for.
+        delete(c, "/api/v1/namespaces/default/configmaps/fairlead-node-two")
+        until(lambda: flags(c, name) is None)
+    finally:
+        for node in ("old", "one", "two"):
+            c.call("DELETE", f"/api/v1/namespaces/default/configmaps/fairlead-node-{node}")
+        delete(c, firewalls_path(ns, "default"))
+
+
 def test_changes_by_others_are_reverted(c, controller, ns):
     """EF-4: flags, status and the object itself are restored."""
     make_firewall(c, ns, ["www.example"])

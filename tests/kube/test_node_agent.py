@@ -3,6 +3,7 @@
 rules are judged by whether connections of pods open."""
 import hashlib
 import ipaddress
+import json
 import os
 import re
 import signal
@@ -16,6 +17,7 @@ import urllib.request
 
 import pytest
 
+import egresslib
 from controllerlib import until
 from lib import certs, node_network, server
 from lib.cluster import Embedded
@@ -426,6 +428,192 @@ def test_reported_addresses(agent):
     assert agent.net.connect(POD, OTHER, 80) == "refused"
     assert "169.254.7.2" not in agent.ruleset()
     agent.call("DELETE", NAMES + "/www.example")
+
+
+# ---- names that no rule uses any more ----
+
+UNUSED = "egress.fairlead.dev/unused"
+
+
+class NameWatch:
+    """Events of DNSNames; `seen` is called with each on the thread that reads them."""
+
+    def __init__(self, node, seen):
+        self.events, self.seen = [], seen
+        version = node.call("GET", NAMES)["metadata"]["resourceVersion"]
+        request = urllib.request.Request(f"{node.api.url}{NAMES}?watch=1&timeoutSeconds=600&resourceVersion={version}",
+                                         headers={"Authorization": f"Bearer {node.api.system}"})
+        self.stream = node.net.node.call(
+            lambda: urllib.request.urlopen(request, timeout=600, context=ssl.create_default_context(cafile=node.api.ca)))
+        self.reader = threading.Thread(target=self.read, daemon=True)
+        self.reader.start()
+
+    def read(self):
+        try:
+            for line in self.stream:
+                event = json.loads(line)
+                self.seen(event)
+                self.events.append(event)
+        except (OSError, ValueError, AttributeError):
+            pass  # stopped
+
+    def of(self, name):
+        return [(e["type"], e["object"]) for e in list(self.events) if e["object"]["metadata"]["name"] == name]
+
+    def is_deleted(self, name):
+        return any(kind == "DELETED" for kind, _ in self.of(name))
+
+    def stop(self):
+        self.stream.fp.raw._sock.shutdown(socket.SHUT_RDWR)
+        self.reader.join(5)
+
+
+class TableWatch:
+    """What the kernel reports of changes to tables, in its order: what `nft monitor` reads, which cannot print elements of all sets."""
+    NETFILTER, GROUP, DELETE_RULE, DELETE_ELEMENT = 12, 7, 10 << 8 | 8, 10 << 8 | 14
+
+    def __init__(self, node):
+        self.sock = node.net.node.call(lambda: socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, self.NETFILTER))
+        self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
+        self.sock.bind((0, 1 << (self.GROUP - 1)))
+
+    def read(self):
+        """[(type, bytes)] since the last call."""
+        found = []
+        while True:
+            try:
+                data = self.sock.recv(1 << 20, socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                return found
+            while data:
+                length, kind = struct.unpack_from("=IH", data)
+                found.append((kind, data[16:length]))
+                data = data[(length + 3) & ~3:]
+
+
+@pytest.fixture
+def names(agent):
+    """The agent's node with the controller of DNSNames and a DNS server for it."""
+    zone = egresslib.Zone(f"www A {ALLOWED}\nwww AAAA 2001:db8::7\nstays A {OTHER}\n", ttl=30)
+    agent.net.node.call(zone.__enter__)
+    agent.zone = zone
+    agent.start_controller = lambda: agent.net.node.call(lambda: egresslib.start(
+        agent.api.kubeconfig(agent.api.system), "--no-election", "--lookup-servers", zone.address, controllers="egressfirewall"))
+    agent.controller = agent.start_controller()
+    yield agent
+    agent.controller.stop()
+    agent.net.node.call(lambda: zone.__exit__(None, None, None))
+
+
+def has_report(agent):
+    return agent.net.node.call(lambda: agent.api.call("GET", REPORT, token=agent.api.system))[0] == 200
+
+
+def name_of(agent, name):
+    """The DNSName, or None."""
+    status, found = agent.net.node.call(lambda: agent.api.call("GET", f"{NAMES}/{name}", token=agent.api.system))
+    return found if status == 200 else None
+
+
+def mark_of(agent, name):
+    return (name_of(agent, name) or {"metadata": {}})["metadata"].get("annotations", {}).get(UNUSED)
+
+
+def name_id(name):
+    return hashlib.sha256(name.encode()).digest()[:16]
+
+
+def test_names_leave_in_order(names):
+    """EF-15, EF-19: rules first, then the addresses, then the object; what another firewall uses stays (EF-16)."""
+    agent = names
+    agent.write_rules("web", rule("Allow", "www.example"), rule("Allow", "stays.example"), *DENY)
+    agent.write_rules("plain", rule("Allow", "stays.example"))
+    agent.wait(POD, ALLOWED, "open")
+    agent.wait(POD, OTHER, "open")
+    until(lambda: has_report(agent), 20, 0.05)
+    asker = Asker(agent.socket)
+    assert asker.add("www.example", "203.0.113.44", seconds=600)  # a server's, with a long TTL
+    table = []  # when the object was deleted
+
+    def look(event):
+        if event["type"] == "DELETED":
+            table.append(agent.ruleset())
+    watch = NameWatch(agent, look)
+    kernel = TableWatch(agent)
+    try:
+        agent.write_rules("web", rule("Allow", "stays.example"), *DENY)
+        until(lambda: watch.is_deleted("www.example"), 25, 0.02)
+    finally:
+        watch.stop()
+    key = name_id("www.example")
+    text = str(ipaddress.IPv6Address(key))
+    assert len(table) == 1 and text not in table[0] and str(ipaddress.IPv6Address(name_id("stays.example"))) in table[0], table
+    changes = kernel.read()
+    rules = [i for i, (kind, data) in enumerate(changes) if kind == TableWatch.DELETE_RULE]
+    removed = {i: data for i, (kind, data) in enumerate(changes) if kind == TableWatch.DELETE_ELEMENT and key in data}
+    assert rules and removed and max(rules) < min(removed), changes
+    for address in (ALLOWED, "203.0.113.44", "2001:db8::7"):
+        assert any(key + ipaddress.ip_address(address).packed in data for data in removed.values()), changes
+    assert not [data for _, data in changes if name_id("stays.example") in data]
+    assert UNUSED in watch.of("www.example")[-1][1]["metadata"]["annotations"]
+    # Servers must not believe that the addresses are still there: one that is too old to be told is left.
+    assert asker.sock.recv(1) == b""
+    asker.close()
+    # The rule comes again, and goes and comes at once: nothing is lost by that.
+    agent.write_rules("web", rule("Allow", "www.example"), rule("Allow", "stays.example"), *DENY)
+    agent.wait(POD, ALLOWED, "open")
+    asker = Asker(agent.socket)
+    assert asker.add("www.example", "203.0.113.44", seconds=600)
+    kernel.read()
+    agent.call("DELETE", FIREWALLS.format("web") + "/default")
+    until(lambda: any(kind == TableWatch.DELETE_RULE for kind, _ in kernel.read()), 10, 0.01)
+    agent.write_rules("web", rule("Allow", "www.example"), *DENY)
+    agent.wait(POD, OTHER, "refused")
+    assert agent.net.connect(POD, "203.0.113.44", 80) == "open"
+    agent.call("DELETE", FIREWALLS.format("plain") + "/default")
+    until(lambda: name_of(agent, "stays.example") is None, 20, 0.1)
+    until(lambda: not mark_of(agent, "www.example"), 20, 0.05)
+    assert agent.net.connect(POD, "203.0.113.44", 80) == "open"
+    asker.close()
+
+
+def test_names_do_not_wait_for_ever(names):
+    """EF-15: a name waits for an agent that says nothing, through the end of the controller, and until half a minute has passed
+    since its mark; where no agent runs it goes at once."""
+    agent = names
+    agent.wait(POD, ALLOWED, "open")
+    until(lambda: has_report(agent), 20, 0.05)
+    deleted = []
+    watch = NameWatch(agent, lambda event: deleted.append(time.time()) if event["type"] == "DELETED" else None)
+    agent.agent.send_signal(signal.SIGSTOP)
+    try:
+        agent.write_rules("plain", rule("Allow", OTHER + "/32"))
+        agent.call("DELETE", FIREWALLS.format("web") + "/default")
+        first = until(lambda: mark_of(agent, "www.example"), 20, 0.02)
+        assert first.endswith("Z,regular")
+        agent.controller.kill()
+        agent.call("PATCH", FIREWALLS.format("plain") + "/default/status", {"status": None}, "application/merge-patch+json")
+        agent.controller = agent.start_controller()
+        until(lambda: "rule 0" in str(agent.call("GET", FIREWALLS.format("plain") + "/default").get("status")), 20, 0.05)
+        since = time.time() - 27  # instead of a longer test
+        mark = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(since)) + f".{int(since % 1 * 1000000):06}Z,regular"
+        agent.call("PATCH", NAMES + "/www.example", {"metadata": {"annotations": {UNUSED: mark}}}, "application/merge-patch+json")
+        until(lambda: watch.is_deleted("www.example"), 30, 0.05)
+        assert deleted[0] >= since + 30
+        marks = [o["metadata"]["annotations"][UNUSED] for _, o in watch.of("www.example") if "annotations" in o["metadata"]]
+        assert sorted(set(marks), key=marks.index) == [first, mark]
+    finally:
+        agent.agent.send_signal(signal.SIGCONT)
+    agent.stop()
+    agent.net.node.run(server.fairlead_program(), "node", "--remove", "--name", "node-1", "--kubeconfig",
+                       agent.api.kubeconfig(agent.api.system))
+    agent.call("DELETE", FIREWALLS.format("plain") + "/default")
+    agent.write_rules("web", rule("Allow", "stays.example"))
+    until(lambda: name_of(agent, "stays.example"), 20, 0.02)
+    agent.call("DELETE", FIREWALLS.format("web") + "/default")
+    until(lambda: watch.is_deleted("stays.example"), 20, 0.02)
+    assert not [o for _, o in watch.of("stays.example") if UNUSED in o["metadata"].get("annotations", {})]
+    watch.stop()
 
 
 @pytest.mark.parametrize("number", (signal.SIGTERM, signal.SIGKILL))

@@ -107,7 +107,7 @@ def bound_ports(table):
     ports = set()
     for name in (table, table + "6"):
         try:
-            with open(f"/proc/net/{name}", encoding="ascii") as f:
+            with open(f"/proc/thread-self/net/{name}", encoding="ascii") as f:
                 next(f)
                 for line in f:
                     fields = line.split()

@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "controller/egressfirewall/items.h"
+#include "controller/egressfirewall/release.h"
 #include "controller/egressfirewall/state.h"
 #include "controller/egressfirewall/watches.h"
 #include "kube/client/client.h"
@@ -36,6 +37,7 @@ struct pass {
 	const json_t *copy; /* the watch's; NULL: there is none */
 	struct kube_ref ref;
 	struct egressfirewall_object object; /* as it is now; a copy of the table's */
+	struct release_verdict release;	     /* uses that have ended, and nodes */
 	json_t *items;			     /* that the status should have */
 };
 
@@ -90,14 +92,63 @@ static bool flag_is(const json_t *object, const char *path, bool value)
 	return json_is_true(api_get(object, path)) == value;
 }
 
-/* EF-3: is it ours, with the flags that the rules ask for? */
-static bool has_spec(const struct pass *pass)
+static bool is_ours(const json_t *object)
 {
-	const char *manager = api_label(pass->copy, EGRESSFIREWALL_MANAGED_BY);
-	return manager != NULL && strcmp(manager, EGRESSFIREWALL_MANAGER) == 0 &&
-	       flag_is(pass->copy, "spec.isregular", pass->object.regular) &&
+	const char *manager = api_label(object, EGRESSFIREWALL_MANAGED_BY);
+	return manager != NULL && strcmp(manager, EGRESSFIREWALL_MANAGER) == 0;
+}
+
+/* EF-3: is it ours, with the flags that the rules ask for? */
+static bool has_flags(const struct pass *pass)
+{
+	return is_ours(pass->copy) && flag_is(pass->copy, "spec.isregular", pass->object.regular) &&
 	       flag_is(pass->copy, "spec.iswildcard", pass->object.wildcard) &&
 	       egress_rules_any_depth(pass->copy) == pass->object.any_depth;
+}
+
+static bool has_spec(const struct pass *pass)
+{
+	const char *mark = api_annotation(pass->copy, EGRESS_UNUSED_ANNOTATION);
+	return has_flags(pass) && strcmp(mark != NULL ? mark : "", pass->release.mark) == 0;
+}
+
+/* ---- uses that have ended ---- */
+
+static unsigned uses_of(bool regular, bool wildcard, bool any_depth)
+{
+	return (regular ? EGRESS_USE_REGULAR : 0) | (wildcard ? EGRESS_USE_WILDCARD : 0) |
+	       (any_depth ? EGRESS_USE_ANY_DEPTH : 0);
+}
+
+static unsigned uses_of_copy(const json_t *object)
+{
+	return uses_of(json_is_true(api_get(object, "spec.isregular")),
+		       json_is_true(api_get(object, "spec.iswildcard")),
+		       egress_rules_any_depth(object));
+}
+
+/* EF-15: what no rule uses stays as it was until nodes have let it go. A copy from before our last write does
+ * not show what we decided then. */
+static void keep_uses(struct pass *pass, struct egressfirewall_object *object,
+		      struct egressfirewall_users *users)
+{
+	unsigned used = uses_of(users->regular, users->wildcard, users->any_depth);
+	struct release_case now = { .name = pass->name, .used = used, .now_ns = clock_wall_ns() };
+	pass->release = (struct release_verdict){ 0 };
+	if (pass->copy == NULL || !is_ours(pass->copy) || api_is_deleting(pass->copy)) {
+		object->kept = 0;
+	} else if (version_of(pass->copy) < object->least_version) {
+		object->kept &= ~used;
+	} else {
+		now.claimed = uses_of_copy(pass->copy);
+		now.mark = api_annotation(pass->copy, EGRESS_UNUSED_ANNOTATION);
+		release_decide(&egressfirewall_state_of(pass->ctx)->enforcement.votes, &now,
+			       &pass->release);
+		object->kept = pass->release.kept;
+	}
+	users->regular |= (object->kept & EGRESS_USE_REGULAR) != 0;
+	users->wildcard |= (object->kept & EGRESS_USE_WILDCARD) != 0;
+	users->any_depth |= (object->kept & EGRESS_USE_ANY_DEPTH) != 0;
 }
 
 /* Brings the table up to date with the rules; takes the status over at the first pass. */
@@ -110,6 +161,7 @@ static void update_tables(struct pass *pass)
 		object = xcalloc(1, sizeof(*object));
 		map_set(&state->objects, slice_of(pass->name), object);
 	}
+	keep_uses(pass, object, &users);
 	bool had_wildcard = object->wildcard, had_any_depth = object->any_depth;
 	if ((users.regular && !object->regular) || (users.wildcard && !had_wildcard) ||
 	    (users.any_depth && !had_any_depth))
@@ -129,7 +181,7 @@ static void update_tables(struct pass *pass)
 	if (had_wildcard && (!users.wildcard || (had_any_depth && !users.any_depth)))
 		queue_hosts_below(pass, had_any_depth);
 	pass->object = *object;
-	bool exists = pass->copy != NULL && has_spec(pass);
+	bool exists = pass->copy != NULL && has_flags(pass);
 	if (is_first || exists != object->exists) {
 		object->exists = exists;
 		egressfirewall_queue_firewalls(pass->ctx, pass->name);
@@ -224,6 +276,11 @@ static json_t *depth_of(const struct pass *pass)
 	return pass->object.any_depth ? json_string(EGRESS_DEPTH_ANY) : json_null();
 }
 
+static json_t *mark_of(const struct pass *pass)
+{
+	return pass->release.mark[0] != '\0' ? json_string(pass->release.mark) : json_null();
+}
+
 static json_t *spec_of(const struct pass *pass)
 {
 	return json_pack("{s:b, s:b}", "isregular", pass->object.regular, "iswildcard",
@@ -248,10 +305,11 @@ static int create_object(struct pass *pass, json_t **ret)
 static int change_spec(struct pass *pass, json_t **ret)
 {
 	struct kube_status status;
-	json_t *patch = json_pack("{s:{s:s, s:{s:s}, s:{s:o}}, s:o}", "metadata", "uid",
+	json_t *patch = json_pack("{s:{s:s, s:{s:s}, s:{s:o, s:o}}, s:o}", "metadata", "uid",
 				  api_uid(pass->copy), "labels", EGRESSFIREWALL_MANAGED_BY,
 				  EGRESSFIREWALL_MANAGER, "annotations", EGRESS_DEPTH_ANNOTATION,
-				  depth_of(pass), "spec", spec_of(pass));
+				  depth_of(pass), EGRESS_UNUSED_ANNOTATION, mark_of(pass), "spec",
+				  spec_of(pass));
 	int r = kube_merge(pass->ctx->conn, &pass->ref, NULL, patch, ret, &status);
 	json_decref(patch);
 	return note_error(pass, "change", r, &status);
@@ -279,11 +337,9 @@ static int change_items(struct pass *pass, const json_t *object, json_t **ret)
  * left-overs are harmless. */
 static int delete_object(struct pass *pass)
 {
-	const char *manager = api_label(pass->copy, EGRESSFIREWALL_MANAGED_BY);
 	struct kube_delete_opts opts = { .uid = api_uid(pass->copy) };
 	struct kube_status status;
-	if (manager == NULL || strcmp(manager, EGRESSFIREWALL_MANAGER) != 0 ||
-	    api_is_deleting(pass->copy))
+	if (!is_ours(pass->copy) || api_is_deleting(pass->copy))
 		return 0;
 	int r = kube_delete(pass->ctx->conn, &pass->ref, &opts, &status);
 	if (r == ERR_NOTFOUND || r == ERR_CONFLICT)
@@ -373,10 +429,14 @@ int egressfirewall_reconcile_name(struct controller_ctx *ctx, const char *name)
 			     .ref = { .kind = api_kind_find(EGRESS_GROUP, EGRESS_NAME_KIND),
 				      .ns = egressfirewall_names_ns(ctx),
 				      .name = name } };
+	egressfirewall_count_first(ctx);
 	pthread_mutex_lock(&state->lock);
 	update_tables(&pass);
 	pthread_mutex_unlock(&state->lock);
 	int r = settle_object(&pass);
+	uint64_t again_ns = pass.release.again_ns;
+	if (again_ns != 0 && (ctx->again_ns == 0 || again_ns < ctx->again_ns))
+		ctx->again_ns = again_ns;
 	json_decref(pass.items);
 	kube_obj_unref(copy);
 	return r;

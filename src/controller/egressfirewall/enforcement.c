@@ -42,8 +42,11 @@ static bool add_report(void *ctx, struct kube_obj *object)
 	struct gathered *gathered = ctx;
 	const json_t *data = json_object_get(kube_tree_of(object), "data");
 	vec_push(&gathered->held, kube_obj_ref(object));
+	const json_t *released = json_object_get(data, "released");
 	vec_push(&gathered->reports,
 		 (struct in_force_report){
+			 .released =
+				 released != NULL ? api_text_slice(released) : (struct slice){ 0 },
 			 .node = api_text(json_object_get(data, "node")),
 			 .boot_id = api_text(json_object_get(data, "bootID")),
 			 .bypass = api_text(json_object_get(data, "dataPath")),
@@ -116,9 +119,16 @@ static void free_entries(struct map *firewalls)
 	map_done(firewalls);
 }
 
+void egressfirewall_enforcement_init(struct egressfirewall_enforcement *enforcement)
+{
+	map_init(&enforcement->firewalls);
+	release_votes_init(&enforcement->votes);
+}
+
 void egressfirewall_enforcement_done(struct egressfirewall_enforcement *enforcement)
 {
 	free_entries(&enforcement->firewalls);
+	release_votes_done(&enforcement->votes);
 }
 
 /* With the lock held. `now` becomes the table; firewalls for which it says something new are queued. */
@@ -145,6 +155,30 @@ static void replace_table(struct controller_ctx *ctx, struct map *now, bool has_
 	kept->has_reports = has_reports;
 }
 
+static void add_votes(void *ctx, const struct in_force_report *report)
+{
+	if (report->released.p != NULL)
+		release_votes_add(ctx, report->released);
+}
+
+/* With the lock held. Names that wait for nodes look at them again. */
+static void replace_votes(struct controller_ctx *ctx, const struct gathered *gathered)
+{
+	struct egressfirewall_state *state = egressfirewall_state_of(ctx);
+	struct release_votes *votes = &state->enforcement.votes;
+	const struct map_entry *entry;
+	size_t pos = 0;
+	release_votes_done(votes);
+	release_votes_init(votes);
+	in_force_each_report(gathered->nodes.v, gathered->nodes.n, gathered->reports.v,
+			     gathered->reports.n, add_votes, votes);
+	while ((entry = map_next(&state->objects, &pos)) != NULL) {
+		const struct egressfirewall_object *object = entry->value;
+		if (object->kept != 0)
+			egressfirewall_queue(ctx, EGRESSFIREWALL_NAME_KEY, entry->key);
+	}
+}
+
 int egressfirewall_reconcile_reports(struct controller_ctx *ctx, const char *name)
 {
 	struct egressfirewall_state *state = egressfirewall_state_of(ctx);
@@ -166,11 +200,22 @@ int egressfirewall_reconcile_reports(struct controller_ctx *ctx, const char *nam
 		       gathered.reports.n);
 	pthread_mutex_lock(&state->lock);
 	replace_table(ctx, &firewalls, gathered.reports.n != 0);
+	replace_votes(ctx, &gathered);
 	uint64_t now_ns = clock_mono_ns();
 	state->enforcement.next_ns = now_ns + MAX(PASS_GAP_NS, PASS_SHARE * (now_ns - begin_ns));
 	pthread_mutex_unlock(&state->lock);
 	gathered_done(&gathered);
 	return 0;
+}
+
+void egressfirewall_count_first(struct controller_ctx *ctx)
+{
+	struct egressfirewall_state *state = egressfirewall_state_of(ctx);
+	pthread_mutex_lock(&state->lock);
+	bool is_counted = state->enforcement.is_counted;
+	pthread_mutex_unlock(&state->lock);
+	if (!is_counted)
+		IGNORE(egressfirewall_reconcile_reports(ctx, "")); /* cannot fail */
 }
 
 /* ---- for a firewall's status ---- */
@@ -208,11 +253,7 @@ bool egressfirewall_enforced(struct controller_ctx *ctx, const json_t *firewall,
 {
 	struct egressfirewall_state *state = egressfirewall_state_of(ctx);
 	const struct egressfirewall_enforcement *kept = &state->enforcement;
-	pthread_mutex_lock(&state->lock);
-	bool is_counted = kept->is_counted;
-	pthread_mutex_unlock(&state->lock);
-	if (!is_counted)
-		IGNORE(egressfirewall_reconcile_reports(ctx, "")); /* cannot fail */
+	egressfirewall_count_first(ctx);
 	pthread_mutex_lock(&state->lock);
 	const struct in_force *entry = map_get(&kept->firewalls, slice_of(api_namespace(firewall)));
 	bool is_entry = entry != NULL && entry->generation == api_generation(firewall) &&

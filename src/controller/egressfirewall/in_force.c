@@ -135,3 +135,18 @@ void in_force_count(struct map *firewalls, const struct in_force_node *nodes, si
 	}
 	add_end(firewalls);
 }
+
+void in_force_each_report(const struct in_force_node *nodes, size_t n_nodes,
+			  const struct in_force_report *reports, size_t n_reports,
+			  void (*fn)(void *ctx, const struct in_force_report *report), void *ctx)
+{
+	size_t at = 0;
+	for (size_t i = 0; i < n_nodes; i++) {
+		const struct in_force_report *report =
+			find_report(reports, n_reports, nodes[i].name, &at);
+		if (report != NULL && !is_outdated(&nodes[i], report))
+			fn(ctx, report);
+	}
+	for (size_t i = 0; n_nodes == 0 && i < n_reports; i++)
+		fn(ctx, &reports[i]);
+}

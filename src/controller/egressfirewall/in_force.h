@@ -18,6 +18,7 @@ struct in_force_report {
 	const char *node, *boot_id;
 	const char *bypass;	      /* "": packets meet the rules */
 	struct slice lines, problems; /* api/egress/node_report.h */
+	struct slice released;	      /* p NULL: of an older agent */
 };
 
 enum { IN_FORCE_TEXT_MAX = 400 };
@@ -39,3 +40,9 @@ struct in_force {
  * stands for one. */
 void in_force_count(struct map *firewalls, const struct in_force_node *nodes, size_t n_nodes,
 		    const struct in_force_report *reports, size_t n_reports);
+
+/* Calls `fn` with each report that says what a node does now: not with those of nodes that are gone, or have booted
+ * since. Lists as above. */
+void in_force_each_report(const struct in_force_node *nodes, size_t n_nodes,
+			  const struct in_force_report *reports, size_t n_reports,
+			  void (*fn)(void *ctx, const struct in_force_report *report), void *ctx);

@@ -29,7 +29,7 @@ int egressfirewall_state_start(void **ret_state, struct err_text err)
 	map_init(&state->objects);
 	map_init(&state->postponed);
 	map_init(&state->firewalls);
-	map_init(&state->enforcement.firewalls);
+	egressfirewall_enforcement_init(&state->enforcement);
 	rule_users_init(&state->users);
 	tracked_init(&state->hosts);
 	rng_init(&state->rng);

@@ -43,6 +43,7 @@ struct egressfirewall_object {
 	bool never_reported;	/* an answer had an address that is never learnt */
 	bool restored;		/* its status from before the start was taken over */
 	bool exists;		/* in the cluster, with the flags that rules ask for */
+	unsigned kept;		/* enum egress_use: no rule's, but nodes have not let it go yet */
 	uint64_t written_ns;	/* monotonic; 0: never */
 	uint64_t
 		least_version; /* a copy with a lower resourceVersion is older than our last write */

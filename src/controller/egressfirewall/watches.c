@@ -7,6 +7,7 @@
 
 #include "api/egress/node_report.h"
 #include "api/egress/rules.h"
+#include "api/egress/unused.h"
 #include "api/meta.h"
 #include "controller/egressfirewall/state.h"
 #include "kube/decode/tree.h"
@@ -269,7 +270,10 @@ static const char *const firewall_paths[] = { "metadata.annotations[" EGRESS_DEP
 					      "spec", "status", NULL };
 static const char *const name_paths[] = { "metadata.labels[" EGRESSFIREWALL_MANAGED_BY "]",
 					  "metadata.annotations[" EGRESS_DEPTH_ANNOTATION "]",
-					  "spec", "status", NULL };
+					  "metadata.annotations[" EGRESS_UNUSED_ANNOTATION "]",
+					  "spec",
+					  "status",
+					  NULL };
 static const char *const node_paths[] = { "metadata.labels", "spec.podCIDRs", "status.addresses",
 					  "status.nodeInfo.bootID", NULL };
 static const char *const report_paths[] = { "data", NULL };
