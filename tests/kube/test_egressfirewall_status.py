@@ -5,8 +5,9 @@ import pytest
 import crdlib
 from bothlib import c as served, embedded, real  # noqa: F401 (fixtures)
 from controllerlib import events, namespace, until
-from egresslib import (DEPTH, GROUP, HOOK_FLAGS, LOOSE_CRD, Zone, condition, firewall, firewalls_path, get, make_firewall, messages,
-                       prepare, register, rule, run_controller, status_of, wait_items)
+from egresslib import (DEPTH, GROUP, HOOK_FLAGS, LOOSE_CRD, MANAGER, Zone, condition, firewall, firewalls_path, get, make_firewall, messages,
+                       names_path, prepare, register, rule, run_controller, status_of, system_of,
+                       wait_items, write_items)
 from lib import cluster, server
 from lib.cluster import Cluster
 from lib.ports import free_port
@@ -210,6 +211,77 @@ def test_enforced(c, controller):
     for name in ("n8", "n9"):
         c.call("DELETE", f"/api/v1/nodes/{name}")
     until(lambda: condition(c, "enforced", "Enforced")[:2] == ("Unknown", "NoAgents"))
+
+
+def applies(c, ns, manager, status):
+    """Another program applies its part of the status."""
+    body = {"apiVersion": f"{GROUP}/v1", "kind": "EgressFirewall", "metadata": {"name": "default"}, "status": status}
+    code, reply = c.call("PATCH", firewalls_path(ns, "default") + f"/status?fieldManager={manager}&force=true", body,
+                         content_type="application/apply-patch+yaml", token=system_of(c))
+    assert code == 200, reply
+
+
+def owners(o, *path):
+    """Which field managers own a member of the status, at a path of managedFields."""
+    def has(fields):
+        for key in ("f:status", *path):
+            fields = fields.get(key)
+            if fields is None:
+                return False
+        return True
+    return sorted({x["manager"] for x in o["metadata"]["managedFields"] if has(x["fieldsV1"])})
+
+
+def test_writers_own_their_fields(c, controller):  # pylint: disable=unused-argument
+    """EF-S8: what other programs report in the status of a firewall survives our writes, and ours theirs; a DNSName has one writer."""
+    namespace(c, "writers")
+    make_firewall(c, "writers", [rule("www.example"), rule("10.0.0.0/8")])
+    ours = ["rule 0: Allow www.example: 192.0.2.1, 2001:db8::1", "rule 1: Allow 10.0.0.0/8"]
+    until(lambda: messages(c, "writers") == ours)
+    until(lambda: condition(c, "writers", "NamesResolved")[0] == "True" and status_of(c, "writers")["status"].startswith("2 rules"))
+    theirs = {"status": "EgressFirewall Rules applied", "messages": ["zone-1: EgressFirewall Rules applied"], "conditions": [
+        {"type": "Ready-In-Zone-zone-1", "status": "True", "reason": "Applied", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}
+    applies(c, "writers", "zone-1", theirs)
+
+    def theirs_are_there():
+        now = status_of(c, "writers")
+        return (now["status"] == theirs["status"] and theirs["messages"][0] in now["messages"] and
+                theirs["conditions"][0] in now["conditions"])
+    assert theirs_are_there()
+    # We write again and again: rules, addresses of nodes, conditions.
+    for number in range(3):
+        version = get(c, firewalls_path("writers", "default"))["metadata"]["resourceVersion"]
+        status, body = c.call("PATCH", firewalls_path("writers", "default"), {"spec": {"egress": [
+            rule("www.example"), rule(f"10.{number}.0.0/16"), rule("www.example", "Deny" if number % 2 else "Allow")]}},
+            content_type="application/merge-patch+json")
+        assert status == 200 and body["metadata"]["resourceVersion"] != version, body
+        until(lambda number=number: f"rule 1: Allow 10.{number}.0.0/16" in messages(c, "writers"))
+        until(lambda number=number: condition(c, "writers", "Warnings")[0] == ("True" if number % 2 else "False"))
+        assert theirs_are_there(), status_of(c, "writers")
+    ours = [m for m in messages(c, "writers") if m not in theirs["messages"]]
+    assert ours == ["rule 0: Allow www.example: 192.0.2.1, 2001:db8::1", "rule 1: Allow 10.2.0.0/16",
+                    "rule 2: Allow www.example: 192.0.2.1, 2001:db8::1"]
+    # They write again, and leave: what is ours stays, and nobody writes for ever.
+    theirs["messages"] = ["zone-1: EgressFirewall Rules not applied"]
+    applies(c, "writers", "zone-1", theirs)
+    assert set(messages(c, "writers")) == {*ours, *theirs["messages"]} and condition(c, "writers", "Valid")[0] == "True"
+    now = get(c, firewalls_path("writers", "default"))
+    assert owners(now, "f:status") == ["zone-1"]
+    assert owners(now, "f:messages", f'v:"{ours[0]}"') == [MANAGER]
+    assert owners(now, "f:messages", f'v:"{theirs["messages"][0]}"') == ["zone-1"]
+    assert owners(now, "f:conditions", 'k:{"type":"Valid"}') == [MANAGER]
+    assert owners(now, "f:conditions", 'k:{"type":"Ready-In-Zone-zone-1"}') == ["zone-1"]
+    applies(c, "writers", "zone-1", {})
+    until(lambda: messages(c, "writers") == ours)
+    until(lambda: status_of(c, "writers").get("status", "").startswith("3 rules"))
+    now = get(c, firewalls_path("writers", "default"))
+    assert owners(now, "f:status") == [MANAGER] and owners(now, "f:messages") == [MANAGER]
+    # A DNSName's items are the controller's, all of them, also after somebody else wrote there.
+    write_items(c, "www.example", {"www.example": ["203.0.113.9"], "other.example": ["203.0.113.10"]})
+    wait_items(c, "www.example", {"www.example": ["192.0.2.1", "2001:db8::1"]})
+    name = get(c, names_path("www.example"))
+    assert owners(name, "f:items") == owners(name, "f:items", 'k:{"dnsname":"www.example"}') == ["fairlead"], name["metadata"]["managedFields"]
+    assert owners(name, "f:items", 'k:{"dnsname":"other.example"}') == []
 
 
 def test_conditions_that_are_pruned(loose):

@@ -54,13 +54,21 @@ static bool has_lines(const json_t *firewall, const json_t *wanted)
 	return at == json_array_size(wanted);
 }
 
+/* EF-S8: where another program has its summary, that stays. */
+static bool is_summary_ours(const json_t *firewall)
+{
+	const char *summary = api_get_string(firewall, "status.status");
+	return summary[0] == '\0' || egressfirewall_is_own_summary(summary);
+}
+
 static bool is_settled(const json_t *firewall, const struct egressfirewall_report *report,
 		       bool is_pruned)
 {
+	const char *summary = api_get_string(firewall, "status.status");
 	if (!has_lines(firewall, report->lines))
 		return false;
-	return is_pruned || (!report->changed && strcmp(api_get_string(firewall, "status.status"),
-							report->summary) == 0);
+	return is_pruned || (!report->changed &&
+			     (!is_summary_ours(firewall) || strcmp(summary, report->summary) == 0));
 }
 
 /* ---- writing ---- */
@@ -78,14 +86,23 @@ static json_t *own_conditions(const struct egressfirewall_report *report)
 	return list;
 }
 
-static json_t *status_of(const struct egressfirewall_report *report, bool is_pruned)
+/* Lines and conditions are members of lists, each its writer's. The summary is one text for all: it is taken only
+ * if the copy that shows whose it is is the newest. */
+static json_t *applied_value(const json_t *firewall, const struct egressfirewall_report *report,
+			     bool is_pruned)
 {
 	json_t *status = json_pack("{s:O}", "messages", report->lines);
-	if (!is_pruned) {
-		json_object_set_new(status, "status", json_string(report->summary));
+	json_t *metadata = json_pack("{s:s, s:s, s:s}", "name", api_name(firewall), "namespace",
+				     api_namespace(firewall), "uid", api_uid(firewall));
+	if (!is_pruned)
 		json_object_set_new(status, "conditions", own_conditions(report));
+	if (!is_pruned && is_summary_ours(firewall)) {
+		json_object_set_new(status, "status", json_string(report->summary));
+		json_object_set_new(metadata, "resourceVersion",
+				    json_string(api_resource_version(firewall)));
 	}
-	return status;
+	return json_pack("{s:s, s:s, s:o, s:o}", "apiVersion", EGRESS_GROUP "/v1", "kind",
+			 EGRESS_FIREWALL_KIND, "metadata", metadata, "status", status);
 }
 
 static int apply_status(struct controller_ctx *ctx, const json_t *firewall,
@@ -95,10 +112,7 @@ static int apply_status(struct controller_ctx *ctx, const json_t *firewall,
 				.ns = api_namespace(firewall),
 				.name = api_name(firewall) };
 	struct kube_status status;
-	json_t *value =
-		json_pack("{s:s, s:s, s:{s:s, s:s, s:s}, s:o}", "apiVersion", EGRESS_GROUP "/v1",
-			  "kind", EGRESS_FIREWALL_KIND, "metadata", "name", ref.name, "namespace",
-			  ref.ns, "uid", api_uid(firewall), "status", status_of(report, is_pruned));
+	json_t *value = applied_value(firewall, report, is_pruned);
 	int r = kube_apply(ctx->conn, &ref, "status", EGRESSFIREWALL_MANAGER, value, ret, &status);
 	/* An apply of a field that the schema does not have fails, where another patch would lose it. */
 	if (r < 0 && !is_pruned && strstr(status.message, "field not declared in schema") != NULL)
@@ -171,7 +185,7 @@ static int write_status(const struct pass *pass, struct egressfirewall_report *r
 		return 0;
 	int r = apply_status(pass->ctx, pass->firewall, report, is_pruned, &written);
 	if (r == ERR_NOTFOUND || r == ERR_CONFLICT)
-		return 0; /* it is gone, or made anew: the watch will show it */
+		return 0; /* it is gone, changed, or made anew: the watch will show it */
 	if (r == ERR_UNSUPPORTED && !is_pruned) {
 		atomic_store(&state->conditions_pruned, true);
 		egressfirewall_queue(pass->ctx, EGRESSFIREWALL_FIREWALL_KEY, pass->key);

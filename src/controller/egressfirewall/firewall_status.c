@@ -17,6 +17,8 @@
 #include "controller/egressfirewall/watches.h"
 #include "kube/decode/tree.h"
 
+#define SUMMARY_END " names have addresses"
+
 enum { LISTED_MAX = 10 }; /* errors, warnings or names in one message */
 
 /* Names with a reason each. */
@@ -338,12 +340,19 @@ void egressfirewall_report_init(struct egressfirewall_report *report, struct con
 	set_resolved(report, firewall, &writer);
 	set_warnings(report, firewall, rules);
 	set_enforced(report, ctx, firewall);
-	snprintf(report->summary, sizeof(report->summary),
-		 "%zu rules%s, %zu of %zu names have addresses", rules->n,
-		 errors->n != 0 ? " valid and others not" : "", writer.n_resolved, writer.n_names);
+	snprintf(report->summary, sizeof(report->summary), "%zu rules%s, %zu of %zu" SUMMARY_END,
+		 rules->n, errors->n != 0 ? " valid and others not" : "", writer.n_resolved,
+		 writer.n_names);
 	report->is_early = writer.is_early;
 	strbuf_done(&writer.unresolved.text);
 	strbuf_done(&writer.pending.text);
+}
+
+bool egressfirewall_is_own_summary(const char *text)
+{
+	struct slice all = slice_of(text), end = SLICE(SUMMARY_END);
+	return all.n > end.n && text[0] >= '0' && text[0] <= '9' &&
+	       slice_eq(slice_from(all, all.n - end.n), end);
 }
 
 void egressfirewall_report_done(struct egressfirewall_report *report)

@@ -29,5 +29,7 @@ void egressfirewall_report_init(struct egressfirewall_report *report, struct con
 				const json_t *firewall, const struct egress_rules *rules,
 				const struct api_errors *errors);
 void egressfirewall_report_done(struct egressfirewall_report *report);
+/* Is this text of status.status one of ours? OVN-Kubernetes has its own there. */
+bool egressfirewall_is_own_summary(const char *text);
 /* Where conditions are pruned: puts them before the lines. */
 void egressfirewall_report_as_lines(struct egressfirewall_report *report);

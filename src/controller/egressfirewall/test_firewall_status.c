@@ -143,11 +143,24 @@ static void wildcard_of_a_rule(void **state)
 	rig_done(&rig);
 }
 
+/* EF-S8: texts of status.status. */
+static void whose_summary(void **state UNUSED)
+{
+	assert_true(egressfirewall_is_own_summary("7 rules, 1 of 2 names have addresses"));
+	assert_true(egressfirewall_is_own_summary(
+		"0 rules valid and others not, 0 of 0 names have addresses"));
+	assert_false(egressfirewall_is_own_summary("EgressFirewall Rules applied"));
+	assert_false(egressfirewall_is_own_summary(" names have addresses"));
+	assert_false(egressfirewall_is_own_summary("all names have addresses"));
+	assert_false(egressfirewall_is_own_summary(""));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(host_of_a_rule),
 		cmocka_unit_test(wildcard_of_a_rule),
+		cmocka_unit_test(whose_summary),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
