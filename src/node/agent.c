@@ -388,6 +388,8 @@ static void on_leave_time(struct loop_timer *timer)
 	struct due_names due = { agent->names, clock_mono_ns() };
 	size_t removed = 0;
 	char why[256];
+	if (agent->is_due)
+		return; /* rules that may use them again are next, and set the time anew */
 	if (nftables_pairs_remove(agent->pairs, is_due_name, &due, &removed, ERR_TEXT(why)) < 0) {
 		log_limited(&leave_log, LOG_WARNING, AREA,
 			    "cannot remove addresses of names that no rule has: %s", why);
@@ -401,7 +403,8 @@ static void on_leave_time(struct loop_timer *timer)
 		node_door_forget(agent->local_door);
 		node_tls_door_forget(agent->tls_door);
 	}
-	report_in_force(agent);
+	if (!agent->is_failing)
+		report_in_force(agent);
 	set_leave_time(agent);
 }
 
@@ -448,7 +451,7 @@ static void on_change(struct loop_msg *msg)
 	}
 	add_all_reported(agent);
 	/* Otherwise the report follows the rules. */
-	if (agent->has_marks && agent->is_applied && !agent->is_due)
+	if (agent->has_marks && agent->is_applied && !agent->is_due && !agent->is_failing)
 		report_in_force(agent);
 }
 

@@ -10,6 +10,7 @@ from lib.cluster import Cluster
 GROUP = "k8s.ovn.org"
 MANAGER = "fairlead-egressfirewall"
 DEPTH = "egress.fairlead.dev/wildcard-depth"
+UNUSED = "egress.fairlead.dev/unused"
 MERGE = "application/merge-patch+json"
 OWN = "default"  # the program's namespace, by its kubeconfig
 
@@ -157,6 +158,21 @@ def condition(c, ns, kind):
 
 def messages(c, ns):
     return status_of(c, ns).get("messages", [])
+
+
+# ---- nodes ----
+
+
+def report(c, node, *released):
+    """What the agent of a node would write: names with their marks that it has let go; None: it is an older one."""
+    data = {"node": node, "bootID": "", "dataPath": "", "firewalls": ""}
+    if None not in released:
+        data["released"] = "".join(x + "\n" for x in sorted(released))
+    path = f"/api/v1/namespaces/default/configmaps/fairlead-node-{node}"
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": f"fairlead-node-{node}", "labels": {
+        "egress.fairlead.dev/node-report": ""}}, "data": data}
+    status, reply = c.call("PATCH", path + "?fieldManager=test&force=true", body, content_type="application/apply-patch+yaml")
+    assert status in (200, 201), reply
 
 
 # ---- web hook ----

@@ -17,7 +17,8 @@ import pytest
 from bothlib import embedded  # noqa: F401 (fixture)
 from controllerlib import namespace, start, until
 from dnslib import ask
-from egresslib import (change_rules, delete, firewalls_path, get, items, make_firewall, make_name, names_path, run_controller, system_of)
+from egresslib import (UNUSED, change_rules, delete, firewalls_path, get, items, make_firewall, make_name, names_path, report, run_controller,
+                       system_of)
 from lib import server
 from test_egress_transfer import GATE, a_key, write_keys
 
@@ -247,16 +248,41 @@ def test_hostile_client(c, run_with):
         assert p.stop() == 0, p.text()
 
 
+class Agent(threading.Thread):
+    """The agent of a node, as far as the controller can see: lets go of each DNSName that gets a mark."""
+
+    def __init__(self, c):
+        super().__init__(daemon=True)
+        self.c, self.marks, self.ends = c, None, threading.Event()
+
+    def run(self):
+        while not self.ends.wait(0.02):
+            found = [(o["metadata"]["name"], o["metadata"].get("annotations", {}).get(UNUSED)) for o in get(self.c, names_path())["items"]]
+            marks = {f"{name} {mark}" for name, mark in found if mark}
+            if marks != self.marks:
+                report(self.c, "node-1", *marks)
+            self.marks = marks
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.ends.set()
+        self.join()
+        delete(self.c, "/api/v1/namespaces/default/configmaps/fairlead-node-node-1")
+
+
 def test_killed_at_each_write(c, run_with):
-    """EF-P8 (controller and servers): kill -9 of the controller after the first, the second, ... write, and of the server in between:
-    the next ones arrive at the same state."""
+    """EF-P8 (controller and servers), EF-15: kill -9 of the controller after the first, the second, ... write, and of the server in
+    between: the next ones arrive at the same state."""
     namespace(c, "kills")
     key = a_key()
     write_keys(c, [key])
     sets = [["a.kills.example", "*.kills.example"], ["a.kills.example", "b.kills.example", "wildcard.kills.example"]]
     make_firewall(c, "kills", sets[1])
     s = learning(c, key)
-    with s:
+    with s, Agent(c):
         for number in range(8):
             watch = Watch(c)
             p = run_with(s)

@@ -5,8 +5,8 @@ import pytest
 
 from bothlib import c as served, embedded, real  # noqa: F401 (fixtures)
 from controllerlib import namespace, until
-from egresslib import (DEPTH, MERGE, Zone, change_rules, delete, firewalls_path, flags, get, items, make_firewall, make_name,
-                       names_path, prepare, run_controller, system_of, wait_items, write_items)
+from egresslib import (DEPTH, MERGE, UNUSED, Zone, change_rules, delete, firewalls_path, flags, get, items, make_firewall, make_name,
+                       names_path, prepare, report, run_controller, system_of, wait_items, write_items)
 
 RECORDS = """
 www     A     192.0.2.1
@@ -104,27 +104,16 @@ def test_any_depth(c, controller, ns):
     until(lambda: flags(c, "wildcard.deep.example") is None)
 
 
-def report(c, node, *released):
-    """What the agent of a node would write: names with their marks that it has let go; None: it is an older one."""
-    data = {"node": node, "bootID": "", "dataPath": "", "firewalls": ""}
-    if None not in released:
-        data["released"] = "".join(x + "\n" for x in sorted(released))
-    path = f"/api/v1/namespaces/default/configmaps/fairlead-node-{node}"
-    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": f"fairlead-node-{node}", "labels": {
-        "egress.fairlead.dev/node-report": ""}}, "data": data}
-    status, reply = c.call("PATCH", path + "?fieldManager=test&force=true", body, content_type="application/apply-patch+yaml")
-    assert status in (200, 201), reply
-
-
 def test_nodes_let_go_first(c, controller, ns):
     """EF-15, EF-17, EF-18, EF-16: the object, its flags and its items stay until all nodes say that rules and addresses are gone."""
     name = "wildcard.both.example"
 
     def mark():
-        return (get(c, names_path(name)) or {"metadata": {}})["metadata"].get("annotations", {}).get("egress.fairlead.dev/unused")
+        return (get(c, names_path(name)) or {"metadata": {}})["metadata"].get("annotations", {}).get(UNUSED)
 
     def uses():
-        return mark().split(",")[1:] if mark() else None
+        now = mark()
+        return now.split(",")[1:] if now else None
     for node in ("old", "one", "two"):
         report(c, node, *([None] if node == "old" else []))
     try:

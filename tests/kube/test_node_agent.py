@@ -19,6 +19,7 @@ import pytest
 
 import egresslib
 from controllerlib import until
+from egresslib import UNUSED
 from lib import certs, node_network, server
 from lib.cluster import Embedded
 from lib.node_network import NodeNetwork
@@ -432,8 +433,6 @@ def test_reported_addresses(agent):
 
 # ---- names that no rule uses any more ----
 
-UNUSED = "egress.fairlead.dev/unused"
-
 
 class NameWatch:
     """Events of DNSNames; `seen` is called with each on the thread that reads them."""
@@ -602,6 +601,7 @@ def test_names_do_not_wait_for_ever(names):
         assert deleted[0] >= since + 30
         marks = [o["metadata"]["annotations"][UNUSED] for _, o in watch.of("www.example") if "annotations" in o["metadata"]]
         assert sorted(set(marks), key=marks.index) == [first, mark]
+        assert "www.example is not used any more, and not all agents" in agent.controller.text()
     finally:
         agent.agent.send_signal(signal.SIGCONT)
     agent.stop()

@@ -13,6 +13,7 @@
 #include "api/meta.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "controller/egressfirewall/items.h"
 #include "controller/egressfirewall/release.h"
@@ -29,6 +30,8 @@
 /* Writes wait for the limit on writes on their worker. Lookups need the other workers: what they find out
  * too late lets addresses expire, which causes more writes. */
 enum { WRITING_MAX = 2 };
+
+static struct log_limit late_log = { .interval_ns = 60 * NS_PER_S };
 
 /* What a pass works with. */
 struct pass {
@@ -146,6 +149,11 @@ static void keep_uses(struct pass *pass, struct egressfirewall_object *object,
 			       &pass->release);
 		object->kept = pass->release.kept;
 	}
+	if (pass->release.is_late)
+		log_limited(&late_log, LOG_WARNING, EGRESSFIREWALL_LOG_AREA,
+			    "DNSName %s is not used any more, and not all agents of nodes have "
+			    "reported that its addresses are gone: no longer waiting",
+			    pass->name);
 	users->regular |= (object->kept & EGRESS_USE_REGULAR) != 0;
 	users->wildcard |= (object->kept & EGRESS_USE_WILDCARD) != 0;
 	users->any_depth |= (object->kept & EGRESS_USE_ANY_DEPTH) != 0;

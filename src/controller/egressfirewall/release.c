@@ -55,8 +55,12 @@ void release_decide(const struct release_votes *votes, const struct release_case
 	if (is_marked)
 		unused = marked;
 	uint64_t end_ns = unused.since_ns + RELEASE_WAIT_NS;
-	if (is_marked && (now->now_ns >= end_ns || is_agreed(votes, now->name, now->mark)))
+	if (is_marked && is_agreed(votes, now->name, now->mark))
 		return;
+	if (now->now_ns >= end_ns) {
+		ret->is_late = true;
+		return;
+	}
 	ret->kept = unused.uses;
 	ret->again_ns = end_ns - now->now_ns;
 	if (is_marked)

@@ -4,6 +4,7 @@
  * any end of the controller changes nothing. Pure: no I/O, any thread. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -36,8 +37,9 @@ struct release_case {
 struct release_verdict {
 	unsigned kept;			   /* uses that the object goes on to claim */
 	char mark[EGRESS_UNUSED_TEXT_MAX]; /* that the object should have; "": none */
-	uint64_t
-		again_ns; /* after this the verdict is another one, whatever nodes say; 0: it is not */
+	bool is_late;			   /* it goes although nodes have not said so */
+	/* After this the verdict is another one, whatever nodes say; 0: it is not. */
+	uint64_t again_ns;
 };
 
 /* No agent: nothing is waited for. */

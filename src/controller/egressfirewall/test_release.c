@@ -102,7 +102,12 @@ static void not_for_ever(void **state UNUSED)
 {
 	const char *const one[3] = { "" };
 	assert_kept(decide(one, REGULAR, 0, MARK, NOW + RELEASE_WAIT_NS - 1), REGULAR, MARK, 1);
-	assert_gone(decide(one, REGULAR, 0, MARK, NOW + RELEASE_WAIT_NS));
+	struct release_verdict late = decide(one, REGULAR, 0, MARK, NOW + RELEASE_WAIT_NS);
+	assert_gone(late);
+	assert_true(late.is_late);
+	late = decide((const char *[3]){ LINE }, REGULAR, 0, MARK, NOW + RELEASE_WAIT_NS);
+	assert_gone(late);
+	assert_false(late.is_late);
 	/* A clock that was set back does not make it longer. */
 	assert_kept(decide(one, REGULAR, 0, "2027-01-15T08:00:01.000000Z,regular", NOW), REGULAR,
 		    MARK, RELEASE_WAIT_NS);
