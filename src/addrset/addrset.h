@@ -8,6 +8,7 @@
  *              of it, so that it is the same after a restart and on every node
  *   pair       a name id and an address
  *   held       the pair is in force and stays so until the time that was asked for
+ *   tenant     the namespace of the client that a DNS server answers: its limits count for pairs that are new
  *
  * Threads: addrset_holds is called by any registered thread inside of an RCU read section, takes no lock
  * and makes no system call. All else is called on the thread of the back end's loop. */
@@ -41,8 +42,10 @@ struct addrset_pair {
 struct addrset_request {
 	const struct addrset_pair *pairs;
 	size_t n_pairs;
+	struct slice tenant; /* empty: nobody's limits count */
 	/* Called once, perhaps before addrset_add returns. 0: all pairs are held. Negative: at least one
-	 * is not (ERR_LIMIT: there are too many pairs; ERR_CLOSED: the back end ends). */
+	 * is not (ERR_LIMIT: there are too many pairs; ERR_QUOTA: of the tenant; ERR_CLOSED: the back end
+	 * ends). */
 	void (*done)(struct addrset_request *request, int result);
 	struct addrset_request *next; /* the back end's */
 };

@@ -51,8 +51,8 @@ static void test_known_pairs_do_not_wait(void **state UNUSED)
 	struct addrset *set = fake_addrset_set(fake);
 	struct addrset_pair both[] = { pair_of("example.com", 1, 100),
 				       pair_of("example.com", 2, 100) };
-	struct call first = { .request = { both, 2, note_done, NULL } };
-	struct call again = { .request = { both, 1, note_done, NULL } };
+	struct call first = { .request = { .pairs = both, .n_pairs = 2, .done = note_done } };
+	struct call again = { .request = { .pairs = both, .n_pairs = 1, .done = note_done } };
 	addrset_add(set, &first.request);
 	assert_false(addrset_holds(set, both, 2));
 	assert_int_equal(first.n_done, 0);
@@ -80,7 +80,7 @@ static void test_names_are_apart(void **state UNUSED)
 	struct fake_addrset *fake = fake_addrset_new();
 	struct addrset_pair mine = pair_of("example.com", 1, 100),
 			    other = pair_of("example.net", 1, 1);
-	struct call call = { .request = { &mine, 1, note_done, NULL } };
+	struct call call = { .request = { .pairs = &mine, .n_pairs = 1, .done = note_done } };
 	addrset_add(fake_addrset_set(fake), &call.request);
 	fake_addrset_commit(fake, 0);
 	assert_true(addrset_holds(fake_addrset_set(fake), &mine, 1));
@@ -92,8 +92,8 @@ static void test_failures_are_reported(void **state UNUSED)
 {
 	struct fake_addrset *fake = fake_addrset_new();
 	struct addrset_pair pair = pair_of("example.com", 1, 100);
-	struct call failed = { .request = { &pair, 1, note_done, NULL } };
-	struct call closed = { .request = { &pair, 1, note_done, NULL } };
+	struct call failed = { .request = { .pairs = &pair, .n_pairs = 1, .done = note_done } };
+	struct call closed = { .request = { .pairs = &pair, .n_pairs = 1, .done = note_done } };
 	addrset_add(fake_addrset_set(fake), &failed.request);
 	assert_int_equal(fake_addrset_waiting(fake), 1);
 	fake_addrset_commit(fake, ERR_LIMIT);

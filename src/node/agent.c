@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "addrset/nftables/apply.h"
@@ -29,6 +30,7 @@
 #include "base/rcu/rcu.h"
 #include "base/strbuf.h"
 #include "kube/decode/tree.h"
+#include "kube/events/events.h"
 #include "net/loop.h"
 #include "node/claim.h"
 #include "node/data_path.h"
@@ -37,12 +39,14 @@
 #include "node/machine.h"
 #include "node/names.h"
 #include "node/policy.h"
+#include "node/refused.h"
 #include "node/report_writer.h"
 #include "node/reported.h"
 #include "node/tls_door.h"
 #include "node/watches.h"
 
 #define AREA	    "node"
+#define CONTROLLER  "fairlead.dev/node"
 #define GATHER_NS   (5 * NS_PER_MS) /* changes that come together are applied together */
 #define RETRY_NS    NS_PER_S
 #define REPORTED_NS (120 * NS_PER_S) /* an address that is listed no longer goes after this */
@@ -78,6 +82,8 @@ struct node_agent {
 	struct nftables_foreign_changes *foreign;
 	struct nftables_denied_log *denied_log; /* both NULL: no samples */
 	struct node_denied *denied;
+	struct events *events;
+	struct node_refused *refused;
 	struct applied *applied; /* NULL: nothing yet */
 	struct node_door *local_door;
 	struct node_tls_door *tls_door; /* NULL: servers of other nodes do not ask */
@@ -208,6 +214,7 @@ static int build_and_apply(struct node_agent *agent, struct err_text err)
 	/* The one before pointed at rules that the policy has forgotten by now. */
 	applied_free(agent->applied);
 	agent->applied = applied;
+	nftables_pairs_set_policy(agent->pairs, &applied->policy);
 	return apply_policy(agent, &applied->policy, err);
 }
 
@@ -236,10 +243,58 @@ static int start_samples(struct node_agent *agent, struct err_text err)
 {
 	if (agent->conf.log_group == 0)
 		return 0;
-	int r = node_denied_start(agent->conf.client, agent->conf.node_name, &agent->denied, err);
-	return r < 0 ? r
-		     : nftables_denied_log_open(agent->loop, agent->conf.log_group, note_denied,
-						agent, &agent->denied_log, err);
+	agent->denied = node_denied_new(agent->events);
+	return nftables_denied_log_open(agent->loop, agent->conf.log_group, note_denied, agent,
+					&agent->denied_log, err);
+}
+
+/* ---- addresses that limits keep out ---- */
+
+/* The text of the first rule of the namespace that uses the name; NULL: none does. */
+static const char *find_rule_text(const struct applied *applied, struct slice ns,
+				  const struct addrset_id *name)
+{
+	for (size_t i = 0; applied != NULL && i < applied->policy.n_namespaces; i++) {
+		const struct nftables_namespace *one = &applied->policy.namespaces[i];
+		for (size_t k = 0; slice_eq(ns, slice_of(one->name)) && k < one->n_rules; k++) {
+			const struct nftables_rule *rule = &one->rules[k];
+			if (rule->n_targets == 1 && rule->targets[0].is_name &&
+			    memcmp(&rule->targets[0].name, name, sizeof(*name)) == 0)
+				return rule->text;
+		}
+	}
+	return NULL;
+}
+
+static void note_refused(void *ctx, enum nftables_limit limit, struct slice tenant,
+			 const struct addrset_id *name)
+{
+	struct node_agent *agent = ctx;
+	if (!node_refused_count(agent->refused, limit, tenant))
+		return;
+	struct kube_obj *firewall =
+		kube_store_get(node_watches_store(agent->watches, NODE_WATCH_FIREWALLS), tenant,
+			       SLICE(EGRESS_FIREWALL_NAME));
+	node_refused_report(agent->refused,
+			    &(struct node_refusal){
+				    .limit = limit,
+				    .tenant = tenant,
+				    .firewall = firewall != NULL ? kube_tree_of(firewall) : NULL,
+				    .rule_text = find_rule_text(agent->applied, tenant, name) });
+	kube_obj_unref(firewall);
+}
+
+static int start_events(struct node_agent *agent, struct err_text err)
+{
+	struct events_conf conf = { .client = agent->conf.client,
+				    .controller = CONTROLLER,
+				    .instance = agent->conf.node_name };
+	int r = events_start(&conf, &agent->events, err);
+	if (r < 0)
+		return r;
+	agent->refused = node_refused_new(agent->events, agent->conf.node_name);
+	nftables_pairs_on_refused(agent->pairs, note_refused, agent);
+	return start_samples(agent, err);
 }
 
 /* ---- in force ---- */
@@ -531,7 +586,7 @@ static int start_agent(struct node_agent *agent, struct err_text err)
 					   .pod_name = agent->conf.pod_name,
 					   .pod_uid = agent->conf.pod_uid };
 	if (r == 0)
-		r = start_samples(agent, err);
+		r = start_events(agent, err);
 	if (r == 0)
 		r = node_report_writer_start(&report, &agent->report_writer, err);
 	if (r < 0)
@@ -596,11 +651,13 @@ void node_agent_free(struct node_agent *agent)
 	node_door_close(agent->local_door);
 	node_tls_door_close(agent->tls_door);
 	nftables_denied_log_close(agent->denied_log);
-	node_denied_stop(agent->denied);
+	node_denied_free(agent->denied);
 	applied_free(agent->applied);
 	nftables_foreign_changes_close(agent->foreign);
 	nftables_pairs_free(agent->pairs);
 	nftables_link_close(agent->link);
+	node_refused_free(agent->refused);
+	events_stop(agent->events);
 	if (agent->claim >= 0)
 		close(agent->claim);
 	loop_free(agent->loop);

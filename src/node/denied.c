@@ -13,8 +13,6 @@
 #include "base/metrics/metrics.h"
 #include "kube/events/events.h"
 
-#define CONTROLLER "fairlead.dev/node"
-
 enum { NAMESPACES_MAX = 1000, RULE_TEXT_MAX = 300 };
 
 struct node_denied {
@@ -29,28 +27,18 @@ static const struct metrics_family samples_family = {
 	.labels = { "namespace" },
 };
 
-int node_denied_start(struct kube_client *client, const char *node_name, struct node_denied **ret,
-		      struct err_text err)
+struct node_denied *node_denied_new(struct events *events)
 {
 	struct node_denied *denied = xcalloc(1, sizeof(*denied));
-	struct events_conf conf = { .client = client,
-				    .controller = CONTROLLER,
-				    .instance = node_name };
-	int r = events_start(&conf, &denied->events, err);
-	if (r < 0) {
-		free(denied);
-		return r;
-	}
+	denied->events = events;
 	map_init(&denied->namespaces);
-	*ret = denied;
-	return 0;
+	return denied;
 }
 
-void node_denied_stop(struct node_denied *denied)
+void node_denied_free(struct node_denied *denied)
 {
 	if (denied == NULL)
 		return;
-	events_stop(denied->events);
 	map_done(&denied->namespaces);
 	free(denied);
 }

@@ -6,15 +6,12 @@
 #include <jansson.h>
 
 #include "addrset/nftables/conntrack.h"
-#include "base/compiler.h"
-#include "base/err_text.h"
 
-struct kube_client;
+struct events;
 struct node_denied;
 
-MUST_CHECK int node_denied_start(struct kube_client *client, const char *node_name,
-				 struct node_denied **ret, struct err_text err);
-void node_denied_stop(struct node_denied *denied); /* NULL is fine */
+struct node_denied *node_denied_new(struct events *events); /* borrowed */
+void node_denied_free(struct node_denied *denied);	    /* NULL is fine */
 
 /* A connection of a pod of the firewall's namespace was denied by the rule of this text. */
 void node_denied_note(struct node_denied *denied, const json_t *firewall, const char *rule_text,

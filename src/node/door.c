@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -40,6 +41,7 @@ struct door_request {
 	struct connection *connection; /* NULL: it has ended */
 	struct door_request *next, **link;
 	uint32_t number;
+	char tenant[ADDRSET_AGENT_TENANT_MAX];
 	struct addrset_pair pairs[];
 };
 
@@ -131,8 +133,12 @@ static void start_request(struct connection *connection, const struct addrset_ag
 	size_t n = frame->n_pairs;
 	struct door_request *request = xcalloc(1, sizeof(*request) + n * sizeof(request->pairs[0]));
 	addrset_agent_pairs(frame, clock_mono_ns(), request->pairs);
-	request->request =
-		(struct addrset_request){ .pairs = request->pairs, .n_pairs = n, .done = on_done };
+	if (frame->tenant.n != 0)
+		memcpy(request->tenant, frame->tenant.p, frame->tenant.n);
+	request->request = (struct addrset_request){ .pairs = request->pairs,
+						     .n_pairs = n,
+						     .tenant = { request->tenant, frame->tenant.n },
+						     .done = on_done };
 	request->door = door;
 	request->connection = connection;
 	request->number = frame->number;
@@ -178,7 +184,7 @@ static int on_frame(struct addrset_agent_stream *stream, const struct addrset_ag
 					 connection->door->is_ready ? 0 : ERR_BUSY);
 		return 0;
 	}
-	if (frame->kind != ADDRSET_AGENT_ADD)
+	if (frame->kind != ADDRSET_AGENT_ADD && frame->kind != ADDRSET_AGENT_ADD_FOR)
 		return ERR_PARSE;
 	if (connection->n_waiting < NODE_DOOR_REQUESTS_MAX)
 		start_request(connection, frame);

@@ -134,7 +134,8 @@ void node_firewall_rules(const struct egress_rules *rules, const struct node_pee
 		if (rule->target == EGRESS_TO_RANGE) {
 			add_one_target(target_of_range(&rule->range), arena, &list[i]);
 		} else if (rule->target == EGRESS_TO_NAME) {
-			struct nftables_target target = { .is_name = true };
+			struct nftables_target target = { .is_name = true,
+							  .is_wildcard = rule->is_wildcard };
 			target.name = node_firewall_name_id(rule->name, rule->is_wildcard,
 							    rules->any_depth);
 			add_one_target(target, arena, &list[i]);

@@ -105,7 +105,9 @@ static void ask(struct call *call, unsigned number)
 		.address = { 4, { 192, 0, (uint8_t)(number >> 8), (uint8_t)number } },
 		.until_ns = clock_mono_ns() + 30 * NS_PER_S,
 	};
-	call->request = (struct addrset_request){ &call->pair, 1, note_done, NULL };
+	call->request = (struct addrset_request){
+		.pairs = &call->pair, .n_pairs = 1, .tenant = SLICE("web"), .done = note_done
+	};
 	addrset_add(agent_set_set(agent), &call->request);
 }
 
@@ -134,6 +136,23 @@ static void acknowledged_when_in_force(void **state UNUSED)
 	assert_int_equal(again.n_done, 1);
 	assert_int_equal(agent_set_state(agent).requests, 1);
 	assert_true(agent_set_state(agent).is_reachable);
+}
+
+/* EF-P10: whose limits count is known to the kernel's side, but for what is asked before the agent's hello. */
+static void requests_name_their_namespace(void **state UNUSED)
+{
+	struct call first, call;
+	ask(&first, 1);
+	TURN_UNTIL(fake_addrset_waiting(kernel) == 1);
+	assert_string_equal(fake_addrset_tenant(kernel), "");
+	TURN_UNTIL(agent_set_state(agent).is_reachable);
+	ask(&call, 2);
+	TURN_UNTIL(fake_addrset_waiting(kernel) == 2);
+	assert_string_equal(fake_addrset_tenant(kernel), "web");
+	fake_addrset_commit(kernel, ERR_QUOTA);
+	TURN_UNTIL(call.n_done == 1);
+	assert_int_equal(call.result, ERR_QUOTA);
+	assert_false(is_known(&call));
 }
 
 /* What came in one turn is committed together, and fails for itself. */
@@ -621,6 +640,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(acknowledged_when_in_force),
+		TEST(requests_name_their_namespace),
 		TEST(many_at_once),
 		TEST(refused_by_the_kernel),
 		TEST(too_many_requests),

@@ -2,6 +2,8 @@
 /* An address set in memory, for tests. */
 #include "testing/fake_addrset.h"
 
+#include <stdio.h>
+
 #include "base/compiler.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -12,6 +14,7 @@ struct fake_addrset {
 	VEC(struct addrset_pair) held;
 	struct addrset_request *first, **end;
 	size_t n_waiting, n_commits;
+	char tenant[64];
 };
 
 static bool is_same(const struct addrset_pair *left, const struct addrset_pair *right)
@@ -38,6 +41,8 @@ static void add_request(struct addrset *set, struct addrset_request *request)
 		request->done(request, 0);
 		return;
 	}
+	snprintf(fake->tenant, sizeof(fake->tenant), "%.*s", (int)request->tenant.n,
+		 request->tenant.n != 0 ? request->tenant.p : "");
 	request->next = NULL;
 	*fake->end = request;
 	fake->end = &request->next;
@@ -69,6 +74,11 @@ struct addrset *fake_addrset_set(struct fake_addrset *fake)
 size_t fake_addrset_waiting(const struct fake_addrset *fake)
 {
 	return fake->n_waiting;
+}
+
+const char *fake_addrset_tenant(const struct fake_addrset *fake)
+{
+	return fake->tenant;
 }
 
 size_t fake_addrset_commits(const struct fake_addrset *fake)

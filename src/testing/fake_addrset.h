@@ -14,6 +14,8 @@ struct addrset *fake_addrset_set(struct fake_addrset *fake);
 
 size_t fake_addrset_waiting(const struct fake_addrset *fake); /* requests */
 size_t fake_addrset_commits(const struct fake_addrset *fake); /* that had something to commit */
+/* Of the last request. */
+const char *fake_addrset_tenant(const struct fake_addrset *fake);
 /* Answers all requests that wait: 0, their pairs are held from now on; negative, they fail. */
 void fake_addrset_commit(struct fake_addrset *fake, int result);
 /* It holds nothing any more. */

@@ -4,7 +4,10 @@
  *
  *   {"policy": POLICY}                                    brings the table to it
  *   {"add": [{"name": N, "address": A, "seconds": S}]}    brings pairs into force
+ *   {"add": [PAIR...], "tenant": NAMESPACE}               for a namespace, whose limits count
  *   {"requests": [[PAIR...]...]}                          the same, many requests in one turn of the loop
+ *   {"fill": NUMBER, "name": N, "tenant": NAMESPACE, "seconds": S}
+ *                                                         so many addresses from 100.64.0.0 on, 256 in a request
  *   {"holds": [PAIR...]}                                  known, without a system call?
  *   {"counts": true}   {"remove": true}   {"oldKernel": true}
  *
@@ -101,10 +104,13 @@ static void read_rule(struct arena *arena, const json_t *tree, struct nftables_r
 	for (size_t i = 0; i < json_array_size(to); i++) {
 		const json_t *target = json_array_get(to, i);
 		targets[i].is_name = json_is_object(target);
-		if (targets[i].is_name)
+		if (targets[i].is_name) {
 			targets[i].name = addrset_id_of(slice_of(text_of(target, "name")));
-		else if (net_cidr_parse(slice_of(json_string_value(target)), &targets[i].range) < 0)
+			targets[i].is_wildcard = text_of(target, "name")[0] == '*';
+		} else if (net_cidr_parse(slice_of(json_string_value(target)), &targets[i].range) <
+			   0) {
 			die("bad range");
+		}
 	}
 	for (size_t i = 0; i < json_array_size(ports); i++)
 		list[i] = port_of(json_string_value(json_array_get(ports, i)));
@@ -162,6 +168,7 @@ static void apply_policy(const json_t *tree)
 	char why[256] = "";
 	arena_init(&arena);
 	read_policy(&arena, tree, &policy);
+	nftables_pairs_set_policy(pairs, &policy);
 	uint64_t start = clock_mono_ns();
 	nftables_plan_init(&plan, &policy);
 	uint64_t planned = clock_mono_ns();
@@ -211,7 +218,37 @@ static struct addrset_pair *read_pairs(const json_t *list)
 	return array;
 }
 
-static void add_pairs(const json_t *requests)
+static void fill_pairs(const json_t *command)
+{
+	enum { AT_ONCE = 256 };
+	static struct addrset_pair list[AT_ONCE];
+	size_t n = (size_t)json_integer_value(json_object_get(command, "fill"));
+	double seconds = json_number_value(json_object_get(command, "seconds"));
+	struct addrset_id id = addrset_id_of(slice_of(text_of(command, "name")));
+	size_t done = 0;
+	last_failure = 0;
+	while (done < n && last_failure == 0) {
+		struct addrset_request request = { .pairs = list,
+						   .n_pairs = MIN(n - done, (size_t)AT_ONCE),
+						   .tenant = slice_of(text_of(command, "tenant")),
+						   .done = count_done };
+		for (size_t i = 0; i < request.n_pairs; i++, done++)
+			list[i] = (struct addrset_pair){
+				id,
+				{ 4,
+				  { 100, (uint8_t)(64 + (done >> 16)), (uint8_t)(done >> 8),
+				    (uint8_t)done } },
+				clock_mono_ns() + (uint64_t)(seconds * 1e9),
+			};
+		n_waiting = 1;
+		addrset_add(nftables_pairs_set(pairs), &request);
+		while (n_waiting > 0)
+			loop_turn(loop, true);
+	}
+	printf("{\"result\":%d,\"done\":%zu}\n", last_failure, done);
+}
+
+static void add_pairs(const json_t *requests, const char *tenant)
 {
 	size_t n = json_array_size(requests);
 	struct waiting *waiting = xcalloc(n + 1, sizeof(*waiting));
@@ -220,6 +257,7 @@ static void add_pairs(const json_t *requests)
 		waiting[i].list = read_pairs(list);
 		waiting[i].request = (struct addrset_request){ .pairs = waiting[i].list,
 							       .n_pairs = json_array_size(list),
+							       .tenant = slice_of(tenant),
 							       .done = count_done };
 	}
 	uint64_t start = clock_mono_ns();
@@ -231,6 +269,7 @@ static void add_pairs(const json_t *requests)
 		loop_turn(loop, true);
 	printf("{\"result\":%d,\"us\":%.1f}\n", last_failure,
 	       (double)(clock_mono_ns() - start) / 1e3);
+	loop_turn(loop, false); /* timers that are due */
 	for (size_t i = 0; i < n; i++)
 		free(waiting[i].list);
 	free(waiting);
@@ -260,10 +299,12 @@ static void run_command(const json_t *command)
 	} else if (json_object_get(command, "add") != NULL) {
 		json_t *requests = json_array();
 		json_array_append(requests, json_object_get(command, "add"));
-		add_pairs(requests);
+		add_pairs(requests, text_of(command, "tenant"));
 		json_decref(requests);
 	} else if (json_object_get(command, "requests") != NULL) {
-		add_pairs(json_object_get(command, "requests"));
+		add_pairs(json_object_get(command, "requests"), "");
+	} else if (json_object_get(command, "fill") != NULL) {
+		fill_pairs(command);
 	} else if (json_object_get(command, "holds") != NULL) {
 		check_holds(json_object_get(command, "holds"));
 	} else if (json_object_get(command, "counts") != NULL) {

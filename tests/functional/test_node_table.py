@@ -516,6 +516,46 @@ def slab_kib():
         return int(next(line for line in f if line.startswith("Slab:")).split()[1])
 
 
+def test_limits(net, table):
+    """EF-P10: one namespace has at most 65 536 pairs, and 256 of a name that is no wildcard. Past that what is new fails, what is in
+    force stays and is renewed, and other namespaces notice nothing, also with the same name."""
+    quota = -1019
+    last, past = "100.64.255.255", "100.65.0.0"
+
+    def add(text, address, tenant, seconds=60):
+        return table.do(add=[{"name": text, "address": address, "seconds": seconds}], tenant=tenant)["result"]
+
+    def fill(number, text, tenant, seconds=60):
+        return table.do(fill=number, name=text, tenant=tenant, seconds=seconds)
+
+    table.policy([allow(name("*.example.com")), allow(name("host.test")), deny(*ALL)])
+    assert fill(256, "host.test", "small")["result"] == 0
+    assert add("host.test", "100.64.1.0", "small") == quota
+    assert add("host.test", "100.64.0.7", "small", 90) == 0, "it is in force, and renewed"
+    assert add("host.test", "100.64.1.0", "other") == 0
+    assert add("*.example.com", "203.0.113.9", "small") == 0
+    assert fill(65536, "*.example.com", "web")["result"] == 0
+    assert add("*.example.com", past, "web") == quota
+    assert add("host.test", "203.0.113.9", "web") == quota
+    assert not table.do(holds=[{"name": "*.example.com", "address": past, "seconds": 1}])["held"]
+    assert table.do(holds=[{"name": "*.example.com", "address": last, "seconds": 1}])["held"], "nothing in force is driven out"
+    assert add("*.example.com", last, "web", 90) == 0
+    assert add("*.example.com", past, "other") == 0
+    assert add("*.example.com", past, "web") == 0, "another namespace has brought it into force"
+    assert fill(1000, "www.example.net", "")["result"] == 0, "what the controller reports counts for nobody"
+
+
+def test_limits_end_with_the_addresses(net, table):
+    """EF-P10: what has expired makes room."""
+    table.policy([allow(name("host.test")), deny(*ALL)])
+    assert table.do(fill=256, name="host.test", tenant="web", seconds=0.5)["result"] == 0
+    wanted = [{"name": "host.test", "address": "203.0.113.9", "seconds": 60}]
+    deadline = time.monotonic() + 20
+    while table.do(add=wanted, tenant="web")["result"] != 0:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
 def test_size(net, table, note):
     """EF-P2: 8000 rules and 50 000 addresses: a new address costs as little as with few, a rule more is a small change."""
     rules = [allow(name(f"n{i}.example.com"), ports=["tcp/443"]) for i in range(7999)] + [deny(*ALL)]

@@ -112,7 +112,7 @@ class Asker:
             self.sock.connect(path)
         else:
             self.sock = path
-        self.sock.sendall(self.frame(b"\x01fairlead\0\x01"))
+        self.sock.sendall(self.frame(b"\x01fairlead\0\x02"))
         assert self.read()[:9] == b"\x01fairlead"
 
     @staticmethod
@@ -130,14 +130,20 @@ class Asker:
     def read(self):
         return self.exactly(*struct.unpack("!H", self.exactly(2)))
 
-    def add(self, name, *addresses, seconds=60):
+    def add(self, name, *addresses, seconds=60, tenant=""):
+        return self.ask(name, addresses, seconds, tenant) == 0
+
+    def ask(self, name, addresses, seconds=60, tenant=""):
         name_id = hashlib.sha256(name.encode()).digest()[:16]
         pairs = b""
         for a in addresses:
             raw = socket.inet_pton(socket.AF_INET6 if ":" in a else socket.AF_INET, a)
             pairs += name_id + struct.pack("!IB", seconds * 1000, len(raw)) + raw
-        self.sock.sendall(self.frame(b"\x02\0\0\0\x07" + pairs))
-        return self.read() == b"\x03\0\0\0\x07\0"
+        head = b"\x05\0\0\0\x07" + bytes([len(tenant)]) + tenant.encode() if tenant else b"\x02\0\0\0\x07"
+        self.sock.sendall(self.frame(head + pairs))
+        reply = self.read()
+        assert reply[:5] == b"\x03\0\0\0\x07", reply
+        return reply[5]
 
     def close(self):
         self.sock.close()
@@ -385,6 +391,49 @@ def test_denied_connections(agent):
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as reply:
             return reply.read().decode()
     assert 'fairlead_node_denied_samples_total{namespace="web"} 6' in agent.net.node.call(page)
+
+
+def test_too_many_addresses(agent):
+    """EF-P10: past the limits of a namespace new addresses fail, are counted, and are one Event of its firewall. What is in force stays
+    so, and another namespace notices nothing."""
+    quota = 6
+    agent.write_rules("web", rule("Allow", "www.example"), rule("Allow", "*.wild.example"), *DENY)
+    agent.write_rules("plain", rule("Allow", "*.wild.example"), *DENY)
+    agent.stop()
+    os.remove(agent.log)
+    agent.start("--metrics", "127.0.0.1:0")
+    until(lambda: "table is in force" in agent.text(), 20, 0.05)
+    asker = Asker(agent.socket)
+    hosts = [f"198.18.0.{i}" for i in range(256)]
+    assert asker.ask("www.example", hosts, tenant="web") == 0
+    assert asker.ask("www.example", [ALLOWED], tenant="web") == quota
+    wild = [str(ipaddress.ip_address("198.18.1.0") + i) for i in range(65536 - 256)]
+    for first in range(0, len(wild), 256):
+        assert asker.ask("*.wild.example", wild[first:first + 256], tenant="web") == 0
+    for i in range(20):
+        assert asker.ask("*.wild.example", [f"203.0.113.{100 + i}"], tenant="web") == quota
+    assert agent.net.connect(POD, "203.0.113.100", 80) == "refused"
+    assert asker.ask("*.wild.example", ["203.0.113.200"], tenant="plain") == 0
+    assert agent.net.connect(PLAIN, "203.0.113.200", 80) == "open"
+    assert asker.ask("*.wild.example", [wild[0], "203.0.113.200"], seconds=90, tenant="web") == 0
+    asker.close()
+
+    def seen():
+        found = agent.call("GET", "/apis/events.k8s.io/v1/namespaces/web/events")["items"]
+        return sorted(e["note"] for e in found if e["reason"] == "TooManyAddresses" and e["regarding"]["kind"] == "EgressFirewall")
+    until(lambda: len(seen()) == 2)
+    assert seen()[0].startswith("one name of the namespace has 256 addresses in force on node node-1, as many as it may have "
+                                "(rule 'allow www.example')")
+    assert seen()[1].startswith("the namespace has 65536 addresses in force on node node-1, as many as it may have: DNS answers")
+    port = int(re.search(r"metrics on port (\d+)", agent.text())[1])
+
+    def page():
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as reply:
+            return reply.read().decode()
+    metrics = agent.net.node.call(page)
+    assert 'fairlead_node_refused_addresses_total{limit="namespace"} 20' in metrics
+    assert 'fairlead_node_refused_addresses_total{limit="name"} 1' in metrics
+    agent.call("DELETE", FIREWALLS.format("plain") + "/default")
 
 
 def test_rules_change(agent):

@@ -240,8 +240,9 @@ static void send_request(struct agent_set *agent, struct addrset_request *reques
 	pending->sent_ns = now;
 	pending->n_pairs = n;
 	memcpy(pending->pairs, request->pairs, n * sizeof(pending->pairs[0]));
-	addrset_agent_put_add(addrset_agent_stream_out(&agent->stream), agent->end, request->pairs,
-			      n, now);
+	/* Before the hello of a connection requests name no tenant: the agent may be an older one. */
+	addrset_agent_put_add(addrset_agent_stream_out(&agent->stream), agent->end,
+			      agent->stream.version, request, now);
 	*place_of(agent, agent->end++) = pending;
 	agent->counts.requests++;
 	set_time(agent);

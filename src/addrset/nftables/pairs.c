@@ -23,6 +23,7 @@
 
 enum {
 	SWEEP_MS = 1000,
+	TIGHT_SWEEP_MS = 10, /* while a limit is met: what has expired makes room soon */
 	PROBE_MS = 60 * 1000,
 };
 
@@ -36,6 +37,11 @@ struct nftables_pairs {
 	struct addrset_request *first, **end; /* that wait for the queue */
 	struct loop_timer commit_timer, sweep_timer;
 	struct nftables_pairs_counts counts;
+	struct nftables_quota quota;
+	uint64_t tight_until_ns;
+	void (*on_refused)(void *ctx, enum nftables_limit limit, struct slice tenant,
+			   const struct addrset_id *name);
+	void *on_refused_ctx;
 };
 
 static struct nftables_pairs *pairs_of(struct addrset *set)
@@ -55,8 +61,16 @@ static void sweep_pairs(struct loop_timer *timer)
 {
 	struct nftables_pairs *pairs = CONTAINER_OF(timer, struct nftables_pairs, sweep_timer);
 	uint64_t now = clock_mono_ns();
+	bool is_tight = now < pairs->tight_until_ns;
 	addrset_known_sweep(&pairs->table, now);
-	loop_timer_set(pairs->loop, timer, now + SWEEP_MS * NS_PER_MS);
+	loop_timer_set(pairs->loop, timer,
+		       now + (is_tight ? TIGHT_SWEEP_MS : SWEEP_MS) * NS_PER_MS);
+}
+
+static void release_pair(struct addrset_known_table *table, struct addrset_known *pair)
+{
+	struct nftables_pairs *pairs = CONTAINER_OF(table, struct nftables_pairs, table);
+	nftables_quota_release(&pairs->quota, pair);
 }
 
 /* ---- to the kernel ---- */
@@ -155,6 +169,42 @@ static void commit_turn(struct loop_timer *timer)
 	answer_requests(pairs, result < 0 ? result : ERR_INTERNAL);
 }
 
+/* ---- limits ---- */
+
+static int refuse_pair(struct nftables_pairs *pairs, enum nftables_limit limit, struct slice tenant,
+		       const struct addrset_id *name)
+{
+	uint64_t now = clock_mono_ns();
+	if (now >= pairs->tight_until_ns)
+		loop_timer_set(pairs->loop, &pairs->sweep_timer, now);
+	pairs->tight_until_ns = now + SWEEP_MS * NS_PER_MS;
+	if (pairs->on_refused != NULL)
+		pairs->on_refused(pairs->on_refused_ctx, limit, tenant, name);
+	return limit == NFTABLES_LIMIT_NODE ? ERR_LIMIT : ERR_QUOTA;
+}
+
+/* A pair that is in force is never refused: a limit keeps out what is new. */
+static int admit_pair(struct nftables_pairs *pairs, struct slice tenant,
+		      const struct addrset_pair *wanted)
+{
+	struct addrset_known *pair =
+		addrset_known_find(&pairs->table, &wanted->name, &wanted->address);
+	if (pair == NULL && pairs->table.pairs.n >= NFTABLES_PAIRS_MAX)
+		return refuse_pair(pairs, NFTABLES_LIMIT_NODE, tenant, &wanted->name);
+	if (tenant.n == 0 || (pair != NULL && nftables_quota_is_paid_by(pair, tenant)))
+		return 0;
+	enum nftables_limit limit = nftables_quota_check(&pairs->quota, tenant, &wanted->name);
+	if (limit == NFTABLES_LIMIT_NONE) {
+		pair = addrset_known_get(&pairs->table, &wanted->name, &wanted->address);
+		nftables_quota_charge(&pairs->quota, tenant, pair);
+		return 0;
+	}
+	bool is_in_force =
+		pair != NULL && (pair->is_queued ||
+				 addrset_known_is_in_force(&pairs->table, pair, clock_mono_ns()));
+	return is_in_force ? 0 : refuse_pair(pairs, limit, tenant, &wanted->name);
+}
+
 /* ---- requests ---- */
 
 static void queue_pair(struct nftables_pairs *pairs, const struct addrset_pair *wanted)
@@ -176,14 +226,20 @@ static void add_request(struct addrset *set, struct addrset_request *request)
 		request->done(request, 0);
 		return;
 	}
-	if (pairs->table.pairs.n + request->n_pairs > NFTABLES_PAIRS_MAX) {
-		pairs->counts.failures++;
-		request->done(request, ERR_LIMIT);
-		return;
-	}
-	for (size_t i = 0; i < request->n_pairs; i++) {
+	int r = 0;
+	for (size_t i = 0; r == 0 && i < request->n_pairs; i++) {
 		assert(request->pairs[i].address.n == 4 || request->pairs[i].address.n == 16);
-		queue_pair(pairs, &request->pairs[i]);
+		r = admit_pair(pairs, request->tenant, &request->pairs[i]);
+		if (r == 0)
+			queue_pair(pairs, &request->pairs[i]);
+	}
+	/* What it had before the pair that failed is in force soon, and of use to nobody until it expires. */
+	if (pairs->queue.n != 0)
+		loop_timer_set(pairs->loop, &pairs->commit_timer, loop_now(pairs->loop));
+	if (r < 0) {
+		pairs->counts.failures++;
+		request->done(request, r);
+		return;
 	}
 	request->next = NULL;
 	*pairs->end = request;
@@ -270,6 +326,8 @@ int nftables_pairs_new(struct loop *loop, struct nftables_link *link, struct nft
 	pairs->commit_timer.cb = commit_turn;
 	pairs->sweep_timer.cb = sweep_pairs;
 	addrset_known_init(&pairs->table);
+	pairs->table.on_removed = release_pair;
+	nftables_quota_init(&pairs->quota);
 	r = read_pairs(pairs, err);
 	if (r < 0) {
 		nftables_pairs_free(pairs);
@@ -288,6 +346,7 @@ void nftables_pairs_free(struct nftables_pairs *pairs)
 	loop_timer_stop(pairs->loop, &pairs->sweep_timer);
 	answer_requests(pairs, ERR_CLOSED);
 	addrset_known_done(&pairs->table);
+	nftables_quota_done(&pairs->quota);
 	vec_done(&pairs->queue);
 	free(pairs);
 }
@@ -394,10 +453,25 @@ int nftables_pairs_remove(struct nftables_pairs *pairs,
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		removal.list.v[i]->wanted_ns = 0;
 		addrset_known_set(removal.list.v[i], 0);
+		nftables_quota_release(&pairs->quota, removal.list.v[i]);
 	}
 	vec_done(&removal.list);
 	*ret_removed = r == 0 ? n : 0;
 	return r;
+}
+
+void nftables_pairs_set_policy(struct nftables_pairs *pairs, const struct nftables_policy *policy)
+{
+	nftables_quota_set_names(&pairs->quota, policy);
+}
+
+void nftables_pairs_on_refused(struct nftables_pairs *pairs,
+			       void (*fn)(void *ctx, enum nftables_limit limit, struct slice tenant,
+					  const struct addrset_id *name),
+			       void *ctx)
+{
+	pairs->on_refused = fn;
+	pairs->on_refused_ctx = ctx;
 }
 
 struct addrset *nftables_pairs_set(struct nftables_pairs *pairs)

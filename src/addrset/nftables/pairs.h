@@ -6,11 +6,12 @@
 
 #include "addrset/addrset.h"
 #include "addrset/nftables/link.h"
+#include "addrset/nftables/quota.h"
 #include "base/err_text.h"
 
 struct loop;
 
-enum { NFTABLES_PAIRS_MAX = 1024 * 1024 };
+enum { NFTABLES_PAIRS_MAX = 1024 * 1024 }; /* of all namespaces */
 
 struct nftables_pairs;
 
@@ -22,6 +23,14 @@ MUST_CHECK int nftables_pairs_new(struct loop *loop, struct nftables_link *link,
 void nftables_pairs_free(struct nftables_pairs *pairs);
 
 struct addrset *nftables_pairs_set(struct nftables_pairs *pairs);
+
+/* The rules in force: which names are hosts, and so have few addresses. */
+void nftables_pairs_set_policy(struct nftables_pairs *pairs, const struct nftables_policy *policy);
+/* `fn` is called with each pair that is refused by a limit, before its request is answered. */
+void nftables_pairs_on_refused(struct nftables_pairs *pairs,
+			       void (*fn)(void *ctx, enum nftables_limit limit, struct slice tenant,
+					  const struct addrset_id *name),
+			       void *ctx);
 
 /* Somebody else may have changed the table: makes its sets if they are missing, adds what is known and
  * missing in them, and removes what is not known. *ret_mended: how many elements were not as they should

@@ -22,6 +22,7 @@
 
 struct nftables_target {
 	bool is_name;
+	bool is_wildcard;	/* is_name: of many hosts */
 	struct addrset_id name; /* is_name */
 	struct net_cidr range;	/* otherwise */
 };

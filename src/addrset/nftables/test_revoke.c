@@ -27,7 +27,7 @@ static int setup(void **state UNUSED)
 	struct addrset_pair pair = { addrset_id_of(slice_of("example.com")),
 				     { 4, { 192, 0, 2, 1 } },
 				     UINT64_MAX };
-	struct addrset_request request = { &pair, 1, ignore_done, NULL };
+	struct addrset_request request = { .pairs = &pair, .n_pairs = 1, .done = ignore_done };
 	targets[0] = (struct nftables_target){ .is_name = true, .name = pair.name };
 	assert_int_equal(net_cidr_parse(slice_of("192.0.2.128/25"), &targets[1].range), 0);
 	names = fake_addrset_new();

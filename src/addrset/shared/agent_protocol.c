@@ -28,7 +28,8 @@ static uint32_t get_be(const char *at, size_t n_bytes)
 }
 
 /* The reasons that travel; one that is not known is an error all the same. */
-static const int results[] = { 0, ERR_INTERNAL, ERR_LIMIT, ERR_CLOSED, ERR_BUSY, ERR_DENIED };
+static const int results[] = { 0,	 ERR_INTERNAL, ERR_LIMIT, ERR_CLOSED,
+			       ERR_BUSY, ERR_DENIED,   ERR_QUOTA };
 
 static int read_hello(struct slice body, struct addrset_agent_frame *ret)
 {
@@ -61,12 +62,9 @@ static size_t pair_bytes(struct slice rest)
 	return PAIR_HEAD_BYTES + n_address;
 }
 
-static int read_add(struct slice body, struct addrset_agent_frame *ret)
+static int read_pairs(struct slice pairs, struct addrset_agent_frame *ret)
 {
-	if (body.n < NUMBER_BYTES)
-		return ERR_PARSE;
-	ret->number = get_be(body.p, NUMBER_BYTES);
-	ret->pairs = slice_from(body, NUMBER_BYTES);
+	ret->pairs = pairs;
 	ret->n_pairs = 0;
 	for (struct slice rest = ret->pairs; rest.n != 0; ret->n_pairs++) {
 		size_t n = pair_bytes(rest);
@@ -75,6 +73,27 @@ static int read_add(struct slice body, struct addrset_agent_frame *ret)
 		rest = slice_from(rest, n);
 	}
 	return ret->n_pairs != 0 ? 1 : ERR_PARSE;
+}
+
+static int read_add(struct slice body, struct addrset_agent_frame *ret)
+{
+	if (body.n < NUMBER_BYTES)
+		return ERR_PARSE;
+	ret->number = get_be(body.p, NUMBER_BYTES);
+	return read_pairs(slice_from(body, NUMBER_BYTES), ret);
+}
+
+static int read_add_for(struct slice body, struct addrset_agent_frame *ret)
+{
+	enum { HEAD_BYTES = NUMBER_BYTES + 1 };
+	if (body.n < HEAD_BYTES)
+		return ERR_PARSE;
+	size_t n = (uint8_t)body.p[NUMBER_BYTES];
+	if (n == 0 || n > ADDRSET_AGENT_TENANT_MAX || body.n < HEAD_BYTES + n)
+		return ERR_PARSE;
+	ret->number = get_be(body.p, NUMBER_BYTES);
+	ret->tenant = (struct slice){ body.p + HEAD_BYTES, n };
+	return read_pairs(slice_from(body, HEAD_BYTES + n), ret);
 }
 
 static int read_probe(struct slice body, struct addrset_agent_frame *ret)
@@ -93,7 +112,7 @@ static int read_forget(struct slice body, struct addrset_agent_frame *ret UNUSED
 static int (*const readers[])(struct slice body, struct addrset_agent_frame *ret) = {
 	[ADDRSET_AGENT_HELLO] = read_hello,   [ADDRSET_AGENT_ADD] = read_add,
 	[ADDRSET_AGENT_RESULT] = read_result, [ADDRSET_AGENT_PROBE] = read_probe,
-	[ADDRSET_AGENT_FORGET] = read_forget,
+	[ADDRSET_AGENT_FORGET] = read_forget, [ADDRSET_AGENT_ADD_FOR] = read_add_for,
 };
 
 int addrset_agent_take(struct slice *rest, struct addrset_agent_frame *ret)
@@ -176,16 +195,23 @@ static uint32_t wanted_ms(const struct addrset_pair *pair, uint64_t now_ns)
 			     (uint64_t)ADDRSET_AGENT_WANTED_MAX_MS);
 }
 
-void addrset_agent_put_add(struct strbuf *out, uint32_t number, const struct addrset_pair *pairs,
-			   size_t n_pairs, uint64_t now_ns)
+void addrset_agent_put_add(struct strbuf *out, uint32_t number, uint16_t version,
+			   const struct addrset_request *request, uint64_t now_ns)
 {
-	size_t n_body = NUMBER_BYTES;
-	assert(n_pairs > 0 && n_pairs <= ADDRSET_AGENT_PAIRS_MAX);
-	for (size_t i = 0; i < n_pairs; i++)
+	const struct addrset_pair *pairs = request->pairs;
+	struct slice tenant = request->tenant;
+	bool has_tenant = version >= 2 && tenant.n != 0 && tenant.n <= ADDRSET_AGENT_TENANT_MAX;
+	size_t n_body = NUMBER_BYTES + (has_tenant ? 1 + tenant.n : 0);
+	assert(request->n_pairs > 0 && request->n_pairs <= ADDRSET_AGENT_PAIRS_MAX);
+	for (size_t i = 0; i < request->n_pairs; i++)
 		n_body += PAIR_HEAD_BYTES + pairs[i].address.n;
-	put_head(out, n_body, ADDRSET_AGENT_ADD);
+	put_head(out, n_body, has_tenant ? ADDRSET_AGENT_ADD_FOR : ADDRSET_AGENT_ADD);
 	put_be(out, number, NUMBER_BYTES);
-	for (size_t i = 0; i < n_pairs; i++) {
+	if (has_tenant) {
+		put_be(out, (uint32_t)tenant.n, 1);
+		strbuf_add(out, tenant.p, tenant.n);
+	}
+	for (size_t i = 0; i < request->n_pairs; i++) {
 		assert(pairs[i].address.n == 4 || pairs[i].address.n == 16);
 		strbuf_add(out, pairs[i].name.bytes, ADDRSET_ID_BYTES);
 		put_be(out, wanted_ms(&pairs[i], now_ns), 4);

@@ -62,7 +62,7 @@ static int take_hello(struct addrset_agent_stream *stream, const struct addrset_
 		return ERR_PARSE; /* none at the beginning, or a second one */
 	if (is_hello) {
 		stream->has_hello = true;
-		stream->version = frame->version;
+		stream->version = MIN(frame->version, (uint16_t)ADDRSET_AGENT_VERSION);
 		if (stream->greeted != NULL)
 			stream->greeted(stream);
 	}
@@ -204,6 +204,7 @@ int addrset_agent_stream_open(struct addrset_agent_stream *stream, int fd, struc
 	stream->is_connecting = is_connecting;
 	stream->is_shaking_hands = tls != NULL;
 	stream->has_hello = false;
+	stream->version = 0;
 	stream->send_timer.cb = on_send_time;
 	stream->events = EPOLLIN | EPOLLOUT;
 	strbuf_init(&stream->in);

@@ -32,7 +32,7 @@ struct addrset_agent_stream {
 	bool is_open;
 	bool is_connecting;
 	bool has_hello;	  /* of the peer */
-	uint16_t version; /* that its hello has */
+	uint16_t version; /* that both speak; 0: not known before its hello */
 	struct loop_fd io;
 	uint32_t events;
 	struct net_tls *tls;

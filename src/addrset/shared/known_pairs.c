@@ -50,6 +50,13 @@ static void take_up_age(const struct addrset_known_table *table, struct addrset_
 	atomic_store_explicit(&known->age, age, memory_order_release);
 }
 
+struct addrset_known *addrset_known_find(const struct addrset_known_table *table,
+					 const struct addrset_id *name,
+					 const struct addrset_address *address)
+{
+	return find_pair(table, name, address, hash_pair(name, address));
+}
+
 struct addrset_known *addrset_known_get(struct addrset_known_table *table,
 					const struct addrset_id *name,
 					const struct addrset_address *address)
@@ -96,11 +103,11 @@ static void free_pair(struct rcu_item *item)
 	free(CONTAINER_OF(item, struct addrset_known, deferred));
 }
 
-static bool is_over(const struct addrset_known_table *table, const struct addrset_known *known,
-		    uint64_t now_ns)
+bool addrset_known_is_in_force(const struct addrset_known_table *table,
+			       const struct addrset_known *known, uint64_t now_ns)
 {
-	return !known->is_queued && (atomic_load(&known->age) != atomic_load(&table->age) ||
-				     addrset_known_until(known) <= now_ns);
+	return atomic_load(&known->age) == atomic_load(&table->age) &&
+	       addrset_known_until(known) > now_ns;
 }
 
 void addrset_known_sweep(struct addrset_known_table *table, uint64_t now_ns)
@@ -110,9 +117,11 @@ void addrset_known_sweep(struct addrset_known_table *table, uint64_t now_ns)
 	while (node != NULL && left-- > 0) {
 		struct addrset_known *known = known_of(node);
 		node = rcutable_walk(&table->pairs, &pos, node);
-		if (!is_over(table, known, now_ns))
+		if (known->is_queued || addrset_known_is_in_force(table, known, now_ns))
 			continue;
 		rcutable_remove(&table->pairs, &known->node);
+		if (table->on_removed != NULL)
+			table->on_removed(table, known);
 		rcu_defer(&known->deferred, free_pair);
 	}
 	table->sweep_at = node != NULL ? pos - 1 : 0;

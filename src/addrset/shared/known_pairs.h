@@ -23,12 +23,15 @@ struct addrset_known {
 	_Atomic uint32_t age;
 	bool is_queued;	    /* the back end's: stays in the table */
 	uint64_t wanted_ns; /* the back end's: what it asks for */
+	void *payer;	    /* the back end's: whose limits it counts for */
 };
 
 struct addrset_known_table {
 	struct rcutable pairs;
 	_Atomic uint32_t age; /* pairs of an older one are forgotten */
 	size_t sweep_at;
+	/* A sweep takes it out of the table. NULL: nobody wants to know. */
+	void (*on_removed)(struct addrset_known_table *table, struct addrset_known *known);
 };
 
 void addrset_known_init(struct addrset_known_table *table);
@@ -39,8 +42,14 @@ void addrset_known_done(struct addrset_known_table *table);
 struct addrset_known *addrset_known_get(struct addrset_known_table *table,
 					const struct addrset_id *name,
 					const struct addrset_address *address);
+/* NULL: it is not in the table. */
+struct addrset_known *addrset_known_find(const struct addrset_known_table *table,
+					 const struct addrset_id *name,
+					 const struct addrset_address *address);
 /* It is in force until then. */
 void addrset_known_set(struct addrset_known *known, uint64_t until_ns);
+bool addrset_known_is_in_force(const struct addrset_known_table *table,
+			       const struct addrset_known *known, uint64_t now_ns);
 uint64_t addrset_known_until(const struct addrset_known *known);
 
 /* All pairs are in doubt: none is held any more, until it is set again. */

@@ -32,6 +32,12 @@ static void assert_pair(const struct addrset_pair *got, const struct addrset_pai
 	assert_true(got->until_ns < sent->until_ns + NS_PER_MS);
 }
 
+static void put_add(struct strbuf *out, uint32_t number, const struct addrset_pair *pairs, size_t n)
+{
+	struct addrset_request request = { .pairs = pairs, .n_pairs = n };
+	addrset_agent_put_add(out, number, ADDRSET_AGENT_VERSION, &request, NOW);
+}
+
 static void add_there_and_back(void **state UNUSED)
 {
 	struct addrset_pair sent[] = { pair_of("example.com", 4, 1, 30 * NS_PER_S),
@@ -39,7 +45,7 @@ static void add_there_and_back(void **state UNUSED)
 	struct addrset_pair got[2];
 	CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
 	struct addrset_agent_frame frame;
-	addrset_agent_put_add(&out, 77, sent, 2, NOW);
+	put_add(&out, 77, sent, 2);
 	struct slice rest = strbuf_slice(&out);
 	assert_int_equal(addrset_agent_take(&rest, &frame), 1);
 	assert_int_equal(rest.n, 0);
@@ -49,6 +55,33 @@ static void add_there_and_back(void **state UNUSED)
 	addrset_agent_pairs(&frame, NOW, got);
 	assert_pair(&got[0], &sent[0]);
 	assert_pair(&got[1], &sent[1]);
+}
+
+/* EF-P10: the namespace whose limits count. A peer of before does not know of it. */
+static void tenant_there_and_back(void **state UNUSED)
+{
+	static const char longest[] =
+		"n2345678901234567890123456789012345678901234567890123456789012x";
+	struct addrset_pair sent = pair_of("example.com", 4, 1, 30 * NS_PER_S), got;
+	struct addrset_request request = { .pairs = &sent,
+					   .n_pairs = 1,
+					   .tenant = slice_of(longest) };
+	assert_int_equal(request.tenant.n, ADDRSET_AGENT_TENANT_MAX);
+	for (uint16_t version = 0; version <= ADDRSET_AGENT_VERSION; version++) {
+		CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+		struct addrset_agent_frame frame;
+		addrset_agent_put_add(&out, 77, version, &request, NOW);
+		struct slice rest = strbuf_slice(&out);
+		assert_int_equal(addrset_agent_take(&rest, &frame), 1);
+		assert_int_equal(rest.n, 0);
+		assert_int_equal(frame.kind,
+				 version < 2 ? ADDRSET_AGENT_ADD : ADDRSET_AGENT_ADD_FOR);
+		assert_true(slice_eq(frame.tenant, version < 2 ? SLICE("") : request.tenant));
+		assert_int_equal(frame.number, 77);
+		assert_int_equal(frame.n_pairs, 1);
+		addrset_agent_pairs(&frame, NOW, &got);
+		assert_pair(&got, &sent);
+	}
 }
 
 static void probe_there_and_back(void **state UNUSED)
@@ -86,7 +119,7 @@ static void largest_request(void **state UNUSED)
 	struct addrset_agent_frame frame;
 	for (size_t i = 0; i < ARRAY_LEN(pairs); i++)
 		pairs[i] = pair_of("example.com", 16, (uint8_t)i, 100 * 86400 * NS_PER_S);
-	addrset_agent_put_add(&out, UINT32_MAX, pairs, ARRAY_LEN(pairs), NOW);
+	put_add(&out, UINT32_MAX, pairs, ARRAY_LEN(pairs));
 	assert_true(out.n <= ADDRSET_AGENT_FRAME_MAX);
 	struct slice rest = strbuf_slice(&out);
 	assert_int_equal(addrset_agent_take(&rest, &frame), 1);
@@ -104,6 +137,7 @@ static void results_travel(void **state UNUSED)
 		{ ERR_CLOSED, ERR_CLOSED },
 		{ ERR_BUSY, ERR_BUSY },
 		{ ERR_DENIED, ERR_DENIED },
+		{ ERR_QUOTA, ERR_QUOTA },
 		{ -28, ERR_INTERNAL }, /* the reader's system may number errors differently */
 		{ ERR_PARSE, ERR_INTERNAL },
 	};
@@ -127,7 +161,7 @@ static void frames_in_pieces(void **state UNUSED)
 	struct addrset_agent_frame frame;
 	addrset_agent_put_hello(&out);
 	size_t first = out.n;
-	addrset_agent_put_add(&out, 1, &pair, 1, NOW);
+	put_add(&out, 1, &pair, 1);
 	for (size_t n = 0; n < out.n; n++) {
 		struct slice rest = { out.s, n };
 		assert_int_equal(addrset_agent_take(&rest, &frame), n >= first);
@@ -160,6 +194,11 @@ static void malformed_frames(void **state UNUSED)
 		{ "\2\0\0\0\1idididididididid\0\0\0\1\4abc", 29 },
 		{ "\2\0\0\0\1idididididididid\0\0\0\1\5abcde", 31 },
 		{ "\2\0\0\0\1idididididididid\377\0\0\1\4abcd", 30 },
+		{ "\5\0\0\0\1", 5 },
+		{ "\5\0\0\0\1\0idididididididid\0\0\0\1\4abcd", 31 },
+		{ "\5\0\0\0\1\3we", 8 },
+		{ "\5\0\0\0\1\3web", 9 },
+		{ "\5\0\0\0\1\100idididididididid\0\0\0\1\4abcd", 31 },
 		{ "\3\0\0\0", 4 },
 		{ "\3\0\0\0\1", 5 },
 		{ "\3\0\0\0\1\0\0", 7 },
@@ -188,10 +227,11 @@ static void newer_hello(void **state UNUSED)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(add_there_and_back),	cmocka_unit_test(largest_request),
-		cmocka_unit_test(probe_there_and_back), cmocka_unit_test(forget_there_and_back),
-		cmocka_unit_test(results_travel),	cmocka_unit_test(frames_in_pieces),
-		cmocka_unit_test(malformed_frames),	cmocka_unit_test(newer_hello),
+		cmocka_unit_test(add_there_and_back),	 cmocka_unit_test(largest_request),
+		cmocka_unit_test(probe_there_and_back),	 cmocka_unit_test(forget_there_and_back),
+		cmocka_unit_test(results_travel),	 cmocka_unit_test(frames_in_pieces),
+		cmocka_unit_test(malformed_frames),	 cmocka_unit_test(newer_hello),
+		cmocka_unit_test(tenant_there_and_back),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,7 +29,8 @@ static struct egressfirewall_client *new_machine(struct egressfirewall_links *li
 {
 	static const struct kube_ip no_address;
 	struct egressfirewall_client *client = xcalloc(1, sizeof(*client));
-	client->tenant = xcalloc(1, sizeof(*client->tenant) + 1);
+	client->tenant = xcalloc(1, sizeof(*client->tenant) + sizeof(EGRESSFIREWALL_MACHINE_NS));
+	memcpy(client->tenant->ns, EGRESSFIREWALL_MACHINE_NS, sizeof(EGRESSFIREWALL_MACHINE_NS));
 	atomic_init(&client->tenant->refs, 1);
 	atomic_init(&client->refs, 1);
 	client->link = egressfirewall_links_get(links, node, &no_address);

@@ -29,6 +29,9 @@
 struct egressfirewall_link;
 struct egressfirewall_links;
 
+/* What agents hear as the namespace of the machine's users and cgroups; no Namespace has this name. */
+#define EGRESSFIREWALL_MACHINE_NS "*"
+
 struct egressfirewall_tenant {
 	struct egressfirewall_names *_Atomic names; /* NULL: no rule of it has a name */
 	_Atomic uint32_t n_held;

@@ -212,6 +212,7 @@ static enum verdict park_query(struct egressfirewall_hold *hold, struct plugin_i
 	park->ask = (struct egressfirewall_ask){ .link = client->link,
 						 .pairs = needed->pairs,
 						 .n_pairs = needed->n_pairs,
+						 .tenant = slice_of(client->tenant->ns),
 						 .done = on_answered };
 	egressfirewall_links_ask(hold->links, &park->ask);
 	return V_WAIT;

@@ -65,6 +65,8 @@ static const struct {
 	[EGRESSFIREWALL_HELD_UNREACHABLE] = { "unreachable", TEXT("the node cannot be reached") },
 	[EGRESSFIREWALL_HELD_BUSY] = { "busy", TEXT("the node has too much to do") },
 	[EGRESSFIREWALL_HELD_FULL] = { "full", TEXT("the node has no room for more addresses") },
+	[EGRESSFIREWALL_HELD_QUOTA] = { "quota",
+					TEXT("the namespace or the name has too many addresses") },
 	[EGRESSFIREWALL_HELD_NAMESPACE_LIMIT] = { "namespace_limit",
 						  TEXT("too many queries of the namespace wait") },
 	[EGRESSFIREWALL_HELD_CLIENT_LIMIT] = { "client_limit",
@@ -100,6 +102,8 @@ enum egressfirewall_hold_result egressfirewall_hold_result_of(int code)
 		return EGRESSFIREWALL_HELD_LATE;
 	if (code == ERR_LIMIT)
 		return EGRESSFIREWALL_HELD_FULL;
+	if (code == ERR_QUOTA)
+		return EGRESSFIREWALL_HELD_QUOTA;
 	return code == ERR_BUSY ? EGRESSFIREWALL_HELD_BUSY : EGRESSFIREWALL_HELD_UNREACHABLE;
 }
 

@@ -233,6 +233,7 @@ static void send_ask(struct egressfirewall_ask *ask)
 		ask->part[i].request = (struct addrset_request){
 			.pairs = ask->pairs + i * most,
 			.n_pairs = MIN(ask->n_pairs - i * most, most),
+			.tenant = ask->tenant,
 			.done = on_done,
 		};
 	}

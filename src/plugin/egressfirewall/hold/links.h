@@ -69,7 +69,8 @@ enum { EGRESSFIREWALL_ASK_PARTS = 4, EGRESSFIREWALL_ASK_PAIRS_MAX = 1024 };
 struct egressfirewall_ask {
 	struct egressfirewall_link *link;
 	const struct addrset_pair *pairs;
-	size_t n_pairs; /* 1 to EGRESSFIREWALL_ASK_PAIRS_MAX */
+	size_t n_pairs;	     /* 1 to EGRESSFIREWALL_ASK_PAIRS_MAX */
+	struct slice tenant; /* the client's namespace, whose limits count */
 	/* On the thread of the links; perhaps before egressfirewall_links_ask returns. */
 	void (*done)(struct egressfirewall_ask *ask);
 	int result; /* as of an addrset_request */

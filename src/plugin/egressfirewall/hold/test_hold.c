@@ -189,6 +189,7 @@ static void new_pairs_wait_and_known_ones_pass(void **state)
 	assert_null(ask_from(f, POD, "www.example.com", false));
 	assert_int_equal(fake_inflight(f), 1);
 	assert_int_equal(fake_addrset_waiting(node_1), 1);
+	assert_string_equal(fake_addrset_tenant(node_1), "web"); /* whose limits count */
 	assert_non_null(strstr(finish(f, node_1, 0), "192.0.2.1"));
 	/* Under both rules that cover it. */
 	assert_true(has_pair(node_1, "www.example.com", "192.0.2.1"));
@@ -241,6 +242,8 @@ static const struct {
 	{ ERR_TIMEOUT, "late", "egress rule not in force: the node did not answer in time" },
 	{ ERR_CLOSED, "unreachable", "egress rule not in force: the node cannot be reached" },
 	{ ERR_LIMIT, "full", "egress rule not in force: the node has no room" },
+	{ ERR_QUOTA, "quota",
+	  "egress rule not in force: the namespace or the name has too many addresses" },
 	{ ERR_BUSY, "busy", "egress rule not in force: the node has too much to do" },
 };
 
@@ -538,6 +541,7 @@ static void queries_of_the_machine_wait(void **state)
 	/* Once it is in force it is known, from whichever of its addresses is asked. */
 	assert_null(ask_from(f, LOCAL, "www.example.com", false));
 	assert_int_equal(fake_addrset_waiting(node_1), 1);
+	assert_string_equal(fake_addrset_tenant(node_1), "*");
 	assert_non_null(strstr(finish(f, node_1, 0), "192.0.2.1"));
 	assert_true(has_pair(node_1, "www.example.com", "192.0.2.1"));
 	assert_true(has_pair(node_1, "*.example.com", "192.0.2.1"));
