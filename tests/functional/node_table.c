@@ -8,6 +8,7 @@
  *   {"requests": [[PAIR...]...]}                          the same, many requests in one turn of the loop
  *   {"fill": NUMBER, "name": N, "tenant": NAMESPACE, "seconds": S}
  *                                                         so many addresses from 100.64.0.0 on, 256 in a request
+ *   {"names": NUMBER, "first": NUMBER, "atOnce": NUMBER}  an address of each of so many names, and the CPU time of one request
  *   {"holds": [PAIR...]}                                  known, without a system call?
  *   {"counts": true}   {"remove": true}   {"oldKernel": true}
  *
@@ -18,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <jansson.h>
 
@@ -248,6 +250,54 @@ static void fill_pairs(const json_t *command)
 	printf("{\"result\":%d,\"done\":%zu}\n", last_failure, done);
 }
 
+static uint64_t cpu_ns(void)
+{
+	struct timespec used;
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+	return (uint64_t)used.tv_sec * NS_PER_S + (uint64_t)used.tv_nsec;
+}
+
+static int compare_times(const void *left, const void *right)
+{
+	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+	return (a > b) - (a < b);
+}
+
+static void add_names(const json_t *command)
+{
+	size_t n = (size_t)json_integer_value(json_object_get(command, "names"));
+	size_t first = (size_t)json_integer_value(json_object_get(command, "first"));
+	size_t at_once = (size_t)json_integer_value(json_object_get(command, "atOnce"));
+	struct addrset_pair *list = xcalloc(at_once, sizeof(*list));
+	uint64_t *times = xcalloc(n / at_once + 1, sizeof(*times));
+	size_t n_times = 0;
+	last_failure = 0;
+	for (size_t done = first; done < first + n; n_times++) {
+		struct addrset_request request = { .pairs = list, .done = count_done };
+		for (; request.n_pairs < at_once && done < first + n; request.n_pairs++, done++) {
+			char text[64];
+			snprintf(text, sizeof(text), "n%zu.example.com", done);
+			list[request.n_pairs] = (struct addrset_pair){
+				addrset_id_of(slice_of(text)),
+				{ 4,
+				  { 100, (uint8_t)(64 + (done >> 16)), (uint8_t)(done >> 8),
+				    (uint8_t)done } },
+				clock_mono_ns() + 600 * NS_PER_S,
+			};
+		}
+		uint64_t start = cpu_ns();
+		n_waiting = 1;
+		addrset_add(nftables_pairs_set(pairs), &request);
+		while (n_waiting > 0)
+			loop_turn(loop, true);
+		times[n_times] = cpu_ns() - start;
+	}
+	qsort(times, n_times, sizeof(*times), compare_times);
+	printf("{\"result\":%d,\"cpuUs\":%.2f}\n", last_failure, (double)times[n_times / 2] / 1e3);
+	free(list);
+	free(times);
+}
+
 static void add_pairs(const json_t *requests, const char *tenant)
 {
 	size_t n = json_array_size(requests);
@@ -305,6 +355,8 @@ static void run_command(const json_t *command)
 		add_pairs(json_object_get(command, "requests"), "");
 	} else if (json_object_get(command, "fill") != NULL) {
 		fill_pairs(command);
+	} else if (json_object_get(command, "names") != NULL) {
+		add_names(command);
 	} else if (json_object_get(command, "holds") != NULL) {
 		check_holds(json_object_get(command, "holds"));
 	} else if (json_object_get(command, "counts") != NULL) {

@@ -586,6 +586,32 @@ def test_size(net, table, note):
     assert one[990] < helpers.slower(5000)
 
 
+def test_cost_does_not_grow(net, table, note):
+    """EF-P5: the work for one more pair, and the way of a packet, with 10 names and with 100 000. A namespace's own rules are tried one
+    after the other; those of others cost its packets nothing."""
+    def of_two(n_others):
+        """A small namespace, and one with many rules that has no pod here."""
+        small = policy([allow(name("host.test")), deny(*ALL)])
+        others = [allow(name(f"n{i}.example.com")) for i in range(n_others)]
+        return {**small, "namespaces": [*small["namespaces"], {"name": "big", "rules": others}]}
+
+    def shortest_way():
+        return min(timed(lambda: net.connect(POD, "203.0.113.1", 80)) for _ in range(30))
+
+    costs, ways = [], []
+    for n_rules, n_names in ((10, 10), (8000, 100_000)):
+        assert table.do(policy=of_two(n_rules))["result"] == 0
+        table.add("host.test", "203.0.113.1", seconds=600)
+        assert table.do(names=n_names, first=0, atOnce=256)["result"] == 0
+        costs.append(min(table.do(names=500, first=200_000 + 500 * (len(costs) * 10 + i), atOnce=1)["cpuUs"] for i in range(4)))
+        ways.append(shortest_way())
+    note("nftables: one more pair, CPU time with 10 and 100 000 names", f"{costs[0]:.1f} us, {costs[1]:.1f} us")
+    note("nftables: connection and answer with 10 and 100 000 names of others", f"{ways[0] * 1e6:.0f} us, {ways[1] * 1e6:.0f} us")
+    # What grows with the names would be 10 000 times as much. Caches of the processor make some difference.
+    assert costs[1] < 2 * costs[0] + 2
+    assert ways[1] < 2 * ways[0] + 200e-6
+
+
 def timed(what):
     begin = time.monotonic()
     assert what() == "open"
