@@ -53,6 +53,7 @@
 #define RENEW_NS    (40 * NS_PER_S)
 #define RECONCILE_NS \
 	(10 * NS_PER_S) /* the table is compared even if nothing is known to have changed */
+#define LOOK_NS	    (NS_PER_S / 2)   /* on one machine: for new cgroups and addresses */
 #define MEND_NS	    (50 * NS_PER_MS) /* after a change by somebody else */
 #define MEND_GAP_NS NS_PER_S	     /* between two of them */
 
@@ -96,6 +97,7 @@ struct node_agent {
 	struct loop_timer apply_timer;
 	struct loop_timer renew_timer; /* of reported addresses */
 	struct loop_timer leave_timer; /* of names without rules */
+	struct loop_timer look_timer;  /* on one machine */
 	bool is_applied;	       /* the table was as it should be, once */
 	bool is_due;		       /* objects have changed since */
 	bool has_marks;		       /* a DNSName that is to leave has changed since the report */
@@ -510,6 +512,18 @@ static void on_change(struct loop_msg *msg)
 		report_in_force(agent);
 }
 
+/* On one machine: nobody reports what comes and goes there. */
+static void on_look_time(struct loop_timer *timer)
+{
+	struct node_agent *agent = CONTAINER_OF(timer, struct node_agent, look_timer);
+	uint64_t now = clock_mono_ns();
+	if (node_machine_has_changed(agent->machine)) {
+		agent->is_due = true;
+		loop_timer_set(agent->loop, &agent->apply_timer, now + GATHER_NS);
+	}
+	loop_timer_set(agent->loop, timer, now + LOOK_NS);
+}
+
 /* Not at once: who changes it may change more, and again and again. */
 static void note_foreign_change(void *ctx)
 {
@@ -611,10 +625,11 @@ int node_agent_new(const struct node_agent_conf *conf, struct node_agent **ret, 
 	agent->apply_timer.cb = on_apply_time;
 	agent->renew_timer.cb = on_renew_time;
 	agent->leave_timer.cb = on_leave_time;
+	agent->look_timer.cb = on_look_time;
 	agent->policy = node_policy_new();
 	agent->names = node_names_new();
 	if (conf->is_machine)
-		agent->machine = node_machine_new(&(struct node_machine_conf){ 0 });
+		agent->machine = node_machine_new(&conf->machine);
 	agent->loop = loop_new();
 	int r = ERR_LIMIT;
 	if (agent->loop != NULL)
@@ -633,6 +648,8 @@ void node_agent_run(struct node_agent *agent)
 {
 	rcu_thread_register();
 	loop_timer_set(agent->loop, &agent->renew_timer, clock_mono_ns() + RENEW_NS);
+	if (agent->machine != NULL)
+		loop_timer_set(agent->loop, &agent->look_timer, clock_mono_ns() + LOOK_NS);
 	loop_run(agent->loop);
 	rcu_thread_unregister();
 }

@@ -12,6 +12,7 @@
 #include "base/err_text.h"
 #include "net/addr.h"
 #include "net/tls.h"
+#include "node/machine.h"
 
 struct kube_client;
 struct node_agent;
@@ -23,6 +24,7 @@ struct node_agent_conf {
 	/* Where it reports what is in force, and the pod that owns the report; NULL: it stays. */
 	const char *report_ns, *pod_name, *pod_uid;
 	bool is_machine; /* without a cluster: Namespaces say whom firewalls judge (machine.h) */
+	struct node_machine_conf machine;
 	bool trusts_data_path; /* whatever interfaces there are, packets of pods meet the rules */
 	/* Of this node. None: what its Node says. */
 	const struct net_cidr *pod_ranges;

@@ -36,12 +36,23 @@ uint32_t node_cgroup_tidy_path(const char *path, struct strbuf *out)
 	return level;
 }
 
+static const char *own_root(void)
+{
+	return is_version_2(ROOT) ? ROOT : HYBRID_ROOT;
+}
+
+bool node_cgroup_folder(const char *root, const char *path, struct strbuf *out)
+{
+	strbuf_addf(out, "%s/", root != NULL ? root : own_root());
+	return node_cgroup_tidy_path(path, out) != 0;
+}
+
 const char *node_cgroup_find(const char *root, const char *path, struct node_cgroup *ret)
 {
 	CLEANUP(strbuf_done) struct strbuf folder = STRBUF_INIT;
 	struct stat st;
 	if (root == NULL)
-		root = is_version_2(ROOT) ? ROOT : HYBRID_ROOT;
+		root = own_root();
 	if (!is_version_2(root))
 		return "this machine has no cgroups of version 2";
 	strbuf_addf(&folder, "%s/", root);

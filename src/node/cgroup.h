@@ -2,7 +2,10 @@
 /* Cgroups of this machine, version 2, by their path. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
+
+#include "base/strbuf.h"
 
 enum { NODE_CGROUP_LEVEL_MAX = 255 }; /* the kernel's limit for a rule */
 
@@ -14,3 +17,5 @@ struct node_cgroup {
 /* Looks in `root`, where a hierarchy of version 2 is mounted; NULL: where this machine has it. Returns NULL, or
  * a static text that says why there is no such cgroup. */
 const char *node_cgroup_find(const char *root, const char *path, struct node_cgroup *ret);
+/* Appends the folder in which it is, or would be; false: there is none for this path. */
+bool node_cgroup_folder(const char *root, const char *path, struct strbuf *out);

@@ -27,13 +27,14 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "node/cgroup.h"
+#include "node/target_watch.h"
 
 #define AREA	   "node"
 #define NAMESPACES "/run/netns/"
 #define PREFIX	   "egress.fairlead.dev/"
 #define WARN_NS	   (60 * NS_PER_S)
 
-enum { USER_BYTES = 4096, USER_BYTES_MAX = 1 << 20 };
+enum { USER_BYTES = 4096, USER_BYTES_MAX = 1 << 20, NAME_SERVERS_MAX = 16 };
 
 /* What an annotation of a Namespace names, from one pass to the next. */
 struct target {
@@ -47,6 +48,9 @@ struct target {
 struct node_machine {
 	struct node_machine_conf conf;
 	struct map targets; /* "namespace annotation": struct target, owned */
+	struct node_target_watch *watch;
+	struct net_cidr name_servers[NAME_SERVERS_MAX]; /* that were found last */
+	size_t n_name_servers;
 };
 
 /* Of one pass. */
@@ -169,7 +173,10 @@ static const char *add_user(struct collected *collected, struct target *target, 
 
 static const char *add_cgroup(struct collected *collected, struct target *target, const char *ns)
 {
+	CLEANUP(strbuf_done) struct strbuf folder = STRBUF_INIT;
 	struct node_cgroup cgroup = { 0 };
+	if (node_cgroup_folder(NULL, target->value, &folder))
+		node_target_watch_add(collected->machine->watch, folder.s);
 	const char *why = node_cgroup_find(NULL, target->value, &cgroup);
 	struct nftables_owner owner = {
 		.is_cgroup = true, .id = cgroup.id, .level = cgroup.level, .namespace_name = ns
@@ -185,6 +192,8 @@ struct visit {
 	struct collected *collected;
 	const char *ns;
 	int fd, result;
+	bool wants_socket;
+	int socket; /* that hears of changes; negative: none */
 };
 
 static void add_interface(const struct visit *visit, const struct ifaddrs *one)
@@ -210,7 +219,11 @@ static void *read_addresses(void *arg)
 {
 	struct visit *visit = arg;
 	struct ifaddrs *list = NULL;
-	if (setns(visit->fd, CLONE_NEWNET) < 0 || getifaddrs(&list) < 0) {
+	bool is_inside = setns(visit->fd, CLONE_NEWNET) == 0;
+	/* First: no change goes by between the reading and it. Without one a change is noticed later. */
+	if (is_inside && visit->wants_socket)
+		visit->socket = node_target_watch_open_socket();
+	if (!is_inside || getifaddrs(&list) < 0) {
 		visit->result = -errno;
 		return NULL;
 	}
@@ -223,11 +236,16 @@ static void *read_addresses(void *arg)
 static const char *add_network(struct collected *collected, struct target *target, const char *ns)
 {
 	CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
-	struct visit visit = { .collected = collected, .ns = ns, .fd = -1, .result = -EINVAL };
+	struct node_target_watch *watch = collected->machine->watch;
+	struct visit visit = {
+		.collected = collected, .ns = ns, .fd = -1, .result = -EINVAL, .socket = -1
+	};
 	size_t n_before = collected->pods.n;
 	pthread_t thread;
 	strbuf_addf(&path, "%s%s", collected->machine->conf.networks, target->value);
 	if (is_path_below(target->value)) {
+		node_target_watch_add(watch, path.s);
+		visit.wants_socket = node_target_watch_needs_socket(watch, path.s);
 		visit.fd = open(path.s, O_RDONLY | O_CLOEXEC);
 		visit.result = visit.fd < 0 ? -errno : 0;
 	}
@@ -237,6 +255,8 @@ static const char *add_network(struct collected *collected, struct target *targe
 		pthread_join(thread, NULL);
 	if (visit.fd >= 0)
 		close(visit.fd);
+	if (visit.socket >= 0)
+		node_target_watch_set_socket(watch, path.s, visit.socket);
 	if (visit.result < 0)
 		return arena_printf(collected->arena, "no such network namespace: %s",
 				    err_str(visit.result));
@@ -355,21 +375,55 @@ static void keep_collected(struct collected *collected, struct nftables_policy *
 	vec_done(&collected->problems);
 }
 
+/* ---- name servers ---- */
+
+/* A file that is empty or gone for a moment, since somebody writes it, leaves those of before open. */
+static void add_name_servers(struct node_machine *machine, struct arena *arena,
+			     struct nftables_policy *policy)
+{
+	struct net_cidr found[NAME_SERVERS_MAX];
+	if (machine->conf.resolv_conf == NULL)
+		return;
+	node_target_watch_add(machine->watch, machine->conf.resolv_conf);
+	size_t n =
+		machine->conf.read_name_servers(machine->conf.resolv_conf, found, ARRAY_LEN(found));
+	if (n != 0) {
+		memcpy(machine->name_servers, found, n * sizeof(*found));
+		machine->n_name_servers = n;
+	}
+	n = policy->n_always_open + machine->n_name_servers;
+	struct net_cidr *all = arena_alloc(arena, (n + 1) * sizeof(*all));
+	if (policy->n_always_open != 0)
+		memcpy(all, policy->always_open, policy->n_always_open * sizeof(*all));
+	memcpy(all + policy->n_always_open, machine->name_servers,
+	       machine->n_name_servers * sizeof(*all));
+	policy->always_open = all;
+	policy->n_always_open = n;
+}
+
 void node_machine_add(struct node_machine *machine, struct node_objects namespaces,
 		      struct arena *arena, struct nftables_policy *policy,
 		      struct node_problems *ret)
 {
 	struct collected collected = { .machine = machine, .arena = arena };
+	node_target_watch_begin(machine->watch);
+	add_name_servers(machine, arena, policy);
 	for (size_t i = 0; i < policy->n_namespaces; i++) {
 		const char *ns = policy->namespaces[i].name;
 		add_namespace(&collected, ns, find_annotations(namespaces, ns));
 	}
 	forget_unused(machine);
+	node_target_watch_end(machine->watch);
 	for (size_t i = 0; i < policy->n_pods; i++) {
 		if (!has_address(&collected, &policy->pods[i]))
 			vec_push(&collected.pods, policy->pods[i]);
 	}
 	keep_collected(&collected, policy, ret);
+}
+
+bool node_machine_has_changed(struct node_machine *machine)
+{
+	return node_target_watch_has_changed(machine->watch);
 }
 
 struct node_machine *node_machine_new(const struct node_machine_conf *conf)
@@ -381,6 +435,7 @@ struct node_machine *node_machine_new(const struct node_machine_conf *conf)
 	if (conf->networks == NULL)
 		machine->conf.networks = NAMESPACES;
 	map_init(&machine->targets);
+	machine->watch = node_target_watch_new();
 	return machine;
 }
 
@@ -393,5 +448,6 @@ void node_machine_free(struct node_machine *machine)
 	while ((entry = map_next(&machine->targets, &pos)) != NULL)
 		free_target(entry->value);
 	map_done(&machine->targets);
+	node_target_watch_free(machine->watch);
 	free(machine);
 }

@@ -3,6 +3,7 @@
  * Namespace. They name what is on this machine, so that nobody but its administrator may write them. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "addrset/nftables/plan.h"
@@ -18,14 +19,20 @@ struct node_machine_conf {
 	/* 0 with the number; -ENOENT: no such user; otherwise it could not be found out. */
 	int (*find_user)(const char *name, uint64_t *ret);
 	const char *networks; /* folder of network namespaces, with a slash at its end */
+	/* Name servers stay reachable: those that are in this file now. NULL: there are none. */
+	const char *resolv_conf;
+	/* Up to `most` of them; their number, or 0: it cannot be read. */
+	size_t (*read_name_servers)(const char *path, struct net_cidr *out, size_t most);
 };
 
 struct node_machine *node_machine_new(const struct node_machine_conf *conf);
 void node_machine_free(struct node_machine *machine); /* NULL is fine */
 
-/* Adds to a policy that is built: owners, and the addresses of network namespaces as pods. Firewalls that apply to
+/* Adds to a policy that is built: owners, the addresses of network namespaces as pods, and name servers. Firewalls that apply to
  * nothing, or not to all that annotations name, are returned, and logged once a minute each. A user who cannot be
  * looked up keeps the last number. Names of namespaces are borrowed, the rest is from the arena. */
 void node_machine_add(struct node_machine *machine, struct node_objects namespaces,
 		      struct arena *arena, struct nftables_policy *policy,
 		      struct node_problems *ret);
+/* Whether something of that has changed since, as far as it can be noticed cheaply: not users. */
+bool node_machine_has_changed(struct node_machine *machine);

@@ -134,15 +134,44 @@ static void other_targets(void **state UNUSED)
 	}
 }
 
+static size_t n_servers; /* in the file */
+
+static size_t read_servers(const char *path, struct net_cidr *out, size_t most)
+{
+	assert_string_equal(path, "/no/resolv.conf");
+	assert_true(most >= n_servers);
+	for (size_t i = 0; i < n_servers; i++)
+		out[i] = (struct net_cidr){ AF_INET, 32, { 192, 0, 2, (uint8_t)i } };
+	return n_servers;
+}
+
+/* Those of now stay reachable; a file that cannot be read leaves those of before. */
+static void name_servers(void **state UNUSED)
+{
+	static const struct net_cidr open = { AF_INET, 8, { 10 } };
+	struct node_machine_conf conf = { .resolv_conf = "/no/resolv.conf",
+					  .read_name_servers = read_servers };
+	static const size_t rows[][2] = { { 2, 3 }, { 0, 3 }, { 1, 2 } };
+	struct node_machine *other = node_machine_new(&conf);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		n_servers = rows[i][0];
+		policy = (struct nftables_policy){ .always_open = &open, .n_always_open = 1 };
+		node_machine_add(other, (struct node_objects){ NULL, 0 }, &arena, &policy,
+				 &problems);
+		assert_int_equal(policy.n_always_open, rows[i][1]);
+		assert_int_equal(policy.always_open[0].ip[0], 10);
+		assert_int_equal(policy.always_open[1].ip[0], 192);
+	}
+	node_machine_free(other);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(users),
-		TEST(failing_lookups),
-		TEST(nothing_named),
-		TEST(other_targets),
+		TEST(users),	     TEST(failing_lookups), TEST(nothing_named),
+		TEST(other_targets), TEST(name_servers),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,6 +40,8 @@ for line in sys.stdin:
 @pytest.fixture(scope="module")
 def machine(tmp_path_factory):
     made = Node(str(tmp_path_factory.mktemp("machine")))
+    made.resolv_conf = tmp_path_factory.mktemp("resolv") / "resolv.conf"
+    made.resolv_conf.write_text("", encoding="ascii")
     name = f"fairlead-test-{os.getpid()}"
     os.makedirs("/run/netns", exist_ok=True)
     os.symlink(f"/proc/{os.getpid()}/fd/{made.net.pods[POD].fd}", f"/run/netns/{name}")
@@ -68,7 +70,7 @@ def outcome(machine, address, **who):
 
 def start_agent(machine):
     """With a hierarchy of cgroups of its own, also where the system has the old ones."""
-    script = (f"mount -t cgroup2 none {GROUPS} && mkdir -p {GROUPS}/fairlead-test/below && exec \"$@\"")
+    script = (f"mount -t cgroup2 none {GROUPS} && mount --bind {machine.resolv_conf} /etc/resolv.conf && mkdir -p {GROUPS}/fairlead-test/below && exec \"$@\"")
     with open(machine.log, "w", encoding="utf-8") as log:
         machine.agent = machine.net.node.start(
             ["unshare", "-m", "sh", "-c", script, "sh", server.fairlead_program(), "node", "--machine", "--kubeconfig",
@@ -96,6 +98,21 @@ def test_users_cgroups_and_network_namespaces(machine):
     older.stdin.flush()
     assert older.stdout.readline() == "alive\n"
     older.communicate(timeout=20)
+    # What is made anew is noticed within a second; the whole comparison of every 10 s would mostly be too late for all of these.
+    def soon(what):
+        until(what, 4, 0.05)
+    inside = ["nsenter", "-t", str(machine.agent.pid), "-m"]
+    machine.net.node.run(*inside, "sh", "-c", f"rmdir {GROUPS}/fairlead-test/below {GROUPS}/fairlead-test && mkdir {GROUPS}/fairlead-test")
+    soon(lambda: outcome(machine, "203.0.113.9", group="fairlead-test") == "refused")
+    machine.net.pods[POD].run("ip", "address", "add", "10.1.0.77/24", "dev", "eth0")
+    soon(lambda: "10.1.0.77" in machine.net.node.run("nft", "list", "map", "inet", "fairlead", "pods4"))
+    machine.net.pods[POD].run("ip", "address", "del", "10.1.0.77/24", "dev", "eth0")
+    soon(lambda: "10.1.0.77" not in machine.net.node.run("nft", "list", "map", "inet", "fairlead", "pods4"))
+    for servers in (["203.0.113.9"], ["203.0.113.10", "203.0.113.11"]):
+        machine.resolv_conf.write_text("".join(f"nameserver {s}\n" for s in servers), encoding="ascii")
+        for address in ("203.0.113.9", "203.0.113.10", "203.0.113.11"):
+            soon(lambda: outcome(machine, address, user=USER) == ("open" if address in servers else "refused"))
+    assert "somebody else" not in machine.text()
     # A rule that goes takes its connections with it, at once.
     opened = start_client(machine, OTHER, user=USER)
     assert opened.stdout.readline() == "open\n"

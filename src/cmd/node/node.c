@@ -24,6 +24,7 @@
 #include "cmd/errors.h"
 #include "cmd/flags.h"
 #include "cmd/kubecli.h"
+#include "cmd/name_servers.h"
 #include "cmd/node/metrics_page.h"
 #include "cmd/node/probe.h"
 #include "cmd/node/remove.h"
@@ -178,6 +179,8 @@ static int read_flags(struct node_run *run)
 	conf->socket_path = run->flags.socket;
 	conf->trusts_data_path = strcmp(run->flags.data_path, "nftables") == 0;
 	conf->is_machine = run->flags.machine;
+	conf->machine = (struct node_machine_conf){ .resolv_conf = NAME_SERVERS_FILE,
+						    .read_name_servers = name_servers_read };
 	conf->pod_name = getenv("POD_NAME");
 	conf->pod_uid = getenv("POD_UID");
 	if (status == EXIT_DONE && !conf->trusts_data_path &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The agent's command line. Name servers stay reachable: without them no name of a rule could be asked for. */
+/* The agent's command line. The DNS server stays reachable: without it no name of a rule could be asked for. */
 #include "cmd/up/up_egress.h"
 
 #include <errno.h>
@@ -11,17 +11,12 @@
 #include <unistd.h>
 
 #include "addrset/nftables/link.h"
-#include "base/arena.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/log.h"
-#include "base/readfile.h"
 #include "base/strbuf.h"
-#include "dns/resolvconf.h"
 #include "node/machine.h"
-
-enum { PIPE_WAIT_MS = 1000 };
 
 #define AGENT_WAIT_NS (3 * NS_PER_S)
 #define AGENT_STEP_NS (20 * NS_PER_MS)
@@ -30,26 +25,7 @@ static void add_open(struct strbuf *out, const union net_addr *addr)
 {
 	char text[NET_ADDR_TEXT_MAX];
 	net_addr_ip_str(addr, text);
-	strbuf_addf(out, "%s%s/%d", out->n != 0 ? "," : "", text,
-		    addr->family == AF_INET ? 32 : 128);
-}
-
-static void list_always_open(const union net_addr *dns, struct strbuf *out)
-{
-	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-	struct dns_resolvconf conf;
-	struct arena arena;
-	arena_init(&arena);
-	add_open(out, dns);
-	if (readfile_path("/etc/resolv.conf", DNS_RESOLVCONF_BYTES_MAX, PIPE_WAIT_MS, &text) == 0 &&
-	    dns_resolvconf_parse(strbuf_slice(&text), &arena, &conf) == 0) {
-		for (size_t i = 0; i < conf.n_nameserver; i++) {
-			union net_addr addr;
-			if (net_addr_parse_ip(slice_of(conf.nameserver[i]), &addr) == 0)
-				add_open(out, &addr);
-		}
-	}
-	arena_done(&arena);
+	strbuf_addf(out, "%s/%d", text, addr->family == AF_INET ? 32 : 128);
 }
 
 char *up_egress_socket(const char *data)
@@ -89,7 +65,7 @@ int up_egress_add_child(const struct up_egress_conf *conf, struct up_children *c
 		return -1;
 	}
 	program[n] = '\0';
-	list_always_open(conf->dns, &open);
+	add_open(&open, conf->dns);
 	const char *const words[] = { program,
 				      "node",
 				      "--machine",
