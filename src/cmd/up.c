@@ -367,8 +367,10 @@ static bool can_enforce(const struct up *up)
 	if (strcmp(up->egress, "enforce") != 0)
 		return true;
 	up_egress_warn(has_egress_controller(up), up->conf != NULL);
-	if (up_egress_check(ERR_TEXT(why)) == 0)
+	if (up_egress_check(ERR_TEXT(why)) == 0) {
+		net_sock_set_mark(NET_SOCK_OWN_MARK);
 		return true;
+	}
 	cmd_print_error("up", "--egress enforce: %s", why);
 	return false;
 }

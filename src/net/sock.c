@@ -233,3 +233,16 @@ size_t net_pktinfo_put(const union net_addr *local, unsigned char buf[NET_PKTINF
 	}
 	return 0;
 }
+
+static uint32_t own_mark;
+
+void net_sock_set_mark(uint32_t mark)
+{
+	own_mark = mark;
+}
+
+void net_sock_mark(int fd)
+{
+	if (own_mark != 0)
+		IGNORE(setsockopt(fd, SOL_SOCKET, SO_MARK, &own_mark, sizeof(own_mark)));
+}

@@ -42,3 +42,12 @@ enum { NET_PKTINFO_BYTES = 64 };
 void net_pktinfo_get(struct msghdr *msg, union net_addr *ret);
 /* Control data that makes a reply leave from `local`; its length. 0 when local is AF_UNSPEC. */
 size_t net_pktinfo_put(const union net_addr *local, unsigned char buf[NET_PKTINFO_BYTES]);
+
+/* The mark (SO_MARK) of sockets by which this program sends DNS queries, on one machine with egress rules: these leave them
+ * alone. No bit of it is one that kube-proxy, Tailscale or WireGuard use. */
+#define NET_SOCK_OWN_MARK 0x0fa10000u
+
+/* Sockets get this mark from now on; 0, the default: none. Before there are threads. Needs CAP_NET_ADMIN when it is used. */
+void net_sock_set_mark(uint32_t mark);
+/* A socket that queries are sent by. Without the permission it stays as it is. */
+void net_sock_mark(int fd);

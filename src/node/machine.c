@@ -26,6 +26,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
+#include "net/sock.h"
 #include "node/cgroup.h"
 #include "node/target_watch.h"
 
@@ -406,6 +407,8 @@ void node_machine_add(struct node_machine *machine, struct node_objects namespac
 		      struct node_problems *ret)
 {
 	struct collected collected = { .machine = machine, .arena = arena };
+	policy->own_mark = NET_SOCK_OWN_MARK;
+	policy->own_user = geteuid(); /* `fairlead up` has started it */
 	node_target_watch_begin(machine->watch);
 	add_name_servers(machine, arena, policy);
 	for (size_t i = 0; i < policy->n_namespaces; i++) {

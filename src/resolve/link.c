@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "net/sock.h"
 #include "resolve/exchange_priv.h"
 #include "resolve/resolver_priv.h"
 #include "resolve/types_priv.h"
@@ -21,6 +22,7 @@ int link_socket(const struct resolve_conf *conf, int type)
 	if (fd < 0)
 		return -errno;
 	int r = 0;
+	net_sock_mark(fd);
 	if (conf->source.family != AF_UNSPEC &&
 	    bind(fd, &conf->source.sa, net_addr_len(&conf->source)) < 0)
 		r = -errno;

@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "net/sock.h"
 #include "dns/tsig/explain.h"
 #include "resolve/tcp_frame.h"
 #include "resolve/transfer_reader_priv.h"
@@ -285,6 +286,7 @@ static int open_connection(struct resolve_transfer *transfer)
 	if (io->fd.fd < 0)
 		return -errno;
 	io->fd.cb = on_io;
+	net_sock_mark(io->fd.fd);
 	int r = connect(io->fd.fd, &server->sa, net_addr_len(server)) < 0 ? -errno : 0;
 	if (r == 0 || r == -EINPROGRESS)
 		r = loop_fd_add(transfer->loop, &io->fd, EPOLLOUT);

@@ -142,6 +142,7 @@ spec:
 """
 # The name of the user has a typing error.
 WRONG = OBJECTS.replace("shop", "lost").replace("54322", "no-such-user")
+OWN = OBJECTS.replace("shop", "own").replace("54322", "0")
 WITH_RESOLVERS = ["unshare", "-m", "sh", "-c", 'mount --bind "$0" /etc/resolv.conf && exec "$@"']
 
 
@@ -203,6 +204,14 @@ def test_up(machine, upstream, tmp_path):
         result = connect_names(machine, tmp_path, user, 1, 61)
         assert (result.opened, result.refused, result.unknown) == (60, 0, 0), result
         assert upstream.number >= before + 60
+        # A rule on the user who runs it all does not lock out the DNS server's own queries, also to servers that only it knows.
+        (tmp_path / "objects.yaml").write_text(OWN, encoding="ascii")
+        (tmp_path / "resolv-up.conf").write_text("nameserver 203.0.113.77\n", encoding="ascii")
+        ask("apply", "-f", str(tmp_path / "objects.yaml"))
+        until(lambda: outcome(machine, UPSTREAM) == "refused", 60, 0.1)
+        machine.net.node.run("conntrack", "-F")  # or its sockets would go on as those that are older than the rule
+        result = connect_names(machine, tmp_path, user, 61, 71)
+        assert (result.opened, result.refused, result.unknown) == (10, 0, 0), result
     finally:
         up.terminate()
         assert up.wait(30) == 0, (tmp_path / "log").read_text(encoding="utf-8")

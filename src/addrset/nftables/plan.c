@@ -247,11 +247,25 @@ static const char *find_namespace_chain(const struct nftables_plan *plan,
 	return NULL;
 }
 
+/* A rule on the user who runs the DNS server, or on its cgroup, would lock out its queries to other servers, and with them
+ * all names. The user counts beside the mark, since others may be able to set one (CAP_NET_RAW). */
+static void add_own_queries(struct nftables_plan *plan, size_t output,
+			    const struct nftables_policy *policy)
+{
+	struct nftables_step user = { .kind = NFTABLES_BY_USER },
+			     mark = { .kind = NFTABLES_IS_MARKED };
+	user.owner = policy->own_user;
+	mark.owner = policy->own_mark;
+	if (policy->own_mark != 0)
+		ADD_RULE(plan, output, user, mark, STEP(NFTABLES_ACCEPT));
+}
+
 /* Processes of this machine. What is local, older than the rules, or an answer is never judged. */
 static void add_output_chain(struct nftables_plan *plan, const struct nftables_policy *policy)
 {
 	size_t output = add_chain(plan, "output", NFTABLES_HOOK_OUTPUT);
 	ADD_RULE(plan, output, STEP(NFTABLES_IS_LOOPBACK), STEP(NFTABLES_ACCEPT));
+	add_own_queries(plan, output, policy);
 	ADD_RULE(plan, output, STEP(NFTABLES_IS_ADMITTED), STEP(NFTABLES_ACCEPT));
 	ADD_RULE(plan, output, STEP(NFTABLES_IS_OLDER), STEP(NFTABLES_ACCEPT));
 	ADD_RULE(plan, output, STEP(NFTABLES_IS_TCP), STEP(NFTABLES_IS_MID_STREAM),

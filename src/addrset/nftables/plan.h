@@ -68,6 +68,9 @@ struct nftables_policy {
 	const struct nftables_owner
 		*owners; /* in namespaces with a firewall; the first that fits counts */
 	size_t n_owners;
+	/* Sockets of this user with this mark are never judged, whoever the user is: the DNS server asks by them. 0: none are. */
+	uint32_t own_mark;
+	uint64_t own_user;
 	const struct net_cidr
 		*pod_ranges; /* of this node: other addresses in them are no known pod */
 	size_t n_pod_ranges;
@@ -86,6 +89,7 @@ enum nftables_step_kind {
 	NFTABLES_IS_LOOPBACK,  /* goes out by lo */
 	NFTABLES_BY_USER,      /* owner */
 	NFTABLES_BY_CGROUP,    /* owner */
+	NFTABLES_IS_MARKED,    /* owner: the mark */
 	NFTABLES_IS_REPLY,     /* of a connection that the other side began */
 	NFTABLES_IS_NEIGHBOUR, /* IPv6 neighbour discovery */
 	NFTABLES_IS_FAMILY,    /* family */

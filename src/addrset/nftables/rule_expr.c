@@ -185,6 +185,13 @@ static void add_by_user(struct nftnl_rule *rule, const struct nftables_step *ste
 	add_compare(rule, NFT_CMP_EQ, &user, sizeof(user));
 }
 
+static void add_is_marked(struct nftnl_rule *rule, const struct nftables_step *step)
+{
+	const uint32_t mark = (uint32_t)step->owner;
+	add_meta(rule, NFT_META_MARK, NFT_REG_1);
+	add_compare(rule, NFT_CMP_EQ, &mark, sizeof(mark));
+}
+
 static void add_by_cgroup(struct nftnl_rule *rule, const struct nftables_step *step)
 {
 	struct nftnl_expr *expr = add_expr(rule, "socket");
@@ -331,6 +338,7 @@ static void (*const add_step[])(struct nftnl_rule *rule, const struct nftables_s
 	[NFTABLES_IS_LOOPBACK] = add_is_loopback,
 	[NFTABLES_BY_USER] = add_by_user,
 	[NFTABLES_BY_CGROUP] = add_by_cgroup,
+	[NFTABLES_IS_MARKED] = add_is_marked,
 	[NFTABLES_IS_REPLY] = add_is_reply,
 	[NFTABLES_IS_NEIGHBOUR] = add_is_neighbour,
 	[NFTABLES_IS_FAMILY] = add_is_family,

@@ -36,6 +36,7 @@ static const struct {
 	[NFTABLES_IS_LOOPBACK] = { "by loopback", VALUE_NONE },
 	[NFTABLES_BY_USER] = { "by user", VALUE_OWNER },
 	[NFTABLES_BY_CGROUP] = { "by cgroup", VALUE_OWNER },
+	[NFTABLES_IS_MARKED] = { "is marked", VALUE_OWNER },
 	[NFTABLES_COUNT] = { "count", VALUE_WORD },
 	[NFTABLES_ADMIT] = { "admit", VALUE_ID },
 	[NFTABLES_LOG_SAMPLE] = { "log sample", VALUE_NUMBER },

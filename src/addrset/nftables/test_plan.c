@@ -189,6 +189,26 @@ static void test_rule_without_target(void **state UNUSED)
 	nftables_plan_done(&plan);
 }
 
+/* One machine (EF-D3): the DNS server's own queries are in front of the rules on its user. */
+static void test_output_chain(void **state UNUSED)
+{
+	struct nftables_owner owner = { .id = 7, .namespace_name = "web" };
+	struct nftables_policy policy;
+	struct nftables_plan plan;
+	make_policy(&policy);
+	policy.owners = &owner;
+	policy.n_owners = 1;
+	policy.own_user = 7;
+	policy.own_mark = 99;
+	nftables_plan_init(&plan, &policy);
+	check_chain(
+		&plan, "output",
+		"by loopback, accept\nby user 7 at 0, is marked 99 at 0, accept\n"
+		"is admitted, accept\nis older, accept\nis tcp, is mid-stream, accept\n"
+		"is reply, accept\nis neighbour discovery, accept\nby user 7 at 0, goto ns-web\n");
+	nftables_plan_done(&plan);
+}
+
 /* The digest of a rule depends on each of its steps and on nothing else. */
 static void test_digests(void **state UNUSED)
 {
@@ -215,7 +235,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rules_in_order), cmocka_unit_test(test_egress_chain),
 		cmocka_unit_test(test_no_firewall),    cmocka_unit_test(test_rule_without_target),
-		cmocka_unit_test(test_digests),
+		cmocka_unit_test(test_digests),	       cmocka_unit_test(test_output_chain),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
