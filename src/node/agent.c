@@ -332,6 +332,8 @@ static void report_in_force(struct node_agent *agent)
 				      .problems = strbuf_slice(&problem_lines),
 				      .released = strbuf_slice(&released),
 				      .bypass = bypass };
+	if (agent->machine != NULL)
+		report.clients = node_machine_clients(agent->machine);
 	node_report_writer_set(agent->report_writer, &report);
 }
 

@@ -3,6 +3,7 @@
  * thread that enters it and ends there. */
 #include "node/machine.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ifaddrs.h>
@@ -52,6 +53,7 @@ struct node_machine {
 	struct node_target_watch *watch;
 	struct net_cidr name_servers[NAME_SERVERS_MAX]; /* that were found last */
 	size_t n_name_servers;
+	struct strbuf clients; /* lines */
 };
 
 /* Of one pass. */
@@ -402,11 +404,26 @@ static void add_name_servers(struct node_machine *machine, struct arena *arena,
 	policy->n_always_open = n;
 }
 
+/* Those past the limit are judged all the same; answers to them are not held. */
+static void list_clients(struct node_machine *machine, const struct collected *collected)
+{
+	bool has_room = true;
+	strbuf_reset(&machine->clients);
+	for (size_t i = 0; i < collected->pods.n && has_room; i++) {
+		const struct nftables_pod *pod = &collected->pods.v[i];
+		char text[INET6_ADDRSTRLEN];
+		inet_ntop(pod->address.n == 4 ? AF_INET : AF_INET6, pod->address.bytes, text,
+			  sizeof(text));
+		has_room = egress_report_add_client(&machine->clients, pod->namespace_name, text);
+	}
+}
+
 void node_machine_add(struct node_machine *machine, struct node_objects namespaces,
 		      struct arena *arena, struct nftables_policy *policy,
 		      struct node_problems *ret)
 {
 	struct collected collected = { .machine = machine, .arena = arena };
+	policy->spares_own_addresses = true;
 	policy->own_mark = NET_SOCK_OWN_MARK;
 	policy->own_user = geteuid(); /* `fairlead up` has started it */
 	node_target_watch_begin(machine->watch);
@@ -417,11 +434,17 @@ void node_machine_add(struct node_machine *machine, struct node_objects namespac
 	}
 	forget_unused(machine);
 	node_target_watch_end(machine->watch);
+	list_clients(machine, &collected);
 	for (size_t i = 0; i < policy->n_pods; i++) {
 		if (!has_address(&collected, &policy->pods[i]))
 			vec_push(&collected.pods, policy->pods[i]);
 	}
 	keep_collected(&collected, policy, ret);
+}
+
+struct slice node_machine_clients(const struct node_machine *machine)
+{
+	return strbuf_slice(&machine->clients);
 }
 
 bool node_machine_has_changed(struct node_machine *machine)
@@ -439,6 +462,7 @@ struct node_machine *node_machine_new(const struct node_machine_conf *conf)
 		machine->conf.networks = NAMESPACES;
 	map_init(&machine->targets);
 	machine->watch = node_target_watch_new();
+	strbuf_init(&machine->clients);
 	return machine;
 }
 
@@ -452,5 +476,6 @@ void node_machine_free(struct node_machine *machine)
 		free_target(entry->value);
 	map_done(&machine->targets);
 	node_target_watch_free(machine->watch);
+	strbuf_done(&machine->clients);
 	free(machine);
 }

@@ -120,6 +120,9 @@ void node_report_writer_set(struct node_report_writer *writer, const struct node
 			  report->bypass != NULL ? report->bypass : "", "firewalls",
 			  report->firewalls.p, report->firewalls.n, "problems", report->problems.p,
 			  report->problems.n, "released", report->released.p, report->released.n);
+	if (report->clients.n != 0)
+		json_object_set_new(data, "clients",
+				    json_stringn(report->clients.p, report->clients.n));
 	pthread_mutex_lock(&writer->lock);
 	if (json_equal(writer->data, data)) {
 		json_decref(data);

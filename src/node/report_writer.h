@@ -26,7 +26,8 @@ void node_report_writer_stop(struct node_report_writer *writer); /* NULL is fine
 /* As in api/egress/node_report.h. */
 struct node_report {
 	struct slice firewalls, problems, released;
-	const char *bypass; /* why nothing is in force; NULL: it is */
+	struct slice clients; /* empty: it has none, and says nothing of them */
+	const char *bypass;   /* why nothing is in force; NULL: it is */
 };
 
 /* What is in force from now on. Copied; any thread. */

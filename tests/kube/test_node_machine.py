@@ -43,6 +43,7 @@ def machine(tmp_path_factory):
     made.resolv_conf = tmp_path_factory.mktemp("resolv") / "resolv.conf"
     made.resolv_conf.write_text("", encoding="ascii")
     name = f"fairlead-test-{os.getpid()}"
+    made.network = name
     os.makedirs("/run/netns", exist_ok=True)
     os.symlink(f"/proc/{os.getpid()}/fd/{made.net.pods[POD].fd}", f"/run/netns/{name}")
     try:
@@ -142,6 +143,7 @@ spec:
 """
 # The name of the user has a typing error.
 WRONG = OBJECTS.replace("shop", "lost").replace("54322", "no-such-user")
+NETWORK = OBJECTS.replace("shop", "net").replace('uid: "54322"', 'netns: "NETNS"')
 OWN = OBJECTS.replace("shop", "own").replace("54322", "0")
 WITH_RESOLVERS = ["unshare", "-m", "sh", "-c", 'mount --bind "$0" /etc/resolv.conf && exec "$@"']
 
@@ -157,12 +159,17 @@ def upstream(machine):
 
 
 def connect_names(machine, folder, user, first, last):
-    """Looks names below .example up at 127.0.0.1 and connects to each at once, as that user."""
+    """Looks names below .example up at 127.0.0.1 and connects to each at once, as that user; without one in a network namespace."""
     program, conf = str(folder / "resolve-connect"), folder / "resolv-local.conf"
     if not os.path.exists(program):
         subprocess.run(["gcc", "-O1", "-o", program, SOURCE], check=True)
         conf.write_text("nameserver 127.0.0.1\noptions timeout:3 attempts:1\n", encoding="ascii")
+        (folder / "resolv-network.conf").write_text(f"nameserver {machine.net.NODE4}\noptions timeout:3 attempts:1\n", encoding="ascii")
         folder.chmod(0o755)
+    if user is None:
+        client = machine.net.pods[POD].start([*WITH_RESOLVERS, str(folder / "resolv-network.conf"), program, "n%u.example", str(first), str(last),
+                                              "80"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        return EgressWorld.finish_client(client)[0]
     client = machine.net.node.start([*WITH_RESOLVERS, str(conf), "setpriv", "--reuid", str(user), "--clear-groups", program, "n%u.example",
                                      str(first), str(last), "80"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     return EgressWorld.finish_client(client)[0]
@@ -171,13 +178,13 @@ def connect_names(machine, folder, user, first, last):
 def test_up(machine, upstream, tmp_path):
     """`fairlead up --egress enforce` runs the agent, and the firewall's status says that it is in force. A program of the user connects to
     a name the moment it has an address, which is a new one each time."""
-    (tmp_path / "objects.yaml").write_text(OBJECTS + "---" + WRONG, encoding="ascii")
+    (tmp_path / "objects.yaml").write_text(OBJECTS + "---" + WRONG + "---" + NETWORK.replace("NETNS", machine.network), encoding="ascii")
     (tmp_path / "resolv-up.conf").write_text(f"nameserver {UPSTREAM}\n", encoding="ascii")
     data, user = tmp_path / "data", USER + 1
     program = server.fairlead_program()
     with open(tmp_path / "log", "w", encoding="utf-8") as log:
         up = machine.net.node.start([*WITH_RESOLVERS, str(tmp_path / "resolv-up.conf"), program, "up", "--egress", "enforce", "--data",
-                                     str(data), "--api", "127.0.0.1:0", "--dns", "127.0.0.1:53", "--load", str(tmp_path / "objects.yaml")],
+                                     str(data), "--api", "127.0.0.1:0", "--dns", "0.0.0.0:53", "--load", str(tmp_path / "objects.yaml")],
                                     stdin=subprocess.DEVNULL, stdout=log, stderr=log)
     try:
         until(lambda: outcome(machine, "203.0.113.9", user=user) == "refused", 60, 0.1)
@@ -204,6 +211,11 @@ def test_up(machine, upstream, tmp_path):
         result = connect_names(machine, tmp_path, user, 1, 61)
         assert (result.opened, result.refused, result.unknown) == (60, 0, 0), result
         assert upstream.number >= before + 60
+        # Answers to a network namespace are held as well, by its addresses.
+        until(lambda: connect_names(machine, tmp_path, None, 100, 101).opened == 1, 60, 0.2)
+        result = connect_names(machine, tmp_path, None, 101, 161)
+        assert (result.opened, result.refused, result.unknown) == (60, 0, 0), result
+        assert machine.net.connect(POD, "203.0.113.9", 80) == "refused"
         # A rule on the user who runs it all does not lock out the DNS server's own queries, also to servers that only it knows.
         (tmp_path / "objects.yaml").write_text(OWN, encoding="ascii")
         (tmp_path / "resolv-up.conf").write_text("nameserver 203.0.113.77\n", encoding="ascii")

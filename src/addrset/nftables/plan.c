@@ -228,11 +228,12 @@ static void add_denied_chain(struct nftables_plan *plan, size_t chain,
 }
 
 /* The chains by which packets come in. */
-static void add_hooks(struct nftables_plan *plan)
+static void add_hooks(struct nftables_plan *plan, const struct nftables_policy *policy)
 {
 	size_t input = add_chain(plan, "input", NFTABLES_HOOK_INPUT);
 	size_t forward = add_chain(plan, "forward", NFTABLES_HOOK_FORWARD);
-	ADD_RULE(plan, input, STEP_WORD(NFTABLES_JUMP, CHAIN_EGRESS));
+	if (!policy->spares_own_addresses)
+		ADD_RULE(plan, input, STEP_WORD(NFTABLES_JUMP, CHAIN_EGRESS));
 	ADD_RULE(plan, forward, STEP_WORD(NFTABLES_JUMP, CHAIN_EGRESS));
 }
 
@@ -339,7 +340,7 @@ void nftables_plan_init(struct nftables_plan *plan, const struct nftables_policy
 {
 	memset(plan, 0, sizeof(*plan));
 	arena_init(&plan->arena);
-	add_hooks(plan);
+	add_hooks(plan, policy);
 	size_t egress = add_chain(plan, CHAIN_EGRESS, NFTABLES_NO_HOOK);
 	size_t cluster = add_chain(plan, CHAIN_CLUSTER, NFTABLES_NO_HOOK);
 	size_t denied = add_chain(plan, CHAIN_DENIED, NFTABLES_NO_HOOK);

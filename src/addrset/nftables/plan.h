@@ -77,7 +77,8 @@ struct nftables_policy {
 	const struct net_cidr
 		*always_open; /* reachable whatever the rules: the cluster, its DNS and API */
 	size_t n_always_open;
-	uint16_t log_group; /* NFLOG group that gets samples of denied packets; 0: none */
+	bool spares_own_addresses; /* connections to addresses of this machine itself are never judged */
+	uint16_t log_group;	   /* NFLOG group that gets samples of denied packets; 0: none */
 };
 
 /* ---- the plan ---- */

@@ -200,12 +200,15 @@ static void test_output_chain(void **state UNUSED)
 	policy.n_owners = 1;
 	policy.own_user = 7;
 	policy.own_mark = 99;
+	policy.spares_own_addresses = true;
 	nftables_plan_init(&plan, &policy);
 	check_chain(
 		&plan, "output",
 		"by loopback, accept\nby user 7 at 0, is marked 99 at 0, accept\n"
 		"is admitted, accept\nis older, accept\nis tcp, is mid-stream, accept\n"
 		"is reply, accept\nis neighbour discovery, accept\nby user 7 at 0, goto ns-web\n");
+	check_chain(&plan, "input", "");
+	check_chain(&plan, "forward", "jump egress\n");
 	nftables_plan_done(&plan);
 }
 

@@ -25,11 +25,17 @@ static void check_problem(const struct egress_report_problem *problem)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
-	struct slice lines = { (const char *)data, len }, problems = lines, released = lines, name;
+	struct slice lines = { (const char *)data, len }, problems = lines, clients = lines;
+	struct slice released = lines, name;
+	struct egress_report_client client;
 	struct egress_report_line line;
 	struct egress_report_problem problem;
 	while (egress_report_next_line(&lines, &line)) {
 		if (line.ns.n == 0 || line.generation < 0)
+			__builtin_trap();
+	}
+	while (egress_report_next_client(&clients, &client)) {
+		if (client.ns.n == 0 || client.address.n == 0)
 			__builtin_trap();
 	}
 	while (egress_report_next_problem(&problems, &problem))

@@ -117,3 +117,27 @@ struct slice egress_report_next_released(struct slice *lines)
 	}
 	return SLICE("");
 }
+
+/* ---- clients ---- */
+
+bool egress_report_add_client(struct strbuf *lines, const char *ns, const char *address)
+{
+	if (lines->n + strlen(ns) + strlen(address) + 2 > EGRESS_REPORT_CLIENTS_BYTES)
+		return false;
+	strbuf_addf(lines, "%s %s\n", ns, address);
+	return true;
+}
+
+bool egress_report_next_client(struct slice *lines, struct egress_report_client *ret)
+{
+	while (lines->n != 0) {
+		struct slice line = slice_cut(lines, '\n');
+		struct egress_report_client parsed = { .ns = slice_cut(&line, ' ') };
+		parsed.address = line;
+		if (parsed.ns.n == 0 || line.n == 0)
+			continue;
+		*ret = parsed;
+		return true;
+	}
+	return false;
+}

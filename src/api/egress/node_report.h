@@ -10,7 +10,9 @@
  *   data.problems      a line for each firewall that has rules and nothing to apply them to: namespace, reason, message.
  *                      Such a firewall has no line in data.firewalls
  *   data.released      a line for each DNSName with a mark (unused.h) whose rules and addresses are gone here: its name,
- *                      the mark. Missing: an older agent, which removes no addresses */
+ *                      the mark. Missing: an older agent, which removes no addresses
+ *   data.clients       on one machine, a line for each address of a network namespace that a firewall applies to: namespace, address.
+ *                      DNS servers hold answers to these as to pods */
 #pragma once
 
 #include <stdbool.h>
@@ -35,6 +37,7 @@ enum {
 	/* Of `firewalls`: others of so many are not reported, and count as not in force. */
 	EGRESS_REPORT_LINES_BYTES = 700 * 1000,
 	EGRESS_REPORT_PROBLEMS_BYTES = 200 * 1000,
+	EGRESS_REPORT_CLIENTS_BYTES = 40 * 1000,
 	EGRESS_REPORT_MESSAGE_MAX = 200, /* longer ones are cut off */
 	/* Of `released`: others come when these objects are gone. All fits into a ConfigMap. */
 	EGRESS_REPORT_RELEASED_BYTES = 100 * 1000,
@@ -70,3 +73,13 @@ bool egress_report_next_problem(struct slice *lines, struct egress_report_proble
 bool egress_report_add_released(struct strbuf *lines, const char *name, const char *mark);
 /* Takes the first line, "NAME MARK", from *lines; an empty one: there is no more. */
 struct slice egress_report_next_released(struct slice *lines);
+
+/* `address` as text. False: there is no room for it. */
+bool egress_report_add_client(struct strbuf *lines, const char *ns, const char *address);
+
+struct egress_report_client {
+	struct slice ns, address; /* not checked to be one */
+};
+
+/* As egress_report_next_line. */
+bool egress_report_next_client(struct slice *lines, struct egress_report_client *ret);

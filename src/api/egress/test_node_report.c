@@ -75,6 +75,24 @@ static void released_names_come_back(void **state UNUSED)
 		assert_true(lines.n <= EGRESS_REPORT_RELEASED_BYTES);
 }
 
+static void clients_come_back(void **state UNUSED)
+{
+	CLEANUP(strbuf_done) struct strbuf lines = STRBUF_INIT;
+	struct egress_report_client client;
+	assert_true(egress_report_add_client(&lines, "net", "10.9.0.2"));
+	strbuf_adds(&lines, "net\n\n 10.9.0.3\nnet \n");
+	assert_true(egress_report_add_client(&lines, "shop", "2001:db8::1"));
+	struct slice rest = strbuf_slice(&lines);
+	assert_true(egress_report_next_client(&rest, &client));
+	assert_true(slice_eq(client.ns, SLICE("net")));
+	assert_true(slice_eq(client.address, SLICE("10.9.0.2")));
+	assert_true(egress_report_next_client(&rest, &client));
+	assert_true(slice_eq(client.address, SLICE("2001:db8::1")));
+	assert_false(egress_report_next_client(&rest, &client));
+	while (egress_report_add_client(&lines, "web", "192.0.2.1"))
+		assert_true(lines.n <= EGRESS_REPORT_CLIENTS_BYTES);
+}
+
 static void names_of_objects(void **state UNUSED)
 {
 	char name[EGRESS_REPORT_NAME_MAX + 1], node[EGRESS_REPORT_NAME_MAX + 1];
@@ -91,7 +109,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_come_back),    cmocka_unit_test(too_many_lines),
 		cmocka_unit_test(problems_come_back), cmocka_unit_test(released_names_come_back),
-		cmocka_unit_test(names_of_objects),
+		cmocka_unit_test(names_of_objects),   cmocka_unit_test(clients_come_back),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -79,6 +79,7 @@ static int open_hold(struct plugin_inst *self, struct srcerr *err)
 		.never = c->never,
 		.learn = c->learn,
 		.is_machine = c->is_machine,
+		.report_ns = c->ns,
 		.max_per_namespace = (uint32_t)c->max_held,
 		.max_per_client = (uint32_t)c->max_held_per_client,
 	};

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "api/egress/node_report.h"
 #include "api/egress/rules.h"
 #include "api/fielderr.h"
 #include "base/arena.h"
@@ -21,6 +22,7 @@ struct egressfirewall_clients {
 	pthread_mutex_t lock; /* guards all else, and the table against other writers */
 	struct map tenants;   /* by namespace */
 	size_t n_firewalls;
+	VEC(struct egressfirewall_client *) networks;
 };
 
 /* It is in no table: who asks from the machine is found by the caller. */
@@ -223,7 +225,8 @@ static struct egressfirewall_client *find_entry(const struct egressfirewall_clie
 		struct egressfirewall_client *client =
 			CONTAINER_OF(node, struct egressfirewall_client, node);
 		if (client->ip.low == words.low && client->ip.high == words.high &&
-		    client->pod != except && is_same_pod(client->pod, pod) == is_own)
+		    client->pod != NULL && client->pod != except &&
+		    is_same_pod(client->pod, pod) == is_own)
 			return client;
 	}
 	return NULL;
@@ -321,6 +324,72 @@ void egressfirewall_clients_pod(struct egressfirewall_clients *clients, struct k
 	pthread_mutex_unlock(&clients->lock);
 }
 
+/* ---- network namespaces of one machine ---- */
+
+static bool read_ip(struct slice text, struct egressfirewall_client_ip *ret)
+{
+	union net_addr addr;
+	if (net_addr_parse_ip(text, &addr) < 0)
+		return false;
+	*ret = egressfirewall_client_ip_of_addr(&addr);
+	return true;
+}
+
+static struct egressfirewall_client *find_network(const struct egressfirewall_clients *clients,
+						  struct slice ns,
+						  struct egressfirewall_client_ip ip)
+{
+	for (size_t i = 0; i < clients->networks.n; i++) {
+		struct egressfirewall_client *client = clients->networks.v[i];
+		if (client->ip.low == ip.low && client->ip.high == ip.high &&
+		    slice_eq(slice_of(client->tenant->ns), ns))
+			return client;
+	}
+	return NULL;
+}
+
+static void list_network(struct egressfirewall_clients *clients,
+			 const struct egress_report_client *line)
+{
+	struct egressfirewall_client_ip ip;
+	if (!read_ip(line->address, &ip))
+		return;
+	struct egressfirewall_client *client = find_network(clients, line->ns, ip);
+	if (client == NULL) {
+		client = xcalloc(1, sizeof(*client));
+		client->ip = ip;
+		client->tenant = use_tenant(clients, line->ns);
+		client->link = clients->table.machine->link;
+		atomic_init(&client->refs, 1);
+		vec_push(&clients->networks, client);
+		rcutable_add(&clients->table.by_ip, &client->node,
+			     egressfirewall_clients_hash(clients->table.key, ip));
+	}
+	client->is_listed = true;
+}
+
+void egressfirewall_clients_networks(struct egressfirewall_clients *clients, struct slice lines)
+{
+	struct egress_report_client line;
+	size_t n = 0;
+	if (clients->table.machine == NULL)
+		return;
+	pthread_mutex_lock(&clients->lock);
+	for (size_t i = 0; i < clients->networks.n; i++)
+		clients->networks.v[i]->is_listed = false;
+	while (egress_report_next_client(&lines, &line))
+		list_network(clients, &line);
+	for (size_t i = 0; i < clients->networks.n; i++) {
+		struct egressfirewall_client *client = clients->networks.v[i];
+		if (client->is_listed)
+			clients->networks.v[n++] = client;
+		else
+			remove_entry(clients, client);
+	}
+	clients->networks.n = n;
+	pthread_mutex_unlock(&clients->lock);
+}
+
 struct egressfirewall_clients_counts egressfirewall_clients_counts(
 	struct egressfirewall_clients *clients)
 {
@@ -371,6 +440,7 @@ void egressfirewall_clients_free(struct egressfirewall_clients *clients)
 	}
 	rcutable_done(&clients->table.by_ip);
 	map_done(&clients->tenants);
+	vec_done(&clients->networks);
 	pthread_mutex_destroy(&clients->lock);
 	free(clients);
 }

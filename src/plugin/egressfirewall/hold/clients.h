@@ -4,6 +4,8 @@
  * Glossary
  *   client   an address of a pod; pods in the host's network have none of their own
  *   tenant   a namespace: the names of its rules, and how many of its queries are held
+ *   network  on one machine: an address of a network namespace that a firewall applies to, which the agent reports. A client
+ *            like a pod
  *   machine  on one machine without a cluster: the users and cgroups that annotations of Namespaces name. All of them
  *            ask from the same addresses, so they are one client, of one tenant: the names of the rules of all these
  *            Namespaces
@@ -58,7 +60,8 @@ struct egressfirewall_client {
 	_Atomic uint32_t n_held;
 	/* the clients' own */
 	_Atomic uint32_t refs;
-	struct kube_obj *pod;
+	struct kube_obj *pod; /* NULL: a network, or the machine */
+	bool is_listed;	      /* a network: in the report that is being read */
 	struct rcu_item item;
 };
 
@@ -89,6 +92,8 @@ void egressfirewall_clients_firewall(struct egressfirewall_clients *clients, str
 /* Whether a namespace belongs to users or cgroups of the machine. Without a machine it changes nothing. */
 void egressfirewall_clients_namespace(struct egressfirewall_clients *clients, struct slice ns,
 				      bool is_of_machine);
+/* All networks, as lines of a node's report (api/egress/node_report.h). Without a machine it changes nothing. */
+void egressfirewall_clients_networks(struct egressfirewall_clients *clients, struct slice lines);
 struct egressfirewall_clients_counts {
 	size_t clients, tenants, firewalls;
 };

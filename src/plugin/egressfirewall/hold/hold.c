@@ -435,8 +435,10 @@ static int start_watch(struct egressfirewall_hold *hold,
 						      conf->ca },
 				&config, err);
 	if (r == 0)
-		r = egressfirewall_watch_start(config, hold->clients, conf->is_machine,
-					       &hold->watch, err);
+		r = egressfirewall_watch_start(
+			config, hold->clients,
+			&(struct egressfirewall_watch_conf){ conf->is_machine, conf->report_ns },
+			&hold->watch, err);
 	return r == 0 ? egressfirewall_watch_wait(hold->watch, START_NS) : r;
 }
 
@@ -481,7 +483,8 @@ static char *key_of(const struct egressfirewall_hold_conf *conf)
 	const struct egressfirewall_links_conf *links = &conf->links;
 	const char *parts[] = { conf->kubeconfig, conf->context, conf->endpoint, conf->cert,
 				conf->key,	  conf->ca,	 links->node,	 links->socket,
-				links->cert,	  links->key,	 links->ca,	 links->tls_name };
+				links->cert,	  links->key,	 links->ca,	 links->tls_name,
+				conf->report_ns };
 	CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
 	strbuf_addf(&key, "egressfirewall hold %u %u %u %llu %d", conf->max_per_namespace,
 		    conf->max_per_client, links->port, (unsigned long long)links->answer_ns,

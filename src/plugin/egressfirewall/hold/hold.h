@@ -30,7 +30,8 @@ struct egressfirewall_hold_conf {
 	struct egressfirewall_links_conf links;
 	/* As for what is learnt: such addresses pass, and open nothing. */
 	struct egressfirewall_networks never, learn;
-	bool is_machine;			    /* one machine without a cluster */
+	bool is_machine;       /* one machine without a cluster */
+	const char *report_ns; /* there: where the agent reports; NULL: the credentials' */
 	uint32_t max_per_namespace, max_per_client; /* queries that are held at a time */
 };
 

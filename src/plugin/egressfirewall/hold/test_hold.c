@@ -600,6 +600,43 @@ static void rules_of_the_machine_change(void **state)
 	fake_free(f);
 }
 
+/* EF-P1: network namespaces of the machine ask from addresses of their own, which the agent reports. */
+static void networks_of_the_machine_wait(void **state)
+{
+	(void)state;
+	struct fake *f = start("  machine\n  node node-1\n", "");
+	struct egressfirewall_clients *clients = egressfirewall_hold_clients();
+	size_t before = egressfirewall_clients_counts(clients).clients;
+	set_firewall("net", ALLOW("other.test"));
+	assert_false(waits(f, "10.9.0.2:53", "other.test"));
+	egressfirewall_clients_networks(clients,
+					SLICE("net 10.9.0.2\nnet 2001:db8::9\nbad\nnet x\n"));
+	assert_int_equal(egressfirewall_clients_counts(clients).clients, before + 2);
+	assert_true(waits(f, "10.9.0.2:53", "other.test"));
+	assert_string_equal(fake_addrset_tenant(node_1), "net");
+	assert_true(waits(f, "[2001:db8::9]:53", "other.test"));
+	/* Rules of others are nothing to it, and its rules are nothing to the machine. */
+	assert_false(waits(f, "10.9.0.2:53", "www.example.com"));
+	assert_false(waits(f, LOCAL, "other.test"));
+	assert_false(waits(f, "10.9.0.3:53", "other.test"));
+	/* Another address, while a query of the one before waits. */
+	assert_null(ask_from(f, "10.9.0.2:53", "other.test", false));
+	egressfirewall_clients_networks(clients, SLICE("net 10.9.0.3\nnet 2001:db8::9\n"));
+	assert_non_null(finish(f, node_1, ERR_TIMEOUT));
+	assert_false(waits(f, "10.9.0.2:53", "other.test"));
+	assert_true(waits(f, "10.9.0.3:53", "other.test"));
+	/* A pod of the same address, and its end, leave it alone. */
+	struct kube_obj *pod = pod_of("late", "late", "node-1", "10.9.0.3", "");
+	egressfirewall_clients_pod(clients, NULL, pod);
+	egressfirewall_clients_pod(clients, pod, NULL);
+	kube_obj_unref(pod);
+	assert_true(waits(f, "10.9.0.3:53", "other.test"));
+	egressfirewall_clients_networks(clients, SLICE(""));
+	assert_int_equal(egressfirewall_clients_counts(clients).clients, before);
+	assert_false(waits(f, "10.9.0.3:53", "other.test"));
+	fake_free(f);
+}
+
 /* The machine is many programs: only the limit of a namespace holds for it. Without an agent names of rules fail at
  * once, and others are answered. */
 static void the_machine_is_limited(void **state)
@@ -683,6 +720,7 @@ int main(void)
 		TEST(queries_of_the_machine_wait),
 		TEST(rules_of_the_machine_change),
 		TEST(the_machine_is_limited),
+		TEST(networks_of_the_machine_wait),
 		TEST(a_cluster_has_no_machine),
 		TEST(refuses_bad_stanzas),
 	};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Two informers, or three. */
+/* Two informers, or four. */
 #include "plugin/egressfirewall/hold/watch.h"
 
 #include <errno.h>
@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/egress/node_report.h"
 #include "api/egress/rules.h"
 #include "api/kind.h"
 #include "api/meta.h"
@@ -23,7 +24,7 @@
 
 #define AREA "plugin/egressfirewall"
 
-enum { PODS, FIREWALLS, NAMESPACES, WATCHES_MAX };
+enum { PODS, FIREWALLS, NAMESPACES, REPORTS, WATCHES_MAX };
 
 struct egressfirewall_watch {
 	struct kube_client *client;
@@ -32,6 +33,7 @@ struct egressfirewall_watch {
 	struct kube_informer *informer[WATCHES_MAX];
 	int n_watches;
 	struct egressfirewall_clients *clients;
+	const char *report_ns;
 };
 
 /* ---- pods ---- */
@@ -104,6 +106,26 @@ static void namespace_deleted(void *ctx, struct kube_obj *last)
 	egressfirewall_clients_namespace(watch->clients, slice_of(last->name), false);
 }
 
+/* ---- the report of the machine's agent ---- */
+
+static void report_set(void *ctx, struct kube_obj *obj)
+{
+	const struct egressfirewall_watch *watch = ctx;
+	egressfirewall_clients_networks(
+		watch->clients, slice_of(api_get_string(kube_tree_of(obj), "data.clients")));
+}
+
+static void report_updated(void *ctx, struct kube_obj *old UNUSED, struct kube_obj *obj)
+{
+	report_set(ctx, obj);
+}
+
+static void report_deleted(void *ctx, struct kube_obj *last UNUSED)
+{
+	const struct egressfirewall_watch *watch = ctx;
+	egressfirewall_clients_networks(watch->clients, SLICE(""));
+}
+
 static void log_error_text(void *ctx UNUSED, const char *text)
 {
 	log_warn(AREA, "%s", text);
@@ -117,8 +139,11 @@ static const char *const namespace_paths[] = { "metadata.annotations[" EGRESS_UI
 					       "metadata.annotations[" EGRESS_CGROUP_ANNOTATION
 					       "]" };
 
+static const char *const report_paths[] = { "data.clients" };
+
 static const struct {
 	const char *group, *kind;
+	const char *labels;
 	const char *const *paths; /* NULL: the compact form of pods */
 	size_t n_paths;
 	struct kube_handler handler;
@@ -142,6 +167,14 @@ static const struct {
 			 .handler = { .added = namespace_set,
 				      .updated = namespace_updated,
 				      .deleted = namespace_deleted } },
+	[REPORTS] = { .group = "",
+		      .kind = "ConfigMap",
+		      .labels = EGRESS_REPORT_LABEL,
+		      .paths = report_paths,
+		      .n_paths = ARRAY_LEN(report_paths),
+		      .handler = { .added = report_set,
+				   .updated = report_updated,
+				   .deleted = report_deleted } },
 };
 
 static int start_informer(struct egressfirewall_watch *watch, int which, struct err_text err)
@@ -150,6 +183,8 @@ static int start_informer(struct egressfirewall_watch *watch, int which, struct 
 	watch->informer[which] = kube_informer_new(&(struct kube_informer_conf){
 		.client = watch->client,
 		.kind = kind,
+		.ns = which == REPORTS ? watch->report_ns : NULL,
+		.labels = kinds[which].labels,
 		.memory = &watch->memory,
 		.codec = which == PODS
 				 ? kube_pod_node_codec(watch->texts)
@@ -163,14 +198,16 @@ static int start_informer(struct egressfirewall_watch *watch, int which, struct 
 }
 
 int egressfirewall_watch_start(struct kube_config *config, struct egressfirewall_clients *clients,
-			       bool is_machine, struct egressfirewall_watch **ret,
-			       struct err_text err)
+			       const struct egressfirewall_watch_conf *conf,
+			       struct egressfirewall_watch **ret, struct err_text err)
 {
 	struct egressfirewall_watch *watch = xcalloc(1, sizeof(*watch));
 	watch->clients = clients;
 	watch->client = kube_client_new(config);
 	watch->texts = kube_string_pool_new();
-	watch->n_watches = is_machine ? WATCHES_MAX : NAMESPACES;
+	watch->n_watches = conf->is_machine ? WATCHES_MAX : NAMESPACES;
+	watch->report_ns =
+		conf->report_ns != NULL ? conf->report_ns : kube_config_namespace(config);
 	int r = 0;
 	for (int i = 0; i < watch->n_watches && r == 0; i++)
 		r = start_informer(watch, i, err);
