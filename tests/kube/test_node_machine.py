@@ -71,7 +71,8 @@ def outcome(machine, address, **who):
 
 def start_agent(machine):
     """With a hierarchy of cgroups of its own, also where the system has the old ones."""
-    script = (f"mount -t cgroup2 none {GROUPS} && mount --bind {machine.resolv_conf} /etc/resolv.conf && mkdir -p {GROUPS}/fairlead-test/below && exec \"$@\"")
+    script = (f"mount -t cgroup2 none {GROUPS} && mount --bind {machine.resolv_conf} /etc/resolv.conf && "
+              f"mkdir -p {GROUPS}/fairlead-test/below && exec \"$@\"")
     with open(machine.log, "w", encoding="utf-8") as log:
         machine.agent = machine.net.node.start(
             ["unshare", "-m", "sh", "-c", script, "sh", server.fairlead_program(), "node", "--machine", "--kubeconfig",
