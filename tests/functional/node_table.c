@@ -293,7 +293,8 @@ static void add_names(const json_t *command)
 		times[n_times] = cpu_ns() - start;
 	}
 	qsort(times, n_times, sizeof(*times), compare_times);
-	printf("{\"result\":%d,\"cpuUs\":%.2f}\n", last_failure, (double)times[n_times / 2] / 1e3);
+	size_t middle = n_times / 2;
+	printf("{\"result\":%d,\"cpuUs\":%.2f}\n", last_failure, (double)times[middle] / 1e3);
 	free(list);
 	free(times);
 }

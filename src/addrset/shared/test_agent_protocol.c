@@ -67,10 +67,10 @@ static void tenant_there_and_back(void **state UNUSED)
 					   .n_pairs = 1,
 					   .tenant = slice_of(longest) };
 	assert_int_equal(request.tenant.n, ADDRSET_AGENT_TENANT_MAX);
-	for (uint16_t version = 0; version <= ADDRSET_AGENT_VERSION; version++) {
+	for (unsigned version = 0; version <= ADDRSET_AGENT_VERSION; version++) {
 		CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
 		struct addrset_agent_frame frame;
-		addrset_agent_put_add(&out, 77, version, &request, NOW);
+		addrset_agent_put_add(&out, 77, (uint16_t)version, &request, NOW);
 		struct slice rest = strbuf_slice(&out);
 		assert_int_equal(addrset_agent_take(&rest, &frame), 1);
 		assert_int_equal(rest.n, 0);
