@@ -102,7 +102,7 @@ def test_users_cgroups_and_network_namespaces(machine):
     older.communicate(timeout=20)
     # What is made anew is noticed within a second; the whole comparison of every 10 s would mostly be too late for all of these.
     def soon(what):
-        until(what, 4, 0.05)
+        until(what, 6, 0.05)
     inside = ["nsenter", "-t", str(machine.agent.pid), "-m"]
     machine.net.node.run(*inside, "sh", "-c", f"rmdir {GROUPS}/fairlead-test/below {GROUPS}/fairlead-test && mkdir {GROUPS}/fairlead-test")
     soon(lambda: outcome(machine, "203.0.113.9", group="fairlead-test") == "refused")
