@@ -53,9 +53,9 @@
 #define RENEW_NS    (40 * NS_PER_S)
 #define RECONCILE_NS \
 	(10 * NS_PER_S) /* the table is compared even if nothing is known to have changed */
-#define LOOK_NS	    (NS_PER_S / 2)   /* on one machine: for new cgroups and addresses */
-#define MEND_NS	    (50 * NS_PER_MS) /* after a change by somebody else */
-#define MEND_GAP_NS NS_PER_S	     /* between two of them */
+#define MACHINE_CHECK_NS (NS_PER_S / 2)	  /* on one machine: for new cgroups and addresses */
+#define MEND_NS		 (50 * NS_PER_MS) /* after a change by somebody else */
+#define MEND_GAP_NS	 NS_PER_S	  /* between two of them */
 
 static struct log_limit leave_log = { .interval_ns = 60 * NS_PER_S };
 
@@ -95,15 +95,15 @@ struct node_agent {
 	struct node_report_writer *report_writer;
 	const char *bypass; /* what takes packets past the rules; NULL: nothing */
 	struct loop_timer apply_timer;
-	struct loop_timer renew_timer; /* of reported addresses */
-	struct loop_timer leave_timer; /* of names without rules */
-	struct loop_timer look_timer;  /* on one machine */
-	bool is_applied;	       /* the table was as it should be, once */
-	bool is_due;		       /* objects have changed since */
-	bool has_marks;		       /* a DNSName that is to leave has changed since the report */
-	bool is_foreign;	       /* somebody else wrote to the table since */
-	uint64_t mended_ns;	       /* when that was handled last */
-	bool is_failing;	       /* reported */
+	struct loop_timer renew_timer;	 /* of reported addresses */
+	struct loop_timer leave_timer;	 /* of names without rules */
+	struct loop_timer machine_timer; /* on one machine */
+	bool is_applied;		 /* the table was as it should be, once */
+	bool is_due;			 /* objects have changed since */
+	bool has_marks;	    /* a DNSName that is to leave has changed since the report */
+	bool is_foreign;    /* somebody else wrote to the table since */
+	uint64_t mended_ns; /* when that was handled last */
+	bool is_failing;    /* reported */
 
 	_Atomic bool is_posted;
 	struct loop_msg change; /* posted while is_posted */
@@ -515,15 +515,15 @@ static void on_change(struct loop_msg *msg)
 }
 
 /* On one machine: nobody reports what comes and goes there. */
-static void on_look_time(struct loop_timer *timer)
+static void on_machine_time(struct loop_timer *timer)
 {
-	struct node_agent *agent = CONTAINER_OF(timer, struct node_agent, look_timer);
+	struct node_agent *agent = CONTAINER_OF(timer, struct node_agent, machine_timer);
 	uint64_t now = clock_mono_ns();
 	if (node_machine_has_changed(agent->machine)) {
 		agent->is_due = true;
 		loop_timer_set(agent->loop, &agent->apply_timer, now + GATHER_NS);
 	}
-	loop_timer_set(agent->loop, timer, now + LOOK_NS);
+	loop_timer_set(agent->loop, timer, now + MACHINE_CHECK_NS);
 }
 
 /* Not at once: who changes it may change more, and again and again. */
@@ -627,7 +627,7 @@ int node_agent_new(const struct node_agent_conf *conf, struct node_agent **ret, 
 	agent->apply_timer.cb = on_apply_time;
 	agent->renew_timer.cb = on_renew_time;
 	agent->leave_timer.cb = on_leave_time;
-	agent->look_timer.cb = on_look_time;
+	agent->machine_timer.cb = on_machine_time;
 	agent->policy = node_policy_new();
 	agent->names = node_names_new();
 	if (conf->is_machine)
@@ -651,7 +651,8 @@ void node_agent_run(struct node_agent *agent)
 	rcu_thread_register();
 	loop_timer_set(agent->loop, &agent->renew_timer, clock_mono_ns() + RENEW_NS);
 	if (agent->machine != NULL)
-		loop_timer_set(agent->loop, &agent->look_timer, clock_mono_ns() + LOOK_NS);
+		loop_timer_set(agent->loop, &agent->machine_timer,
+			       clock_mono_ns() + MACHINE_CHECK_NS);
 	loop_run(agent->loop);
 	rcu_thread_unregister();
 }
