@@ -25,7 +25,7 @@ struct publisher_zone {
 	uint64_t
 		writes; /* changes by us that may have raised the serial (provider/zone_serial.h) */
 	struct zone_serial serial;
-	uint64_t serial_ns; /* when that was read; 0: never */
+	uint64_t serial_ns; /* when that was asked for; 0: never */
 };
 
 struct publisher_zone *zone_queue_new(struct publisher_account *account, const char *zone_id);

@@ -11,6 +11,8 @@
 
 #include "provider/provider.h"
 
+enum { ZONE_SERIAL_WAIT_S = 10 };
+
 struct publisher_account;
 struct zone_serial_call;
 
@@ -24,8 +26,9 @@ struct zone_serial {
 struct zone_serial_request {
 	/* The caller's reference lasts until then. Its provider has serials (provider_caps). */
 	struct publisher_account *account;
-	const char *zone;    /* its id */
-	uint64_t max_age_ns; /* one that was read so long ago will do; 0: it is asked for */
+	const char *zone; /* its id */
+	/* One that was asked for after this time of the loop's clock will do; UINT64_MAX: it is asked for. */
+	uint64_t since_ns;
 	void (*done)(struct zone_serial_request *request);
 
 	/* The result. Faults are not tried again. */
@@ -36,7 +39,8 @@ struct zone_serial_request {
 	struct zone_serial_call *call; /* NULL: not under way */
 };
 
-/* `done` is called later, by the loop, never from inside. */
+/* `done` is called later, by the loop, never from inside. While the publisher itself writes to the zone, and
+ * for at most ZONE_SERIAL_WAIT_S, the question waits: what it found could not be told from own changes. */
 void zone_serial_submit(struct zone_serial_request *request);
 void zone_serial_cancel(
 	struct zone_serial_request *request); /* fine for one that is not under way */

@@ -116,6 +116,12 @@ static bool take_serial(struct dnsrecord_zone *zone, const struct dnsrecord_zone
 	return !is_explained;
 }
 
+/* Zones of several Secrets may be one and the same: they share a call. */
+static uint64_t half_before(uint64_t now_ns, uint64_t interval_ns)
+{
+	return now_ns > interval_ns / 2 ? now_ns - interval_ns / 2 : 0;
+}
+
 /* Hands the zone's work to the engine: readings of its sets, or the question for its serial. */
 static int start_work(struct controller_ctx *ctx, struct dnsrecord_zone *zone,
 		      const struct dnsrecord_settings *settings)
@@ -136,9 +142,8 @@ static int start_work(struct controller_ctx *ctx, struct dnsrecord_zone *zone,
 						  .credentials = credentials.v,
 						  .n_credentials = credentials.n,
 						  .region = zone->region };
-	/* Zones of several Secrets may be one and the same: they share a call. */
-	struct dnsrecord_zone_work *work =
-		dnsrecord_zone_work_new(&account, ctx->lease, zone->id, settings->serials_ns / 2);
+	struct dnsrecord_zone_work *work = dnsrecord_zone_work_new(
+		&account, ctx->lease, zone->id, half_before(clock_mono_ns(), settings->serials_ns));
 	if (zone->is_comparing)
 		dnsrecord_zone_table_each(table_of(ctx), zone, add_reading, work);
 	zone->is_comparing = work->n_readings != 0;

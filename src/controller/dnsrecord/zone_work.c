@@ -93,14 +93,14 @@ static void free_work(struct engine_work *engine_work)
 
 struct dnsrecord_zone_work *dnsrecord_zone_work_new(const struct publisher_account_conf *account,
 						    struct lease *lease, const char *zone,
-						    uint64_t max_age_ns)
+						    uint64_t since_ns)
 {
 	static const struct engine_work_ops ops = { start_work, cancel_work, free_work };
 	struct dnsrecord_zone_work *work = xcalloc(1, sizeof(*work));
 	*work = (struct dnsrecord_zone_work){
 		.work = { .ops = &ops, .timeout_ns = TIMEOUT_S * NS_PER_S },
 		.zone = xstrdup(zone),
-		.serial = { .max_age_ns = max_age_ns, .done = on_serial },
+		.serial = { .since_ns = since_ns, .done = on_serial },
 	};
 	work->serial.zone = work->zone;
 	record_account_init(&work->account, account, lease);

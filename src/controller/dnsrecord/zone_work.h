@@ -31,10 +31,10 @@ struct dnsrecord_zone_work {
 	size_t n_left; /* readings under way */
 };
 
-/* `max_age_ns`: as that of struct zone_serial_request. Any thread. */
+/* `since_ns`: as that of struct zone_serial_request. Any thread. */
 struct dnsrecord_zone_work *dnsrecord_zone_work_new(const struct publisher_account_conf *account,
 						    struct lease *lease, const char *zone,
-						    uint64_t max_age_ns);
+						    uint64_t since_ns);
 /* Before it is submitted: a set to be read. */
 void dnsrecord_zone_work_add(struct dnsrecord_zone_work *work, const char *key,
 			     const struct provider_rrset *set);

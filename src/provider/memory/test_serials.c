@@ -19,9 +19,10 @@ static void on_serial(struct zone_serial_request *request)
 static void ask_serial(struct rig *rig, const char *zone, unsigned max_age_s,
 		       struct question *question)
 {
+	uint64_t since_ns = max_age_s != 0 ? test_now_ns - max_age_s * NS_PER_S : UINT64_MAX;
 	*question = (struct question){ .request = { .account = rig->account,
 						    .zone = zone,
-						    .max_age_ns = max_age_s * NS_PER_S,
+						    .since_ns = since_ns,
 						    .done = on_serial } };
 	zone_serial_submit(&question->request);
 	assert_false(question->is_done);
@@ -133,6 +134,61 @@ static void recent_serials_are_shared(void **state)
 	rig_close(&rig);
 }
 
+/* Needs no search for its zone. */
+static struct wish *start_write(struct rig *rig)
+{
+	struct wish *wish = xcalloc(1, sizeof(*wish));
+	add_edit(wish, DNS_TYPE_A, "a.example.com", "192.0.2.1", PROVIDER_GUARD_NONE);
+	wish->request.zone = "Z1";
+	submit_wish(rig, wish);
+	return wish;
+}
+
+/* A NOTIFY, or an interval, causes a question while the publisher itself writes: the answer, which may or may not
+ * have the write in it, is asked for again. */
+static void own_writes_under_way_are_explained(void **state)
+{
+	struct question before, during;
+	struct rig rig;
+	(void)state;
+	rig_open(&rig, NULL);
+	struct zone_serial first = read_serial(&rig, 0);
+	rig.server->latency_ns = 300 * NS_PER_MS;
+	ask_serial(&rig, "Z1", 0, &before);
+	run_ms(&rig, 5);
+	struct wish *wish = start_write(&rig);
+	run_ms(&rig, 200); /* it was sent */
+	ask_serial(&rig, "Z1", 0, &during);
+	run_ms(&rig, 5000);
+	assert_true(wish->done_ns != 0 && before.is_done && during.is_done);
+	assert_true(zone_serial_is_explained(&first, &before.request.found));
+	assert_true(zone_serial_is_explained(&first, &during.request.found));
+	assert_int_equal(during.request.found.serial, first.serial + 1);
+	free_wish(wish);
+	rig_close(&rig);
+}
+
+/* A zone that is written to without a pause is asked all the same. */
+static void questions_wait_for_a_limited_time(void **state)
+{
+	struct question question;
+	struct rig rig;
+	(void)state;
+	rig_open(&rig, NULL);
+	rig.server->latency_ns = 20 * NS_PER_S;
+	struct wish *wish = start_write(&rig);
+	run_ms(&rig, 100);
+	ask_serial(&rig, "Z1", 0, &question);
+	run_ms(&rig, ZONE_SERIAL_WAIT_S * 1000 - 200);
+	assert_int_equal(count_questions(&rig), 0);
+	run_ms(&rig, 400);
+	assert_int_equal(count_questions(&rig), 1);
+	zone_serial_cancel(&question.request);
+	run_ms(&rig, 30000);
+	free_wish(wish);
+	rig_close(&rig);
+}
+
 static void faults_are_reported(void **state)
 {
 	struct question question;
@@ -181,6 +237,8 @@ int main(void)
 		cmocka_unit_test(lost_replies_explain_nothing),
 		cmocka_unit_test(serials_wrap),
 		cmocka_unit_test(recent_serials_are_shared),
+		cmocka_unit_test(own_writes_under_way_are_explained),
+		cmocka_unit_test(questions_wait_for_a_limited_time),
 		cmocka_unit_test(faults_are_reported),
 		cmocka_unit_test(questions_are_cancelled),
 	};
