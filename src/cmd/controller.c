@@ -325,6 +325,10 @@ static void add_operator_flags(struct flag_table *table, struct controllerconf_f
 			"dnsrecord-serials", &values->dnsrecord_serials, "TIME",
 			"time between two questions for the serial of a zone, by which changes of "
 			"other writers are found; 0: none; default 0"),
+		FLAG_VALUE(
+			"dnsrecord-notify", &values->dnsrecord_notify, "ADDR:PORT",
+			"where name servers send NOTIFY (RFC 1996), upon which the serial of the "
+			"zone is read at once; default: nowhere"),
 		FLAG_SWITCH("dnsrecord-by-generation", &values->options.dnsrecord_by_generation,
 			    "on Gardener, too, a change of the spec is enough"),
 		FLAG_SWITCH("dnsrecord-dry-run", &values->options.dnsrecord_dry_run,

@@ -31,7 +31,7 @@ struct controllerconf_flags {
 		*hook_registration;
 	const char *ca_life, *cert_life, *overlap, *check_interval;
 	const char *dns_instances, *dns_ask, *dns_reload, *dns_settle, *pod_dns_servers,
-		*dnsrecord_probe, *dnsrecord_serials;
+		*dnsrecord_probe, *dnsrecord_serials, *dnsrecord_notify;
 	struct controller_options options; /* completed by controllerconf_read */
 	bool no_election;
 };
@@ -48,6 +48,7 @@ struct controllerconf {
 	union net_addr instances[CONTROLLERCONF_INSTANCES_MAX]; /* of the options */
 	union net_addr lookup_servers[CONTROLLERCONF_LOOKUP_SERVERS_MAX];
 	union net_addr pod_dns_servers[CONTROLLERCONF_POD_SERVERS_MAX];
+	union net_addr notify;
 };
 
 /* Negative with a text in `why`. `ret` is zeroed before, lives as long as the flags are used, and

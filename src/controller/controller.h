@@ -103,8 +103,9 @@ struct controller_options {
 	const char *dnsrecord_classes, *dnsrecord_types, *dnsrecord_ownership;
 	uint64_t dnsrecord_probe_ns;   /* between two probes of a record; 0: default */
 	uint64_t dnsrecord_serials_ns; /* between two questions for a zone's serial; 0: none */
-	bool dnsrecord_dry_run;	       /* writes no record set */
-	bool dnsrecord_by_generation;  /* on Gardener, too, a new generation is enough */
+	const union net_addr *dnsrecord_notify; /* where name servers send NOTIFYs; NULL: nowhere */
+	bool dnsrecord_dry_run;			/* writes no record set */
+	bool dnsrecord_by_generation;		/* on Gardener, too, a new generation is enough */
 	/* Controllers may keep files in a directory of their own below this one (data_dir.h); NULL:
 	 * there is no place for them, as in a cluster. */
 	const char *data_dir;

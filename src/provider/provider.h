@@ -26,6 +26,7 @@
 #include "provider/edit.h"
 #include "provider/rrset.h"
 
+struct dns_tsig_key;
 struct loop;
 struct provider_job;
 
@@ -161,6 +162,8 @@ struct provider {
 	void (*cancel)(struct provider_account *account, struct provider_job *job);
 	/* What a change takes of batch_records and batch_bytes; NULL: provider_change_size(). */
 	struct provider_size (*measure)(const struct provider_change *change);
+	/* The TSIG key that the account's server knows, too; valid as long as the account. NULL: there is none. */
+	const struct dns_tsig_key *(*tsig_key)(struct provider_account *account);
 };
 
 extern const struct provider *const provider_list[]; /* ends with NULL */

@@ -128,6 +128,12 @@ bool publisher_account_has_owner_mark(const struct publisher_account *account)
 	return account->provider->caps.has_owner_mark || account->provider_account->has_owner_mark;
 }
 
+const struct dns_tsig_key *publisher_account_tsig_key(const struct publisher_account *account)
+{
+	const struct provider *provider = account->provider;
+	return provider->tsig_key != NULL ? provider->tsig_key(account->provider_account) : NULL;
+}
+
 void publisher_account_unref(struct publisher_account *account)
 {
 	if (account != NULL)

@@ -114,6 +114,8 @@ void publisher_account_unref(struct publisher_account *account); /* NULL is fine
 /* Does it keep the `owner` of sets? Otherwise that is not written, and PROVIDER_GUARD_OWNED means the
  * same as PROVIDER_GUARD_EQUAL, or as PROVIDER_GUARD_ABSENT where `before` has no values. */
 bool publisher_account_has_owner_mark(const struct publisher_account *account);
+/* The TSIG key that it shares with its server; NULL: it has none. As long as the account is held. */
+const struct dns_tsig_key *publisher_account_tsig_key(const struct publisher_account *account);
 
 /* `done` is called later, by the loop, never from inside. */
 void publisher_submit(struct publisher *publisher, struct publisher_request *request);

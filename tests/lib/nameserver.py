@@ -48,7 +48,7 @@ BIND_CONF = """options {{
 controls {{ }};
 key "writer.key." {{ algorithm hmac-sha256; secret "{secret}"; }};
 key "powerless.key." {{ algorithm hmac-sha256; secret "{secret}"; }};
-zone "{zone}" {{ type primary; file "zone"; allow-update {{ key "writer.key."; }}; }};
+zone "{zone}" {{ type primary; file "zone"; allow-update {{ key "writer.key."; }}; {notify} }};
 zone "deep.{zone}" {{ type primary; file "deep.zone"; update-policy {{ grant "writer.key." zonesub A TXT; }}; }};
 """
 
@@ -73,6 +73,7 @@ acl:
     key: writer.key.
     action: [update, query]
     update-type: [A, TXT]
+{remote}
 template:
   - id: default
     storage: "{dir}"
@@ -83,10 +84,18 @@ zone:
   - domain: {zone}
     file: zone
     acl: writer
+    {notify}
   - domain: deep.{zone}
     file: deep.zone
     acl: some-types
 """
+
+
+# Of the servers that send NOTIFYs to a port of the test, signed with the writer's key.
+NOTIFY_CONF = {
+    "bind": {"notify": 'notify explicit; notify-delay 0; also-notify {{ 127.0.0.1 port {port} key "writer.key."; }};', "remote": ""},
+    "knot": {"notify": "notify: listener", "remote": "remote:\n  - id: listener\n    address: 127.0.0.1@{port}\n    key: writer.key.\n"},
+}
 
 
 def tool(name):
@@ -134,14 +143,16 @@ class Real:
 
 
 @contextlib.contextmanager
-def running(kind, folder, conf=None, zone=ZONE):
+def running(kind, folder, conf=None, zone=ZONE, notify=None):
+    """`notify`: the port to which NOTIFYs for the zone are sent."""
     (folder / "zone").write_text(ZONE_FILE)
     (folder / "deep.zone").write_text(ZONE_FILE)
     for name in ("run", "db"):
         (folder / name).mkdir()
     held = server.Port()
     conf = conf or {"bind": BIND_CONF, "knot": KNOT_CONF}[kind]
-    (folder / "conf").write_text(conf.format(dir=folder, port=held.number, secret=SECRET, zone=zone))
+    texts = {key: text.format(port=notify) if notify else "" for key, text in NOTIFY_CONF[kind].items()}
+    (folder / "conf").write_text(conf.format(dir=folder, port=held.number, secret=SECRET, zone=zone, **texts))
     command = {"bind": [tool("named"), "-g", "-c"], "knot": [tool("knotd"), "-c"]}[kind]
     with open(folder / "log", "w+", encoding="utf-8") as log:
         process = subprocess.Popen([*command, str(folder / "conf")], stdout=log, stderr=subprocess.STDOUT)
@@ -176,7 +187,8 @@ def doc_conf(folder, dns_port, http_port):
 
 
 class PowerDNS:
-    def __init__(self, folder):
+    def __init__(self, folder, notify=None):
+        """`notify`: the port to which NOTIFYs for zones of kind Master are sent, once a second for those that changed."""
         program = shutil.which("pdns_server", path=SBIN)
         if program is None or not os.path.exists(SCHEMA):
             pytest.fail("pdns-server or pdns-backend-sqlite3 is missing: tools/deps test")
@@ -184,7 +196,8 @@ class PowerDNS:
         self.dns_port, self.http_port = (p.number for p in self.ports)
         with contextlib.closing(sqlite3.connect(folder / "pdns.sqlite3")) as db, open(SCHEMA, encoding="ascii") as f:
             db.executescript(f.read())
-        (folder / "pdns.conf").write_text(doc_conf(folder, self.dns_port, self.http_port))
+        more = f"primary=yes\nxfr-cycle-interval=1\nonly-notify=\nalso-notify=127.0.0.1:{notify}\n" if notify else ""
+        (folder / "pdns.conf").write_text(doc_conf(folder, self.dns_port, self.http_port) + more)
         self.log = open(folder / "log", "wb")
         self.process = subprocess.Popen([program, f"--config-dir={folder}", "--daemon=no", "--guardian=no"], stdout=self.log,
                                         stderr=self.log)
@@ -205,9 +218,9 @@ class PowerDNS:
             text = reply.read()
             return reply.status, json.loads(text) if text.startswith((b"{", b"[")) else text
 
-    def new_zone(self):
+    def new_zone(self, kind="Native"):
         zone = f"z{next(names)}.test"
-        status, said = self.api("POST", "/zones", {"name": zone + ".", "kind": "Native", "nameservers": ["ns.example."]})
+        status, said = self.api("POST", "/zones", {"name": zone + ".", "kind": kind, "nameservers": ["ns.example."]})
         assert status == 201, said
         return zone
 
@@ -276,15 +289,15 @@ class Place:
 
 
 @contextlib.contextmanager
-def place(kind, folder):
-    """A running "bind", "knot" or "powerdns", empty but for what its zone needs."""
+def place(kind, folder, notify=None):
+    """A running "bind", "knot" or "powerdns", empty but for what its zone needs. `notify`: the port to which it sends NOTIFYs."""
     if kind != "powerdns":
-        with running(kind, folder) as real:
+        with running(kind, folder, notify=notify) as real:
             yield Place(kind, real, ZONE)
         return
-    real = PowerDNS(folder)
+    real = PowerDNS(folder, notify)
     try:
-        yield Place(kind, real, real.new_zone())
+        yield Place(kind, real, real.new_zone("Master" if notify else "Native"))
     finally:
         real.stop()
 

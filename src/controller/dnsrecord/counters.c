@@ -36,6 +36,20 @@ static const struct metrics_family compared = {
 	.labels = { "result" },
 };
 
+static const struct metrics_family notifies = {
+	.name = "fairlead_dnsrecord_notifies_total",
+	.help = "NOTIFY messages that were answered, by result: accepted, unknown_zone, "
+		"bad_signature, "
+		"refused (malformed, or something else than a NOTIFY).",
+	.kind = METRICS_COUNTER,
+	.labels = { "result" },
+};
+
+void dnsrecord_count_notify(const char *result)
+{
+	metrics_add(metrics_get(&notifies, (const char *const[]){ result }), 0, 1);
+}
+
 void dnsrecord_count_serial(const char *result)
 {
 	metrics_add(metrics_get(&serials, (const char *const[]){ result }), 0, 1);

@@ -8,5 +8,7 @@ void dnsrecord_count_operation(const char *operation, const char *result);
 void dnsrecord_count_probe(const char *result);
 /* The serial of a zone was read: same, own, changed, failed. */
 void dnsrecord_count_serial(const char *result);
+/* A NOTIFY was answered: accepted, unknown_zone, bad_signature, refused. */
+void dnsrecord_count_notify(const char *result);
 /* A record set was compared, since another writer has changed its zone: equal, drift, failed. */
 void dnsrecord_count_compared(const char *result);

@@ -17,6 +17,7 @@
 #include "controller/dnsrecord/steps.h"
 #include "controller/dnsrecord/watches.h"
 #include "controller/dnsrecord/zone_check.h"
+#include "controller/dnsrecord/zone_notify.h"
 #include "controller/engine.h"
 #include "kube/decode/packed.h"
 #include "provider/provider.h"
@@ -204,6 +205,8 @@ int dnsrecord_reconcile(struct controller_ctx *ctx, const char *key)
 		return dnsrecord_rivals_check(ctx);
 	if (dnsrecord_is_zone_key(key))
 		return dnsrecord_check_zone(ctx, key);
+	if (dnsrecord_is_notify_key(key))
+		return dnsrecord_listen_for_notify(ctx, key);
 	struct slice name = slice_of(key), ns = slice_cut(&name, '/');
 	struct kube_obj *object = kube_store_get(ctx->stores[DNSRECORD_RECORDS], ns, name);
 	struct dnsrecord_pass pass = { .ctx = ctx, .key = key };

@@ -9,7 +9,7 @@
 #include "controller/dnsrecord/rivals.h"
 #include "provider/provider.h"
 
-enum { PROBE_S = 600, UNSERVED_TYPES_MAX = 64, SPREAD_PARTS = 4096 };
+enum { PROBE_S = 600, NOTIFIED_SERIALS_S = 600, UNSERVED_TYPES_MAX = 64, SPREAD_PARTS = 4096 };
 
 int dnsrecord_state_start(void **ret_state, struct err_text err)
 {
@@ -180,6 +180,14 @@ static uint64_t choose_probe(uint64_t given_ns)
 	return given_ns != 0 ? given_ns : PROBE_S * NS_PER_S;
 }
 
+/* A NOTIFY can be lost: with them, too, serials are read now and then. */
+static uint64_t choose_serials(const struct controller_options *options)
+{
+	if (options->dnsrecord_serials_ns == 0 && options->dnsrecord_notify != NULL)
+		return NOTIFIED_SERIALS_S * NS_PER_S;
+	return options->dnsrecord_serials_ns;
+}
+
 struct dnsrecord_settings dnsrecord_settings_of(const struct controller_ctx *ctx)
 {
 	static const struct controller_options none;
@@ -195,7 +203,8 @@ struct dnsrecord_settings dnsrecord_settings_of(const struct controller_ctx *ctx
 		.classes = options->dnsrecord_classes,
 		.types = options->dnsrecord_types,
 		.probe_ns = choose_probe(options->dnsrecord_probe_ns),
-		.serials_ns = options->dnsrecord_serials_ns,
+		.serials_ns = choose_serials(options),
+		.notify = options->dnsrecord_notify,
 	};
 }
 

@@ -58,6 +58,7 @@ struct dnsrecord_state {
 	struct dnsrecord_wave wave;	   /* has a lock of its own */
 	struct dnsrecord_zone_table zones; /* likewise */
 	struct dnsrecord_rivals *rivals;   /* likewise */
+	bool is_listening;		   /* for NOTIFYs; passes of zone_notify.h use it */
 };
 
 int dnsrecord_state_start(void **ret_state, struct err_text err);
@@ -91,9 +92,10 @@ struct dnsrecord_settings {
 	bool by_request; /* Gardener's annotations ask for work */
 	bool is_gardener, is_drop_in, is_dry_run;
 	bool any_namespace; /* may have the Secret of any object: there is one administrator */
-	const char *classes, *types; /* NULL: the default */
-	uint64_t probe_ns;	     /* between two probes of a record; 0: there are none */
-	uint64_t serials_ns;	     /* between two questions for a zone's serial; 0: none */
+	const char *classes, *types;  /* NULL: the default */
+	uint64_t probe_ns;	      /* between two probes of a record; 0: there are none */
+	uint64_t serials_ns;	      /* between two questions for a zone's serial; 0: none */
+	const union net_addr *notify; /* where NOTIFYs are received; NULL: nowhere */
 };
 struct dnsrecord_settings dnsrecord_settings_of(const struct controller_ctx *ctx);
 

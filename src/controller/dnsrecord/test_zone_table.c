@@ -135,11 +135,45 @@ static void drift_is_told_once(void **state)
 	rig_close(&rig);
 }
 
+static void count_key(void *arg, const char *key)
+{
+	assert_int_equal(strncmp(key, DNSRECORD_ZONE_PREFIX, strlen(DNSRECORD_ZONE_PREFIX)), 0);
+	++*(unsigned *)arg;
+}
+
+static void notifies_are_coalesced(void **state)
+{
+	unsigned n_emitted = 0;
+	struct rig rig;
+	(void)state;
+	rig_open(&rig);
+	const char *key = add_set(&rig, "a/one", "a", "Example.COM.", "192.0.2.1");
+	add_set(&rig, "b/one", "b", "example.com", "192.0.2.1"); /* of another Secret */
+	add_set(&rig, "c/one", "c", "other.example.com", "192.0.2.1");
+	struct dnsrecord_zone *zone = dnsrecord_zone_table_get(&rig.table, key);
+	assert_true(dnsrecord_zone_table_has_name(&rig.table, "example.com"));
+	assert_false(dnsrecord_zone_table_has_name(&rig.table, "com"));
+	assert_int_equal(dnsrecord_zone_table_take_notified(&rig.table, zone), 0);
+	for (unsigned i = 0; i < 1000; i++)
+		dnsrecord_zone_table_notify(&rig.table, "example.com", 1000 + i, count_key,
+					    &n_emitted);
+	assert_int_equal(n_emitted, 2);
+	/* Nothing older than the last one will do. */
+	assert_int_equal(dnsrecord_zone_table_take_notified(&rig.table, zone), 1999);
+	assert_int_equal(dnsrecord_zone_table_take_notified(&rig.table, zone), 0);
+	dnsrecord_zone_table_notify(&rig.table, "example.com", 3000, count_key, &n_emitted);
+	assert_int_equal(n_emitted, 3);
+	dnsrecord_zone_table_notify(&rig.table, "nowhere.test", 3000, count_key, &n_emitted);
+	assert_int_equal(n_emitted, 3);
+	rig_close(&rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(zones_are_shared),
 		cmocka_unit_test(drift_is_told_once),
+		cmocka_unit_test(notifies_are_coalesced),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,12 +11,17 @@
 #include "base/mem.h"
 #include "controller/dnsrecord/counters.h"
 #include "controller/dnsrecord/credentials.h"
+#include "controller/dnsrecord/zone_notify.h"
 #include "controller/dnsrecord/zone_table.h"
 #include "controller/dnsrecord/zone_work.h"
 #include "controller/engine.h"
 
 /* A zone has one work at a time, which depends on nothing but the zone. */
 enum { ZONE_INPUT = 1 };
+/* Between two checks that NOTIFYs ask for, which anybody can send. */
+#define NOTIFIED_PAUSE_NS NS_PER_S
+/* Until the first check where NOTIFYs are received: it finds out what they are compared with, and their key. */
+#define NOTIFIED_FIRST_NS (4 * NS_PER_S)
 
 static struct dnsrecord_zone_table *table_of(const struct controller_ctx *ctx)
 {
@@ -40,6 +45,8 @@ bool dnsrecord_watch_set(struct dnsrecord_pass *pass)
 	const char *zone = dnsrecord_zone_table_add(table, pass->key, record, pass->provider);
 	if (zone != NULL)
 		pass->ctx->emit(pass->ctx->emit_arg, zone);
+	if (zone != NULL && pass->settings.notify != NULL)
+		pass->ctx->emit(pass->ctx->emit_arg, DNSRECORD_NOTIFY_KEY);
 	CLEANUP(freep) char *drift = dnsrecord_zone_table_take_drift(table, pass->key);
 	if (drift == NULL)
 		return false;
@@ -143,7 +150,8 @@ static int start_work(struct controller_ctx *ctx, struct dnsrecord_zone *zone,
 						  .n_credentials = credentials.n,
 						  .region = zone->region };
 	struct dnsrecord_zone_work *work = dnsrecord_zone_work_new(
-		&account, ctx->lease, zone->id, half_before(clock_mono_ns(), settings->serials_ns));
+		&account, ctx->lease, zone->id,
+		MAX(half_before(zone->asked_ns, settings->serials_ns), zone->since_ns));
 	if (zone->is_comparing)
 		dnsrecord_zone_table_each(table_of(ctx), zone, add_reading, work);
 	zone->is_comparing = work->n_readings != 0;
@@ -164,6 +172,26 @@ static int take_result(struct controller_ctx *ctx, struct dnsrecord_zone *zone,
 	return zone->is_comparing;
 }
 
+static uint64_t first_due(const struct controller_ctx *ctx,
+			  const struct dnsrecord_settings *settings)
+{
+	uint64_t time_ns = settings->serials_ns;
+	if (settings->notify != NULL)
+		time_ns = MIN(time_ns, NOTIFIED_FIRST_NS);
+	return clock_mono_ns() + dnsrecord_jitter(ctx, time_ns);
+}
+
+/* A server says that the zone has changed: it is checked at once, or soon after the check before. */
+static void take_notice(struct dnsrecord_zone_table *table, struct dnsrecord_zone *zone,
+			uint64_t now_ns)
+{
+	uint64_t notified_ns = dnsrecord_zone_table_take_notified(table, zone);
+	if (notified_ns == 0)
+		return;
+	zone->since_ns = notified_ns;
+	zone->due_ns = MIN(zone->due_ns, MAX(now_ns, zone->asked_ns + NOTIFIED_PAUSE_NS));
+}
+
 int dnsrecord_check_zone(struct controller_ctx *ctx, const char *key)
 {
 	struct dnsrecord_settings settings = dnsrecord_settings_of(ctx);
@@ -173,7 +201,8 @@ int dnsrecord_check_zone(struct controller_ctx *ctx, const char *key)
 	if (zone == NULL)
 		return 0;
 	if (zone->due_ns == 0) /* the other sets of the zone become known first */
-		zone->due_ns = now + dnsrecord_jitter(ctx, settings.serials_ns);
+		zone->due_ns = first_due(ctx, &settings);
+	take_notice(table_of(ctx), zone, now);
 	enum engine_state at = engine_take(ctx->engine, key, ZONE_INPUT, &work);
 	if (at == ENGINE_UNDER_WAY)
 		return 0;
@@ -186,6 +215,7 @@ int dnsrecord_check_zone(struct controller_ctx *ctx, const char *key)
 	}
 	if (dnsrecord_zone_table_end(table_of(ctx), zone))
 		return 0;
+	zone->asked_ns = now;
 	zone->due_ns = now + dnsrecord_jitter(ctx, settings.serials_ns);
 	ctx->again_ns = zone->due_ns - now;
 	return start_work(ctx, zone, &settings);

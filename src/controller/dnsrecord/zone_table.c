@@ -27,6 +27,7 @@ static void free_zone(struct dnsrecord_zone *zone)
 {
 	json_decref(zone->object);
 	free(zone->region);
+	free(zone->name);
 	free(zone->id);
 	free(zone->key);
 	free(zone);
@@ -82,6 +83,7 @@ static struct dnsrecord_zone *make_zone(struct dnsrecord_zone_table *table,
 	struct dnsrecord_zone *zone = xcalloc(1, sizeof(*zone));
 	*zone = (struct dnsrecord_zone){ .key = xstrdup(key),
 					 .id = xstrdup(record->applied->zone),
+					 .name = dnsrecord_zone_name(record->applied->zone),
 					 .region = xstrdup(record->spec.region),
 					 .provider = provider };
 	zone->object = json_pack("{s:{s:s},s:{s:s,s:{s:s,s:s}}}", "metadata", "namespace",
@@ -112,6 +114,59 @@ bool dnsrecord_zone_table_end(struct dnsrecord_zone_table *table, struct dnsreco
 	if (is_empty)
 		free_zone(zone);
 	return is_empty;
+}
+
+/* ---- NOTIFYs ---- */
+
+char *dnsrecord_zone_name(const char *id)
+{
+	char *name = xstrdup(id);
+	size_t n = strlen(name);
+	if (n != 0 && name[n - 1] == '.')
+		name[--n] = '\0';
+	for (size_t i = 0; i < n; i++)
+		name[i] = ascii_lower(name[i]);
+	return name;
+}
+
+bool dnsrecord_zone_table_has_name(struct dnsrecord_zone_table *table, const char *name)
+{
+	const struct map_entry *entry;
+	bool is_found = false;
+	size_t pos = 0;
+	pthread_mutex_lock(&table->lock);
+	while (!is_found && (entry = map_next(&table->zones, &pos)) != NULL)
+		is_found = strcmp(((const struct dnsrecord_zone *)entry->value)->name, name) == 0;
+	pthread_mutex_unlock(&table->lock);
+	return is_found;
+}
+
+void dnsrecord_zone_table_notify(struct dnsrecord_zone_table *table, const char *name,
+				 uint64_t now_ns, void (*emit)(void *arg, const char *key),
+				 void *arg)
+{
+	const struct map_entry *entry;
+	size_t pos = 0;
+	pthread_mutex_lock(&table->lock);
+	while ((entry = map_next(&table->zones, &pos)) != NULL) {
+		struct dnsrecord_zone *zone = entry->value;
+		if (strcmp(zone->name, name) != 0)
+			continue;
+		if (zone->notified_ns == 0)
+			emit(arg, zone->key);
+		zone->notified_ns = now_ns;
+	}
+	pthread_mutex_unlock(&table->lock);
+}
+
+uint64_t dnsrecord_zone_table_take_notified(struct dnsrecord_zone_table *table,
+					    struct dnsrecord_zone *zone)
+{
+	pthread_mutex_lock(&table->lock);
+	uint64_t notified_ns = zone->notified_ns;
+	zone->notified_ns = 0;
+	pthread_mutex_unlock(&table->lock);
+	return notified_ns;
 }
 
 /* ---- sets ---- */

@@ -19,13 +19,18 @@
 struct dnsrecord_zone {
 	char *key; /* in the controller's queue */
 	char *id, *region;
+	char *name; /* as dnsrecord_zone_name() has it */
 	const struct provider *provider;
 	json_t *object; /* as much of an object as its Secret is read by */
-	size_t n_sets;	/* guarded by the table's lock */
+	/* Guarded by the table's lock: */
+	size_t n_sets;
+	uint64_t notified_ns; /* a NOTIFY came that no pass has seen; clock_mono_ns; 0: none */
 
 	/* Only passes of its key use the rest. */
-	uint64_t due_ns; /* clock_mono_ns; 0: new */
-	bool is_known;	 /* all sets were as they should be at `last` */
+	uint64_t due_ns;   /* clock_mono_ns; 0: new */
+	uint64_t asked_ns; /* when the last check began; 0: never */
+	uint64_t since_ns; /* older answers for the serial will not do: a NOTIFY came */
+	bool is_known;	   /* all sets were as they should be at `last` */
 	struct zone_serial last;
 	bool is_comparing; /* the work under way reads the sets */
 	bool has_failed;   /* the last question; reported once */
@@ -49,11 +54,24 @@ void dnsrecord_zone_table_drop(struct dnsrecord_zone_table *table, const char *k
 /* Why the provider does not have the object's record set any more, once; on the heap. NULL: it has. */
 char *dnsrecord_zone_table_take_drift(struct dnsrecord_zone_table *table, const char *key);
 
+/* Names of zones are in lower case, without the final dot. Of providers that have serials the ids are names. */
+char *dnsrecord_zone_name(const char *id); /* on the heap */
+/* Is one of the zones called so? Any thread, as the next one. */
+bool dnsrecord_zone_table_has_name(struct dnsrecord_zone_table *table, const char *name);
+/* Somebody says that the zones of this name have changed. Emits the keys of those of which nobody has said so since
+ * the last pass. */
+void dnsrecord_zone_table_notify(struct dnsrecord_zone_table *table, const char *name,
+				 uint64_t now_ns, void (*emit)(void *arg, const char *key),
+				 void *arg);
+
 /* For passes of zones. NULL: there is no such zone. It stays until dnsrecord_zone_table_end(). */
 struct dnsrecord_zone *dnsrecord_zone_table_get(struct dnsrecord_zone_table *table,
 						const char *zone_key);
 /* Frees the zone if it has no sets any more. True: it had none. */
 bool dnsrecord_zone_table_end(struct dnsrecord_zone_table *table, struct dnsrecord_zone *zone);
+/* When somebody said last that the zone has changed, once; 0: nobody did. */
+uint64_t dnsrecord_zone_table_take_notified(struct dnsrecord_zone_table *table,
+					    struct dnsrecord_zone *zone);
 /* Each set of the zone, under the lock. */
 void dnsrecord_zone_table_each(
 	struct dnsrecord_zone_table *table, const struct dnsrecord_zone *zone,

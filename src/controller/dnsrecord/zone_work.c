@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "controller/dnsrecord/zone_notify.h"
 
 enum {
 	TIMEOUT_S = 600, /* of all readings */
@@ -59,6 +60,8 @@ static void start_work(struct engine_work *engine_work)
 		engine_complete(engine_work);
 		return;
 	}
+	dnsrecord_learn_notify_key(engine_work->engine, work->zone,
+				   publisher_account_tsig_key(work->account.opened));
 	if (work->n_readings != 0) {
 		start_readings(work);
 		return;

@@ -197,6 +197,14 @@ int dns_tsig_key_parse(struct dns_tsig_key *ret, struct slice text, struct err_t
 	return dns_tsig_key_set(ret, &fields, reterr);
 }
 
+void dns_tsig_key_copy(struct dns_tsig_key *out, const struct dns_tsig_key *key)
+{
+	struct secret secret = out->secret;
+	secret_set(&secret, secret_slice(&key->secret));
+	*out = *key;
+	out->secret = secret;
+}
+
 void dns_tsig_key_done(struct dns_tsig_key *key)
 {
 	secret_done(&key->secret);

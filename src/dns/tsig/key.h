@@ -51,6 +51,8 @@ MUST_CHECK int dns_tsig_key_set(struct dns_tsig_key *ret, const struct dns_tsig_
  * it. */
 MUST_CHECK int dns_tsig_key_parse(struct dns_tsig_key *ret, struct slice text,
 				  struct err_text reterr);
+/* Makes `out`, which is empty ({ 0 }) or a key that is then replaced, a copy. */
+void dns_tsig_key_copy(struct dns_tsig_key *out, const struct dns_tsig_key *key);
 /* Wipes the secret. */
 void dns_tsig_key_done(struct dns_tsig_key *key);
 

@@ -98,6 +98,11 @@ static void cancel_job(struct provider_account *account, struct provider_job *jo
 	free_call(job->call);
 }
 
+static const struct dns_tsig_key *share_key(struct provider_account *account)
+{
+	return rfc2136_account_key(rfc2136_account_of(account));
+}
+
 const struct provider rfc2136_provider = {
 	.type = "rfc2136",
 	.help = "zones of BIND, Knot and other servers that accept DNS UPDATE (RFC 2136)",
@@ -113,4 +118,5 @@ const struct provider rfc2136_provider = {
 	.start = start_job,
 	.cancel = cancel_job,
 	.measure = rfc2136_message_measure,
+	.tsig_key = share_key,
 };
