@@ -2,12 +2,15 @@
 """DNSRecords, the provider `memory` with its zones in a file, and a gardenlet that waits as the real one does."""
 import base64
 import datetime
+import json
 import os
+import subprocess
 import time
 import urllib.parse
 
 import crdlib
 from controllerlib import start, until
+from lib import server
 from lib.cluster import Cluster
 
 GROUP = "extensions.gardener.cloud"
@@ -104,6 +107,23 @@ def make(c, ns, *args, **kw):
     status, body = c.call("POST", path(ns), record(*args, **kw))
     assert status == 201, body
     return body
+
+
+def make_many(c, ns, zone, names):
+    """New records at a place (lib/nameserver.py), by one process: faster than by requests of Python."""
+    objects = (record(name, f"{name}.{ns}.{zone.zone}", type=zone.type) for name in names)
+    subprocess.run([server.fairlead_program(), "apply", "-f", "-", "--kubeconfig", c.kubeconfig(), "-n", ns], check=True, timeout=600, text=True,
+                   input="\n---\n".join(json.dumps(o) for o in objects), stdout=subprocess.DEVNULL)
+
+
+def count_succeeded(c, ns):
+    found, more = 0, ""
+    while True:
+        body = c.call("GET", path(ns) + f"?limit=500{more}")[1]
+        found += sum(o.get("status", {}).get("lastOperation", {}).get("state") == "Succeeded" for o in body["items"])
+        if not body["metadata"].get("continue"):
+            return found
+        more = f"&continue={body['metadata']['continue']}"
 
 
 def get(c, ns, name):

@@ -2,100 +2,29 @@
 """DR-P5 with real name servers: a proxy in front of BIND, Knot or PowerDNS kills the controller (SIGKILL) when its n-th change has reached
 the server, before or after the server has carried it out and before the controller knows. One that starts afterwards, without
 the proxy, must come to the same end: no record set is left, none is there twice."""
-import contextlib
-import re
-import socket
-import threading
-
 import pytest
 
 from bothlib import embedded  # noqa: F401 (fixture)
 from controllerlib import Controller, namespace, until
 from dnsrecordlib import delete, get, make, make_secret, patch, settled
-from lib.nameserver import place
+from lib.nameserver import Proxy, place
 
 FLAGS = ["--no-election", "--heartbeat", "1h"]
 
 
-class Killer:
-    """Passes connections on. The `at`-th change kills the process: "before" it is passed on, or "after" the server answered."""
+class Killer(Proxy):
+    """The `at`-th change kills the process: "before" it is passed on, or "after" the server answered."""
 
     def __init__(self, zone, when):
-        self.zone, self.when = zone, when
-        self.at = self.changes = 0
-        self.victim = None
-        self.lock = threading.Lock()
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.number = self.listener.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
+        super().__init__(zone)
+        self.when, self.at, self.victim = when, 0, None
 
-    def accept(self):
-        with contextlib.suppress(OSError):
-            while True:
-                client, _ = self.listener.accept()
-                threading.Thread(target=self.serve, args=(client,), daemon=True).start()
-
-    def serve(self, client):
-        read = self.read_http if self.zone.kind == "powerdns" else self.read_dns
-        with client, socket.create_connection(("127.0.0.1", self.zone.port)) as server, contextlib.suppress(OSError, EOFError):
-            while True:
-                message, is_change = read(client)
-                is_last = is_change and self.count()
-                if is_last and self.when == "before":
-                    self.kill()
-                    return
-                server.sendall(message)
-                answer, _ = read(server)
-                if is_last:
-                    self.kill()
-                    return
-                client.sendall(answer)
-
-    def count(self):
-        """True: this change is the one."""
-        with self.lock:
-            self.changes += 1
-            return self.changes == self.at
-
-    def kill(self):
+    def drops(self, when, number):
+        if number != self.at or when != self.when:
+            return False
         self.victim.process.kill()
         self.victim.process.wait()
-
-    @staticmethod
-    def exactly(sock, size):
-        data = b""
-        while len(data) < size:
-            part = sock.recv(size - len(data))
-            if not part:
-                raise EOFError
-            data += part
-        return data
-
-    def read_dns(self, sock):
-        """One message; is it an UPDATE with changes?"""
-        head = self.exactly(sock, 2)
-        message = head + self.exactly(sock, int.from_bytes(head, "big"))
-        return message, message[4] >> 3 & 15 == 5 and message[10:12] != b"\0\0"
-
-    def read_http(self, sock):
-        """One request or answer with a length, or an answer that ends with its connection; is it a PATCH?"""
-        message = b""
-        while b"\r\n\r\n" not in message:
-            part = sock.recv(65536)
-            if not part:
-                raise EOFError
-            message += part
-        head, _, body = message.partition(b"\r\n\r\n")
-        length = re.search(rb"content-length: *(\d+)", head, re.I)
-        if length:
-            message += self.exactly(sock, int(length[1]) - len(body))
-        elif head.startswith(b"HTTP/") and not head.startswith((b"HTTP/1.1 204", b"HTTP/1.0 204")):
-            while part := sock.recv(65536):
-                message += part
-        return message, head.startswith(b"PATCH")
-
-    def close(self):
-        self.listener.close()
+        return True
 
 
 @pytest.fixture(scope="module", params=["bind", "knot", "powerdns"])

@@ -302,6 +302,82 @@ def place(kind, folder, notify=None):
         real.stop()
 
 
+class Proxy:
+    """Passes connections on to a place, and counts the changes in them: UPDATEs that have any, or PATCHes."""
+
+    def __init__(self, at):
+        self.place, self.changes = at, 0
+        self.lock = threading.Lock()
+        self.listener = socket.create_server(("127.0.0.1", 0), backlog=64)
+        self.number = self.listener.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def drops(self, when, number):  # pylint: disable=unused-argument
+        """Whether the connection ends: "before" the change of that number is passed on, or "after" the server has answered."""
+        return False
+
+    def accept(self):
+        with contextlib.suppress(OSError):
+            while True:
+                client, _ = self.listener.accept()
+                threading.Thread(target=self.serve, args=(client,), daemon=True).start()
+
+    def serve(self, client):
+        read = self.read_http if self.place.kind == "powerdns" else self.read_dns
+        with client, socket.create_connection(("127.0.0.1", self.place.port)) as upstream, contextlib.suppress(OSError, EOFError):
+            while True:
+                message, is_change = read(client)
+                number = self.count() if is_change else 0
+                if is_change and self.drops("before", number):
+                    return
+                upstream.sendall(message)
+                answer, _ = read(upstream)
+                if is_change and self.drops("after", number):
+                    return
+                client.sendall(answer)
+
+    def count(self):
+        with self.lock:
+            self.changes += 1
+            return self.changes
+
+    @staticmethod
+    def exactly(sock, size):
+        data = b""
+        while len(data) < size:
+            part = sock.recv(size - len(data))
+            if not part:
+                raise EOFError
+            data += part
+        return data
+
+    def read_dns(self, sock):
+        """One message; is it an UPDATE with changes?"""
+        head = self.exactly(sock, 2)
+        message = head + self.exactly(sock, int.from_bytes(head, "big"))
+        return message, message[4] >> 3 & 15 == 5 and message[10:12] != b"\0\0"
+
+    def read_http(self, sock):
+        """One request or answer with a length, or an answer that ends with its connection; is it a PATCH?"""
+        message = b""
+        while b"\r\n\r\n" not in message:
+            part = sock.recv(65536)
+            if not part:
+                raise EOFError
+            message += part
+        head, _, body = message.partition(b"\r\n\r\n")
+        length = re.search(rb"content-length: *(\d+)", head, re.I)
+        if length:
+            message += self.exactly(sock, int(length[1]) - len(body))
+        elif head.startswith(b"HTTP/") and not head.startswith((b"HTTP/1.1 204", b"HTTP/1.0 204")):
+            while part := sock.recv(65536):
+                message += part
+        return message, head.startswith(b"PATCH")
+
+    def close(self):
+        self.listener.close()
+
+
 class Questions:
     """Asks a server for the addresses of a name, a thousand times a second, while a test changes them:
 
