@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The controller dnsrecord beside other writers of real name servers: whose record set is whose by its owner mark, and what others changed
-is found by the zone's serial."""
+"""The controller dnsrecord with real name servers: beside other writers (whose record set is whose by its owner mark, what others changed
+is found by the zone's serial), TLS."""
 import re
 
 import pytest
@@ -8,7 +8,8 @@ import pytest
 from bothlib import embedded  # noqa: F401 (fixture)
 from controllerlib import Controller, events, namespace, until
 from dnsrecordlib import MERGE, condition, delete, get, make, make_secret, patch, status_of, wait_failed, wait_gone, wait_settled, write_status
-from lib.nameserver import place
+from lib.certs import make_ca, make_cert
+from lib.nameserver import TlsProxy, place
 
 FLAGS = ["--no-election", "--heartbeat", "1h", "--dnsrecord-probe", "0"]
 
@@ -184,3 +185,47 @@ def test_other_writers_are_found(embedded, watching, ns, zone):  # noqa: F811
 
 def zone_id(zone):
     return zone.zone + ("." if zone.kind == "powerdns" else "")
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory):
+    """A CA with a certificate for 127.0.0.1 and one for another host, and a CA that signed neither."""
+    folder = tmp_path_factory.mktemp("certs")
+    for ca in ("ca", "stranger"):
+        make_ca(folder, ca)
+    make_cert(folder, "cert")
+    make_cert(folder, "elsewhere", san="DNS:pdns.elsewhere.test", key="elsewhere.key")
+    return folder
+
+
+def test_powerdns_behind_tls(embedded, controller, ns, zone, certificates):  # noqa: F811
+    """DR-P17: the server's certificate is checked against the Secret's authorities, or the system's, and its host; the status says why not."""
+    if zone.kind != "powerdns":
+        return
+    right, wrong = TlsProxy(zone.port, certificates), TlsProxy(zone.port, certificates, "elsewhere.pem", "elsewhere.key")
+    ca, stranger = ((certificates / f"{name}.pem").read_text() for name in ("ca", "stranger"))
+    rows = {  # the proxy, keys of the Secret, and why it is refused
+        "trusted": (right, {"trustedCaCert": ca}, None),
+        "second": (right, {"trustedCaCert": ca, "virtualHost": "second"}, None),
+        "insecure": (wrong, {"insecureSkipVerify": "true"}, None),
+        "stranger": (right, {"trustedCaCert": stranger}, "{url}: TLS handshake: its certificate is not trusted: it has expired, or was not signed by the "
+                                                         "configured certificate-authority"),
+        "system": (right, {}, "{url}: TLS handshake: its certificate is not trusted: it has expired, or was not signed by a CA of this system"),
+        "host": (wrong, {"trustedCaCert": ca}, "{url}: TLS handshake: its certificate is for another host than '127.0.0.1'"),
+        "nowhere": (right, {"trustedCaCert": ca, "virtualHost": "third"},
+                    "PowerDNS answered 404 Not Found: there is no such server, see 'server' and 'virtualHost' in the Secret"),
+    }
+    for name, (proxy, keys, _) in rows.items():
+        make_secret(embedded, ns, {**zone.secret(), "server": f"https://127.0.0.1:{proxy.number}", **keys}, name=name)
+        make(embedded, ns, name, f"{name}.{ns}.{zone.zone}", type=zone.type, secret={"name": name})
+    for name, (proxy, _, why) in rows.items():
+        if why is None:
+            wait_settled(embedded, ns, name)
+            assert zone.read(f"{name}.{ns}.{zone.zone}") == (120, ["192.0.2.1"])
+            continue
+        assert wait_failed(embedded, ns, name)["lastError"]["description"] == why.format(url=f"https://127.0.0.1:{proxy.number}")
+        assert zone.read(f"{name}.{ns}.{zone.zone}") is None
+    assert any("/servers/second/" in path for path in right.requests)
+    remove(embedded, ns, *rows)
+    right.close()
+    wrong.close()

@@ -10,6 +10,7 @@ import re
 import shutil
 import socket
 import sqlite3
+import ssl
 import subprocess
 import threading
 import time
@@ -198,10 +199,19 @@ class PowerDNS:
             db.executescript(f.read())
         more = f"primary=yes\nxfr-cycle-interval=1\nonly-notify=\nalso-notify=127.0.0.1:{notify}\n" if notify else ""
         (folder / "pdns.conf").write_text(doc_conf(folder, self.dns_port, self.http_port) + more)
-        self.log = open(folder / "log", "wb")
-        self.process = subprocess.Popen([program, f"--config-dir={folder}", "--daemon=no", "--guardian=no"], stdout=self.log,
-                                        stderr=self.log)
+        self.log, self.folder = open(folder / "log", "wb"), folder
+        self.command = [program, f"--config-dir={folder}", "--daemon=no", "--guardian=no"]
+        self.process = subprocess.Popen(self.command, stdout=self.log, stderr=self.log)
         wait_for(self.is_up)
+
+    def restart(self, zone, more):
+        """With further lines of configuration. Its API may be closed then: DNS says when it runs."""
+        self.process.terminate()
+        self.process.wait(30)
+        with open(self.folder / "pdns.conf", "a", encoding="utf-8") as f:
+            f.write(more)
+        self.process = subprocess.Popen(self.command, stdout=self.log, stderr=self.log)
+        wait_for(lambda: answered(self.dns_port, zone))
 
     def is_up(self):
         assert self.process.poll() is None, "PowerDNS has ended; see its log"
@@ -373,6 +383,47 @@ class Proxy:
             while part := sock.recv(65536):
                 message += part
         return message, head.startswith(b"PATCH")
+
+    def close(self):
+        self.listener.close()
+
+
+class TlsProxy:
+    """TLS in front of a PowerDNS, as a proxy such as nginx has it. The API has two servers behind it: `localhost` and `second`."""
+
+    def __init__(self, port, folder, cert="cert.pem", key="key.pem"):
+        self.port = port
+        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.context.load_cert_chain(folder / cert, folder / key)
+        self.requests = []  # paths
+        self.listener = socket.create_server(("127.0.0.1", 0), backlog=64)
+        self.number = self.listener.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        with contextlib.suppress(OSError):
+            while True:
+                client, _ = self.listener.accept()
+                threading.Thread(target=self.serve, args=(client,), daemon=True).start()
+
+    def serve(self, client):
+        with client, contextlib.suppress(OSError):  # also a client that refuses the certificate
+            with self.context.wrap_socket(client, server_side=True) as inner, socket.create_connection(("127.0.0.1", self.port)) as upstream:
+                threading.Thread(target=self.pass_on, args=(upstream, inner), daemon=True).start()
+                self.pass_on(inner, upstream, self.replace_path)
+
+    def replace_path(self, data):
+        found = re.match(rb"[A-Z]+ (\S+) HTTP/1", data)
+        if found:
+            self.requests.append(found[1].decode())
+        return data.replace(b"/servers/second/", b"/servers/localhost/", 1) if found else data
+
+    @staticmethod
+    def pass_on(source, target, edit=lambda data: data):
+        with contextlib.suppress(OSError):
+            while data := source.recv(65536):
+                target.sendall(edit(data))
+            target.shutdown(socket.SHUT_WR)
 
     def close(self):
         self.listener.close()

@@ -103,6 +103,7 @@ struct http_call {
 	enum http_phase phase; /* the last one reached */
 	bool reset;	       /* ERR_CLOSED: there was a connection, and it broke */
 	bool untrusted;	       /* ERR_TLS: nobody we trust has signed the server's certificate */
+	bool other_host;       /* ERR_TLS: the server's certificate is for another host */
 	bool has_retry_after;
 	unsigned retry_after_s; /* seconds and dates; http/client/retry_after.c */
 	struct strbuf reply;

@@ -126,12 +126,16 @@ static void take_curl_reason(struct http_transfer *transfer, CURLcode code)
 	char *out = transfer->reason;
 	size_t size = sizeof(transfer->reason);
 	call->untrusted = strncmp(transfer->curl_reason, untrusted, strlen(untrusted)) == 0;
+	call->other_host = strstr(transfer->curl_reason, "does not match target host") != NULL;
 	if (code == CURLE_SEND_FAIL_REWIND)
 		snprintf(out, size, "the connection ended while the request was sent");
 	else if (call->untrusted)
 		snprintf(out, size,
 			 "its certificate is not trusted: it has expired, or was not signed by %s",
 			 own_ca ? "the configured certificate-authority" : "a CA of this system");
+	else if (call->other_host)
+		snprintf(out, size, "its certificate is for another host than '%.*s'",
+			 (int)transfer->to.host.n, transfer->to.host.p);
 	else
 		snprintf(out, size, "%s",
 			 transfer->curl_reason[0] != '\0' ? transfer->curl_reason

@@ -260,7 +260,7 @@ static void reset_reply(struct http_transfer *transfer)
 		strbuf_init(&call->reply_headers);
 	call->result = call->status = 0;
 	call->phase = HTTP_QUEUED;
-	call->reset = call->untrusted = call->has_retry_after = false;
+	call->reset = call->untrusted = call->other_host = call->has_retry_after = false;
 	call->retry_after_s = 0;
 	call->error[0] = '\0';
 	strbuf_reset(&call->reply);

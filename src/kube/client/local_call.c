@@ -314,7 +314,7 @@ static void reset_call(struct http_call *call)
 	strbuf_init(&call->reply);
 	strbuf_init(&call->reply_headers);
 	call->result = call->status = 0;
-	call->reset = call->untrusted = call->has_retry_after = false;
+	call->reset = call->untrusted = call->other_host = call->has_retry_after = false;
 	call->retry_after_s = 0;
 	call->error[0] = '\0';
 }

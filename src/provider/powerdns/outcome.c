@@ -16,7 +16,7 @@ static void fail_transport(struct provider_job *job, const struct http_call *cal
 {
 	enum provider_code code = PROVIDER_TRANSIENT;
 	if (call->result == ERR_CONFIG || call->result == ERR_DENIED ||
-	    (call->untrusted && job->kind == PROVIDER_FIND_ZONES))
+	    ((call->untrusted || call->other_host) && job->kind == PROVIDER_FIND_ZONES))
 		code = PROVIDER_INVALID;
 	else if (job->kind == PROVIDER_APPLY && call->phase >= HTTP_SEND)
 		code = PROVIDER_UNSURE;

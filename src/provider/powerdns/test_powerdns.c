@@ -584,26 +584,39 @@ static void certificates(void **state)
 	assert_non_null(mkdtemp(dir));
 	struct testcert *ca = testcert_new(dir);
 	testcert_make(ca, "server", "127.0.0.1");
+	testcert_make(ca, "other", "other.example");
 	struct fakeapi_tls tls = { testcert_path(dir, "server.pem"),
 				   testcert_path(dir, "server.key"), NULL };
+	struct fakeapi_tls other = { testcert_path(dir, "other.pem"),
+				     testcert_path(dir, "other.key"), NULL };
 	CLEANUP(strbuf_done) struct strbuf pem = STRBUF_INIT;
 	assert_int_equal(readfile_path(testcert_path(dir, "ca.pem"), 1 << 20, 0, &pem), 0);
 	const struct {
+		const struct fakeapi_tls *tls;
 		struct provider_credential more;
 		enum provider_code code;
+		const char *error;
 	} rows[] = {
-		{ { "trustedCaCert", strbuf_slice(&pem) }, PROVIDER_OK },
-		{ { "insecureSkipVerify", SLICE("true") }, PROVIDER_OK },
-		{ { "insecureSkipVerify", SLICE("false") }, PROVIDER_INVALID },
+		{ &tls, { "trustedCaCert", strbuf_slice(&pem) }, PROVIDER_OK, "" },
+		{ &tls, { "insecureSkipVerify", SLICE("true") }, PROVIDER_OK, "" },
+		{ &tls,
+		  { "insecureSkipVerify", SLICE("false") },
+		  PROVIDER_INVALID,
+		  "is not trusted" },
+		{ &other, { "insecureSkipVerify", SLICE("true") }, PROVIDER_OK, "" },
+		{ &other,
+		  { "trustedCaCert", strbuf_slice(&pem) },
+		  PROVIDER_INVALID,
+		  "its certificate is for another host than '127.0.0.1'" },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct provider_job job = { .kind = PROVIDER_FIND_ZONES, .name = "a.test" };
-		rig.script = scripted_http_new(&tls);
+		rig.script = scripted_http_new(rows[i].tls);
 		open_rig_account(&rig, scripted_http_url(rig.script), &rows[i].more);
 		if (rows[i].code == PROVIDER_OK)
 			expect_json(&rig, "GET " SERVERS "/zones?dnssec=false", "[]");
 		run_job(&rig, &job);
-		assert_ends(&job, rows[i].code, rows[i].code == PROVIDER_OK ? "" : "certificate");
+		assert_ends(&job, rows[i].code, rows[i].error);
 		provider_job_clear(&job);
 		rig.provider->close(rig.account);
 		scripted_http_free(rig.script);

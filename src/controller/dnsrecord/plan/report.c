@@ -38,13 +38,19 @@ static uint64_t choose_time(const json_t *object, uint64_t now_wall_ns)
 
 /* ---- members ---- */
 
-/* A field path would be another one with a capital letter: a word goes before it. */
+static bool starts_with_url(const char *text)
+{
+	size_t n = strcspn(text, " ");
+	return memmem(text, n, "://", strlen("://")) != NULL;
+}
+
+/* A field path would be another one with a capital letter: a word goes before it. URLs stay as they are. */
 static char *capitalize(const char *text)
 {
 	if (strncmp(text, "spec.", strlen("spec.")) == 0)
 		return xasprintf("Invalid object: %s", text);
 	char *copy = xstrdup(text);
-	if (copy[0] >= 'a' && copy[0] <= 'z')
+	if (copy[0] >= 'a' && copy[0] <= 'z' && !starts_with_url(text))
 		copy[0] = (char)(copy[0] - 'a' + 'A');
 	return copy;
 }
