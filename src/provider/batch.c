@@ -242,6 +242,15 @@ static bool needs_read(const struct publisher_entry *entry)
 	return false;
 }
 
+bool batch_needs_read(const struct publisher_batch *batch)
+{
+	for (size_t i = 0; i < batch->n; i++) {
+		if (needs_read(batch->row[i]))
+			return true;
+	}
+	return false;
+}
+
 void batch_begin(struct publisher_zone *zone)
 {
 	const struct provider *provider = zone->account->provider;

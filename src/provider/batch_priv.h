@@ -57,6 +57,8 @@ void batch_abort(struct publisher_batch *batch);
 
 /* ---- between batch.c and batch_result.c ---- */
 
+/* Do guards depend on what is there? */
+bool batch_needs_read(const struct publisher_batch *batch);
 /* A further one for entries that leave this one; takes them over. */
 struct publisher_batch *batch_new(struct publisher_zone *zone, enum batch_step step,
 				  struct publisher_entry **entries, size_t count);

@@ -255,6 +255,21 @@ static void drop_late(struct publisher_batch *batch)
 		batch->step = BATCH_WRITE;
 }
 
+/* The next try to write, now or after a pause. A provider without guards would overwrite what others have written
+ * since the sets were read: they are read again. Where that takes many calls, a throttled account is spared: it does
+ * not wait for long. */
+static void write_again(struct publisher_batch *batch, enum provider_code code)
+{
+	const struct provider_caps *caps = caps_of(batch);
+	batch->step = BATCH_WRITE;
+	if (caps->has_guards || !batch_needs_read(batch) ||
+	    (code == PROVIDER_THROTTLED && caps->read_changes < batch->n))
+		return;
+	batch->step = BATCH_READ;
+	batch->n_read = 0;
+	batch->is_bisecting = false;
+}
+
 /* A batch that is applied whole or not at all is verified by a few of its changes. Those without a
  * guard are written again without a question. */
 static void verify_write(struct publisher_batch *batch)
@@ -271,11 +286,13 @@ static void verify_write(struct publisher_batch *batch)
 		batch_go_on(batch);
 		return;
 	}
-	if (caps_of(batch)->is_atomic) {
+	batch->n_telltales = 0;
+	if (caps_of(batch)->is_atomic)
 		choose_telltales(batch);
-		if (batch->n_telltales != 0)
-			batch->step = BATCH_VERIFY;
-	}
+	if (batch->n_telltales != 0)
+		batch->step = BATCH_VERIFY;
+	else
+		write_again(batch, PROVIDER_UNSURE);
 	batch_retry(batch, provider_backoff_ns(batch->attempts++));
 }
 
@@ -283,6 +300,8 @@ static void retry_call(struct publisher_batch *batch, enum provider_code code)
 {
 	drop_late(batch);
 	batch_close_gaps(batch);
+	if (batch->step == BATCH_WRITE)
+		write_again(batch, code);
 	/* The rate knows how long a throttled account waits. */
 	if (code == PROVIDER_THROTTLED || batch->n == 0)
 		batch_go_on(batch);
@@ -392,6 +411,7 @@ static void take_verify(struct publisher_batch *batch)
 	}
 	batch->step = BATCH_WRITE;
 	if (!is_applied) {
+		write_again(batch, PROVIDER_UNSURE);
 		batch_go_on(batch);
 		return;
 	}

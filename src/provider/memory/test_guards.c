@@ -120,12 +120,83 @@ static void type_changes_in_one_write(void **state)
 	rig_close(&rig);
 }
 
+struct rival {
+	enum memory_fault fault;
+	unsigned n_writes;
+};
+
+/* The first write fails, and another writer takes the name before the next one. */
+static enum memory_fault fail_first(void *ctx, const struct provider_job *job)
+{
+	struct rival *rival = ctx;
+	if (job->kind != PROVIDER_APPLY)
+		return MEMORY_NO_FAULT;
+	return rival->n_writes++ == 0 ? rival->fault : MEMORY_NO_FAULT;
+}
+
+/* A provider without guards: what was read before a write that failed says nothing about the next try. */
+static void retries_are_guarded(void **state)
+{
+	static const struct {
+		enum memory_fault fault;
+		enum provider_guard guard;
+		bool is_taken; /* by another writer meanwhile */
+		unsigned n_writes;
+	} rows[] = {
+		{ MEMORY_UNAVAILABLE, PROVIDER_GUARD_OWNED, true, 1 },
+		{ MEMORY_LOST_BEFORE, PROVIDER_GUARD_OWNED, true, 1 },
+		{ MEMORY_LOST_AFTER, PROVIDER_GUARD_OWNED, true, 1 },
+		{ MEMORY_THROTTLE, PROVIDER_GUARD_OWNED, true, 1 },
+		{ MEMORY_UNAVAILABLE, PROVIDER_GUARD_ABSENT, true, 1 },
+		{ MEMORY_LOST_BEFORE, PROVIDER_GUARD_ABSENT, true, 1 },
+		{ MEMORY_UNAVAILABLE, PROVIDER_GUARD_OWNED, false, 2 },
+		{ MEMORY_LOST_BEFORE, PROVIDER_GUARD_OWNED, false, 2 },
+		{ MEMORY_LOST_AFTER, PROVIDER_GUARD_OWNED, false, 1 }, /* it is there */
+		{ MEMORY_LOST_AFTER, PROVIDER_GUARD_ABSENT, false, 1 },
+	};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct provider_caps caps = { .is_atomic = true,
+					      .has_owner_mark = true,
+					      .batch_changes = 10,
+					      .read_changes = 10 };
+		const char *value = "198.51.100.1";
+		struct provider_rrset theirs = { .name = "a.example.com",
+						 .type = DNS_TYPE_A,
+						 .ttl_s = 60,
+						 .values = &value,
+						 .n_values = 1,
+						 .owner = "you" };
+		struct rig rig;
+		rig_open(&rig, &caps);
+		struct rival rival = { rows[i].fault, 0 };
+		rig.server->ignores_guards = true;
+		rig.server->fault = fail_first;
+		rig.server->ctx = &rival;
+		struct wish *wish = xcalloc(1, sizeof(*wish));
+		add_edit(wish, DNS_TYPE_A, "a.example.com", "192.0.2.1", rows[i].guard);
+		wish->edits[0].set.owner = "me";
+		submit_wish(&rig, wish);
+		while (rival.n_writes == 0)
+			run_ms(&rig, 1);
+		run_ms(&rig, 2);
+		if (rows[i].is_taken)
+			memory_store_put(&rig.server->store, "Z1", &theirs, true);
+		expect_wish(&rig, wish, 60000, rows[i].is_taken ? PROVIDER_CONFLICT : PROVIDER_OK);
+		assert_string_equal(stored_value(&rig, "a.example.com"),
+				    rows[i].is_taken ? value : "192.0.2.1");
+		assert_int_equal(rival.n_writes, rows[i].n_writes);
+		rig_close(&rig);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(marks_decide),
 		cmocka_unit_test(compare_and_swap),
 		cmocka_unit_test(type_changes_in_one_write),
+		cmocka_unit_test(retries_are_guarded),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
