@@ -182,6 +182,28 @@ def test_zone_is_gone(pdns, publisher):
     assert code == "no_zone" and name in error
 
 
+def test_names_outside_of_the_zone(pdns, zone, publisher):
+    """PowerDNS's NOTZONE: others of the batch are written."""
+    answer = publisher.submit(*({"edits": [edit(name, "A", "192.0.2.1")], "zone": f"{zone}."} for name in (f"in.{zone}", "a.elsewhere.test")))
+    assert [(r["code"], r["error"]) for r in answer["results"]] == [
+        ("ok", ""), ("invalid", "PowerDNS: RRset a.elsewhere.test. IN A: Name is out of zone")], answer["results"]
+    assert pdns.ask(f"in.{zone}") == (60, ["192.0.2.1"])
+
+
+def test_refused_by_address(tmp_path):
+    """PowerDNS's REFUSED: it closes connections from elsewhere than webserver-allow-from, before it has read anything."""
+    pdns = PowerDNS(tmp_path)
+    try:
+        zone = pdns.new_zone()
+        pdns.restart(zone, "webserver-allow-from=192.0.2.1\n")
+        with Publisher(pdns.http_port) as publisher:
+            code, error, answer = publisher.one(edit(f"a.{zone}", "A", "192.0.2.1"), patienceMs=1000)
+        assert code == "transient" and f"127.0.0.1:{pdns.http_port}" in error and answer["calls"]["apply"] == 0, (code, error)
+        assert pdns.ask(f"a.{zone}") == "NXDOMAIN"
+    finally:
+        pdns.stop()
+
+
 class Proxy:
     """Loses the n-th PATCH: its reply, or the request itself."""
 

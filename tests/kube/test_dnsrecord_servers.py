@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The controller dnsrecord with real name servers: beside other writers (whose record set is whose by its owner mark, what others changed
-is found by the zone's serial), TLS."""
+is found by the zone's serial), refusals, lost answers, changes without a gap, TLS."""
 import re
 
 import pytest
@@ -9,8 +9,9 @@ from bothlib import embedded  # noqa: F401 (fixture)
 from controllerlib import Controller, events, namespace, until
 from dnsrecordlib import MERGE, condition, delete, get, make, make_secret, patch, status_of, wait_failed, wait_gone, wait_settled, write_status
 from lib.certs import make_ca, make_cert
-from lib.nameserver import TlsProxy, place
+from lib.nameserver import Proxy, Questions, TlsProxy, place
 
+OTHER = "/////wQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="  # another secret than the writer's
 FLAGS = ["--no-election", "--heartbeat", "1h", "--dnsrecord-probe", "0"]
 
 
@@ -185,6 +186,80 @@ def test_other_writers_are_found(embedded, watching, ns, zone):  # noqa: F811
 
 def zone_id(zone):
     return zone.zone + ("." if zone.kind == "powerdns" else "")
+
+
+UNAUTHENTICATED, UNAUTHORIZED, CONFIGURATION = "ERR_INFRA_UNAUTHENTICATED", "ERR_INFRA_UNAUTHORIZED", "ERR_CONFIGURATION_PROBLEM"
+
+
+def refusals(zone):
+    """(name, keys of the Secret, spec) -> (code, a part of the sentence)"""
+    rows = {
+        "outside": ({}, {"name": "a.elsewhere.test", "zone": zone_id(zone)}, CONFIGURATION, "outside of the zone"),
+        "zone-gone": ({"Zone": "gone.test"}, {"name": "a.gone.test"}, CONFIGURATION, "gone.test"),
+        "wrong-key": ({"TSIGSecret": OTHER}, {}, UNAUTHENTICATED, "the server has another secret for TSIG key 'writer.key.' (BADSIG)"),
+        "algorithm": ({"TSIGSecretAlgorithm": "hmac-sha512"}, {}, UNAUTHENTICATED, "(BADKEY)"),
+        "no-rights": ({"TSIGKeyName": "powerless.key"}, {}, {"bind": UNAUTHORIZED, "knot": UNAUTHENTICATED}.get(zone.kind),
+                      {"bind": "(REFUSED)", "knot": "(BADKEY)"}.get(zone.kind)),
+    }
+    if zone.kind != "powerdns":
+        return rows
+    return {
+        "outside": ({}, rows["outside"][1], CONFIGURATION, "Name is out of zone"),
+        "zone-gone": ({}, {"name": "a.gone.test"}, CONFIGURATION, "gone.test"),
+        "wrong-key": ({"apiKey": "another-key-4711"}, {}, UNAUTHENTICATED, "the API key is refused"),
+    }
+
+
+def test_refusals_are_reported(embedded, controller, ns, zone):  # noqa: F811
+    """DR-44: what a server refuses is in the status, with its code and a sentence, and a good record beside it is published."""
+    rows = refusals(zone)
+    make_secret(embedded, ns, zone.secret())
+    for name, (keys, spec, _, _) in rows.items():
+        make_secret(embedded, ns, {**zone.secret(), **keys}, name=name)
+        spec = {"name": f"{name}.{ns}.{zone.zone}", **spec}
+        make(embedded, ns, name, spec.pop("name"), type=zone.type, secret={"name": name}, **spec)
+    make(embedded, ns, "good", f"good.{ns}.{zone.zone}", type=zone.type)
+    wait_settled(embedded, ns, "good")
+    for name, (_, _, code, sentence) in rows.items():
+        error = wait_failed(embedded, ns, name)["lastError"]
+        assert (error.get("codes"), sentence in error["description"], "4711" in error["description"]) == ([code], True, False), (name, error)
+        assert zone.read(f"{name}.{ns}.{zone.zone}") is None
+        patch(embedded, ns, name, {"metadata": {"annotations": {"dnsrecord.fairlead.dev/orphan": "true"}}})
+    remove(embedded, ns, "good", *rows)
+
+
+class Forgetful(Proxy):
+    """Throws the answer to the first change away."""
+
+    def drops(self, when, number):
+        return when == "after" and number == 1
+
+
+def test_answer_is_lost(embedded, controller, ns, zone):  # noqa: F811
+    """DR-47: the server has carried the change out, and its answer is lost: it is found, and not written again."""
+    proxy = Forgetful(zone)
+    make_secret(embedded, ns, zone.secret(proxy.number))
+    make(embedded, ns, "one", f"one.{ns}.{zone.zone}", type=zone.type)
+    status = wait_settled(embedded, ns, "one", 60)
+    assert proxy.changes == 1 and status.get("lastError") is None
+    assert zone.read(f"one.{ns}.{zone.zone}") == (120, ["192.0.2.1"])
+    remove(embedded, ns, "one")
+    proxy.close()
+
+
+def test_no_gap(embedded, controller, ns, zone):  # noqa: F811
+    """DR-P7: while the spec changes, each of a thousand queries a second has an address."""
+    host = f"gapless.{ns}.{zone.zone}"
+    make_secret(embedded, ns, zone.secret())
+    make(embedded, ns, "gapless", host, type=zone.type)
+    wait_settled(embedded, ns, "gapless")
+    with Questions(zone.dns_port, host) as asked:
+        for i in range(2, 12):
+            patch(embedded, ns, "gapless", {"spec": {"values": [f"192.0.2.{i}"], "ttl": 60 + i}})
+            wait_settled(embedded, ns, "gapless")
+    asked.check()
+    assert zone.read(host) == (71, ["192.0.2.11"])
+    remove(embedded, ns, "gapless")
 
 
 @pytest.fixture(scope="module")
