@@ -136,6 +136,8 @@ static void heap_down(struct loop *loop, size_t index, struct loop_timer *timer)
 void loop_timer_set(struct loop *loop, struct loop_timer *timer, uint64_t due_ns)
 {
 	assert(timer->cb != NULL);
+	/* A time long ago means now. Else a timer that sets itself so would be the first for ever, and no other had its turn. */
+	due_ns = MAX(due_ns, loop->now_ns);
 	if (timer->heap_at == 0) {
 		vec_push(&loop->heap, timer);
 		timer->due_ns = due_ns;

@@ -47,7 +47,7 @@ MUST_CHECK int loop_fd_mod(struct loop *loop, struct loop_fd *loop_fd, uint32_t 
 /* Safe inside callbacks: pending events of `loop_fd` in this turn are dropped. Does not close. */
 void loop_fd_del(struct loop *loop, struct loop_fd *loop_fd);
 
-/* (Re)starts a timer. */
+/* (Re)starts a timer. A time that has passed means now, after those that are due already. */
 void loop_timer_set(struct loop *loop, struct loop_timer *timer, uint64_t due_ns);
 void loop_timer_stop(struct loop *loop, struct loop_timer *timer);
 

@@ -120,6 +120,31 @@ static void test_timer_stops_another(void **state)
 }
 
 /* A timer that is due again at once has its turn and lets the others have theirs. */
+static void rearm_in_the_past(struct loop_timer *timer)
+{
+	struct tick *tick = CONTAINER_OF(timer, struct tick, timer);
+	tick->fired++;
+	loop_timer_set(tick->loop, timer, 1);
+}
+
+/* One that is set to a time long ago, again and again, does not keep others from their turn. */
+static void test_timer_in_the_past(void **state)
+{
+	struct loop *l = *state;
+	struct tick past = { .timer.cb = rearm_in_the_past, .loop = l };
+	struct tick other = { .timer.cb = on_tick, .loop = l };
+	last_due = 0;
+	loop_timer_set(l, &past.timer, 1);
+	loop_timer_set(l, &other.timer, fake_now + 5);
+	for (int i = 0; i < 10; i++) {
+		fake_now += NS_PER_MS;
+		loop_turn(l, false);
+	}
+	assert_int_equal(other.fired, 1);
+	assert_true(past.fired >= 10);
+	loop_timer_stop(l, &past.timer);
+}
+
 static void test_timer_that_is_always_due(void **state)
 {
 	struct loop *l = *state;
@@ -283,13 +308,10 @@ int main(void)
 {
 #define T(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(test_timers_fire_in_order),
-		T(test_timer_stops_another),
-		T(test_timer_that_is_always_due),
-		T(test_freed_in_the_same_turn),
-		T(test_level_triggered),
-		T(test_after_and_again),
-		cmocka_unit_test(test_messages_from_threads),
+		T(test_timers_fire_in_order),	T(test_timer_stops_another),
+		T(test_timer_in_the_past),	T(test_timer_that_is_always_due),
+		T(test_freed_in_the_same_turn), T(test_level_triggered),
+		T(test_after_and_again),	cmocka_unit_test(test_messages_from_threads),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -212,9 +212,12 @@ static void on_stall(struct loop_timer *timer)
 	struct resolver *resolver = stream->link.pool->resolver;
 	resolver_enter(resolver);
 	if (!stream_is_stalled(stream, now_of(stream))) {
+		/* Those that were not sent yet are in flight, too, and nothing is silent then. */
+		uint64_t since =
+			stream->silent_since_ns != 0 ? stream->silent_since_ns : now_of(stream);
 		if (stream->link.inflight > 1 && !stream->link.pool->any_order)
 			loop_timer_set(resolver->env.loop, timer,
-				       stream->silent_since_ns + stream_patience_ns(stream));
+				       since + stream_patience_ns(stream));
 	} else if (stream_rescue(stream)) {
 		loop_timer_set(resolver->env.loop, timer,
 			       now_of(stream) + stream_patience_ns(stream));
