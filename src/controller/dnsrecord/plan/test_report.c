@@ -154,8 +154,7 @@ static void errors_and_codes(void **state)
 			    "Invalid object: spec.name: must not be empty");
 	report.description = "https://pdns.example:8443: connection refused"; /* not Https */
 	assert_true(write_report(scene, &report, NOW_NS + NS_PER_S));
-	assert_string_equal(text_at(scene, "status.lastOperation.description"),
-			    report.description);
+	assert_string_equal(text_at(scene, "status.lastOperation.description"), report.description);
 	/* DR-42: once True, it stays. */
 	report.state = DNSRECORD_SUCCEEDED;
 	assert_true(write_report(scene, &report, NOW_NS));
