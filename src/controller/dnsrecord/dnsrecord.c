@@ -14,7 +14,7 @@ const struct controller dnsrecord_controller = {
 	.watch = dnsrecord_watches,
 	.n_watch = DNSRECORD_WATCHES,
 	.workers = 8, /* for requests to the API; work at providers has no limit of its own */
-	.writes = { .per_s = 200, .burst = 400 }, /* three for each record */
+	.writes = { .per_s = 600, .burst = 1200 }, /* three for each record */
 	.has_engine = true,
 	.heartbeat_lease = DNSRECORD_HEARTBEAT,
 	.heartbeat_holder = "fairlead-dnsrecord",
