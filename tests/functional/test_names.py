@@ -10,7 +10,7 @@ from lib import server
 PAGE = "docs/reference/names.md"
 # Folders whose code writes to a cluster or reads what users write for us; what else a word with our name may be there.
 FOLDERS = ["src/api/egress", "src/api/machine", "src/controller", "src/dns/learnt", "src/hook", "src/kube", "src/node", "src/provider"]
-FILES = ["src/cmd/objects/apply.c", "src/cmd/controller.c", "src/http/client/options.c"]
+FILES = ["src/net/sock.h", "src/cmd/objects/apply.c", "src/cmd/controller.c", "src/http/client/options.c"]
 NO_NAMES = {"fairlead", "fairlead-", "fairlead.dev/", "fairlead/", "egress.fairlead.dev/"}  # listed, or the beginning of one that is
 
 
