@@ -37,14 +37,15 @@ static bool read_boot_id(struct strbuf *out)
 	return true;
 }
 
-/* "pid:[4026531836]" */
-static bool read_namespace(struct strbuf *out)
+/* "pid:[4026531836]", and a space */
+static bool read_namespace(const char *path, struct strbuf *out)
 {
 	char link[LINK_MAX_BYTES];
-	ssize_t n = readlink("/proc/self/ns/pid", link, sizeof(link));
+	ssize_t n = readlink(path, link, sizeof(link));
 	if (n <= 0 || (size_t)n == sizeof(link))
 		return false;
 	strbuf_add(out, link, (size_t)n);
+	strbuf_addc(out, ' ');
 	return true;
 }
 
@@ -66,16 +67,15 @@ static int read_start_time(long pid, uint64_t *ret)
 	return slice_u64(field, ret);
 }
 
-/* Boot and namespace of this process. */
+/* Boot and namespaces of this process. Times since the boot differ between time namespaces, as PIDs do
+ * between PID namespaces. */
 static bool add_place(struct strbuf *out)
 {
 	if (!read_boot_id(out))
 		return false;
 	strbuf_addc(out, ' ');
-	if (!read_namespace(out))
-		return false;
-	strbuf_addc(out, ' ');
-	return true;
+	return read_namespace("/proc/self/ns/pid", out) &&
+	       read_namespace("/proc/self/ns/time", out);
 }
 
 char *holder_process_self(void)

@@ -2,8 +2,8 @@
 /* Which process holds a Lease, so that another one on the same machine sees at once that it was
  * killed, and need not wait until the Lease expires.
  *
- * The text names a process by machine boot, PID namespace, PID and start time: what is named so and
- * does not run any more never acts again. About processes of other machines and containers nothing is
+ * The text names a process by machine boot, PID and time namespaces, PID and start time: what is named
+ * so and does not run any more never acts again. About processes of other machines and containers nothing is
  * known, and their Leases expire. */
 #pragma once
 

@@ -89,6 +89,13 @@ static void others_are_not_known(void **state)
 	char *bracket = strchr(self, '[');
 	bracket[1] = bracket[1] == '1' ? '2' : '1';
 	assert_false(holder_process_has_ended(self));
+	/* The same of another time namespace, with a start time that is not its own. */
+	CLEANUP(freep) char *elsewhere = holder_process_self();
+	bracket = strrchr(elsewhere, '[');
+	bracket[1] = bracket[1] == '1' ? '2' : '1';
+	*strrchr(elsewhere, ' ') = '\0';
+	CLEANUP(freep) char *before = xasprintf("%s 1", elsewhere);
+	assert_false(holder_process_has_ended(before));
 	/* Cut short. */
 	CLEANUP(freep) char *whole = holder_process_self();
 	for (char *cut = strrchr(whole, ' '); cut != NULL; cut = strrchr(whole, ' ')) {
