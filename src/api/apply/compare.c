@@ -61,6 +61,8 @@ struct comparison {
 	struct managed_change *change;
 };
 
+enum { EQUAL_DEPTH_MAX = 2 }; /* metadata.labels, spec.replicas */
+
 /* Two values at the path, at most one of them NULL. `leaf`: nothing below is compared. */
 struct pair {
 	const json_t *from, *to;
@@ -207,8 +209,11 @@ static void compare_as(struct comparison *comparison, const struct managed_atom 
 static void compare_values(struct comparison *comparison, struct managed_type type,
 			   struct pair pair)
 {
-	if (pair.from != NULL && pair.to != NULL && managed_equal(pair.from, pair.to))
-		return; /* most of an object stays as it is, which costs less to see without types */
+	/* Most members of an object stay as they are, which costs less to see without types. Not at any
+	 * depth: a difference far down would be searched for at each level again. */
+	if (comparison->path.n <= EQUAL_DEPTH_MAX && pair.from != NULL && pair.to != NULL &&
+	    managed_equal(pair.from, pair.to))
+		return;
 	struct managed_atom a = managed_type_resolve(type);
 	struct managed_atom from = managed_type_deduce(a, pair.from);
 	struct managed_atom to = managed_type_deduce(a, pair.to);
