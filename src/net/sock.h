@@ -44,7 +44,7 @@ void net_pktinfo_get(struct msghdr *msg, union net_addr *ret);
 size_t net_pktinfo_put(const union net_addr *local, unsigned char buf[NET_PKTINFO_BYTES]);
 
 /* The mark (SO_MARK) of sockets by which this program sends DNS queries, on one machine with egress rules: these leave them
- * alone. No bit of it is one that kube-proxy, Tailscale or WireGuard use. */
+ * alone. It is compared as a whole; kube-proxy and WireGuard use none of its bits. */
 #define NET_SOCK_OWN_MARK 0x0fa10000u
 
 /* Sockets get this mark from now on; 0, the default: none. Before there are threads. Needs CAP_NET_ADMIN when it is used. */

@@ -135,18 +135,20 @@ static unsigned uses_of_copy(const json_t *object)
 static void keep_uses(struct pass *pass, struct egressfirewall_object *object,
 		      struct egressfirewall_users *users)
 {
+	const struct release_votes *votes = &egressfirewall_state_of(pass->ctx)->enforcement.votes;
 	unsigned used = uses_of(users->regular, users->wildcard, users->any_depth);
 	struct release_case now = { .name = pass->name, .used = used, .now_ns = clock_wall_ns() };
 	pass->release = (struct release_verdict){ 0 };
 	if (pass->copy == NULL || !is_ours(pass->copy) || api_is_deleting(pass->copy)) {
 		object->kept = 0;
 	} else if (version_of(pass->copy) < object->least_version) {
-		object->kept &= ~used;
+		/* What the table claims stays until the newer copy decides; without nodes nobody waits. */
+		unsigned claimed = uses_of(object->regular, object->wildcard, object->any_depth);
+		object->kept = votes->nodes != 0 ? claimed & ~used : 0;
 	} else {
 		now.claimed = uses_of_copy(pass->copy);
 		now.mark = api_annotation(pass->copy, EGRESS_UNUSED_ANNOTATION);
-		release_decide(&egressfirewall_state_of(pass->ctx)->enforcement.votes, &now,
-			       &pass->release);
+		release_decide(votes, &now, &pass->release);
 		object->kept = pass->release.kept;
 	}
 	if (pass->release.is_late)
