@@ -106,3 +106,22 @@ def test_limits_on_writes_are_those_of_each_controller():
     most = max(int(rate.split(":")[0]) for rate in listed.values())
     assert f"20 to {most} per second for each controller" in read("docs/reference/kubernetes-client.md")
     assert f"at most {listed['ipam'].split(':')[0]} objects per second" in read("docs/controllers/ipam.md")
+
+
+# ---- manifests ----
+
+def manifests():
+    """(page:line, text) of the code blocks with objects; not transcripts, which have commands as well."""
+    for where, _, names in os.walk(os.path.join(server.ROOT, "docs")):
+        for name in sorted(n for n in names if n.endswith(".md")):
+            page = os.path.relpath(os.path.join(where, name), server.ROOT)
+            for line, text in code_blocks(read(page)):
+                if re.search(r"^apiVersion:", text, re.M) and not text.lstrip().startswith("$") and "\n$ " not in text:
+                    yield f"{page}:{line}", text
+
+
+@pytest.mark.parametrize("place, text", [pytest.param(*m, id=m[0]) for m in manifests()])
+def test_manifests_are_yaml(place, text):
+    """Pages show objects that can be applied: a value such as ::/0 needs quotes inside of braces."""
+    for o in yaml.safe_load_all(text):
+        assert o["apiVersion"] and o["kind"], place
