@@ -3,6 +3,7 @@
  * numbers mean nothing to a rule. */
 #include "node/cgroup.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <linux/magic.h>
 #include <sys/stat.h>
@@ -59,8 +60,10 @@ const char *node_cgroup_find(const char *root, const char *path, struct node_cgr
 	uint32_t level = node_cgroup_tidy_path(path, &folder);
 	if (level == 0)
 		return "this is no path of a cgroup below the root";
-	if (stat(folder.s, &st) < 0)
-		return "no such cgroup";
+	if (stat(folder.s, &st) < 0) {
+		ret->is_unknown = errno != ENOENT && errno != ENOTDIR;
+		return ret->is_unknown ? "this cgroup cannot be read" : "no such cgroup";
+	}
 	if (!S_ISDIR(st.st_mode) || !is_version_2(folder.s))
 		return "this is no cgroup of version 2";
 	*ret = (struct node_cgroup){ .id = st.st_ino, .level = level };

@@ -12,6 +12,7 @@ enum { NODE_CGROUP_LEVEL_MAX = 255 }; /* the kernel's limit for a rule */
 struct node_cgroup {
 	uint64_t id;	/* the kernel's: the number of its folder */
 	uint32_t level; /* below the root of the hierarchy */
+	bool is_unknown; /* the only member that a failure sets: it could not be found out whether it exists */
 };
 
 /* Looks in `root`, where a hierarchy of version 2 is mounted; NULL: where this machine has it. Returns NULL, or

@@ -33,6 +33,7 @@
 
 #define AREA	   "node"
 #define NAMESPACES "/run/netns/"
+#define USERS	   "/etc/passwd"
 #define PREFIX	   "egress.fairlead.dev/"
 #define WARN_NS	   (60 * NS_PER_S)
 
@@ -42,9 +43,12 @@ enum { USER_BYTES = 4096, USER_BYTES_MAX = 1 << 20, NAME_SERVERS_MAX = 16 };
 struct target {
 	char *value;
 	struct log_limit limit; /* of warnings */
+	/* What was found last. */
 	bool has_user;
-	uint64_t user; /* the last number that was found */
-	bool is_used;  /* in this pass */
+	uint64_t user;
+	struct node_cgroup cgroup; /* level 0: none */
+	node_addresses addresses;  /* of a network namespace */
+	bool is_used;		   /* in this pass */
 };
 
 struct node_machine {
@@ -69,8 +73,10 @@ struct collected {
 
 static void free_target(struct target *target)
 {
-	if (target != NULL)
-		free(target->value);
+	if (target == NULL)
+		return;
+	vec_done(&target->addresses);
+	free(target->value);
 	free(target);
 }
 
@@ -126,7 +132,25 @@ static bool is_path_below(const char *path)
 	return path[0] != '/' && path[0] != '\0' && strstr(path, "..") == NULL;
 }
 
+/* A failure to read a target says nothing about it. What was found before stays: without it, connections that rules deny
+ * would be open. */
+static void log_kept(struct target *target, const char *ns, const char *why)
+{
+	log_limited(&target->limit, LOG_WARNING, AREA,
+		    "Namespace %s: '%s': %s; what was found before stays", ns, target->value, why);
+}
+
 /* ---- users and cgroups ---- */
+
+/* Without a free descriptor the sources of users are passed over, and the last one may say that there is none. */
+static int confirm_no_user(void)
+{
+	int fd = open(USERS, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	return -ENOENT;
+}
 
 static int look_up_user(const char *name, uint64_t *ret)
 {
@@ -137,7 +161,7 @@ static int look_up_user(const char *name, uint64_t *ret)
 		r = getpwnam_r(name, &user, buf, n, &found);
 	}
 	if (r == ESRCH || (r == 0 && found == NULL))
-		return -ENOENT;
+		return confirm_no_user();
 	if (r == 0)
 		*ret = user.pw_uid;
 	return -r;
@@ -160,15 +184,13 @@ static const char *add_user(struct collected *collected, struct target *target, 
 			return "no such user";
 		}
 	}
-	if (r < 0 && !target->has_user)
-		return arena_printf(collected->arena, "this user cannot be looked up: %s",
-				    err_str(r));
 	if (r < 0) {
+		const char *why = arena_printf(collected->arena,
+					       "this user cannot be looked up: %s", err_str(r));
+		if (!target->has_user)
+			return why;
 		owner.id = target->user;
-		log_limited(&target->limit, LOG_WARNING, AREA,
-			    "Namespace %s: user '%s' cannot be looked up: %s; the number %llu "
-			    "of before stays",
-			    ns, target->value, err_str(r), (unsigned long long)owner.id);
+		log_kept(target, ns, why);
 	}
 	vec_push(&collected->owners, owner);
 	return NULL;
@@ -180,90 +202,120 @@ static const char *add_cgroup(struct collected *collected, struct target *target
 	struct node_cgroup cgroup = { 0 };
 	if (node_cgroup_folder(NULL, target->value, &folder))
 		node_target_watch_add(collected->machine->watch, folder.s);
-	const char *why = node_cgroup_find(NULL, target->value, &cgroup);
-	struct nftables_owner owner = {
-		.is_cgroup = true, .id = cgroup.id, .level = cgroup.level, .namespace_name = ns
-	};
-	if (why == NULL)
-		vec_push(&collected->owners, owner);
-	return why;
+	const char *why = collected->machine->conf.find_cgroup(NULL, target->value, &cgroup);
+	if (why == NULL || !cgroup.is_unknown)
+		target->cgroup = cgroup;
+	if (target->cgroup.level == 0)
+		return why;
+	if (why != NULL)
+		log_kept(target, ns, why);
+	vec_push(&collected->owners, (struct nftables_owner){ .is_cgroup = true,
+							      .id = target->cgroup.id,
+							      .level = target->cgroup.level,
+							      .namespace_name = ns });
+	return NULL;
 }
 
 /* ---- network namespaces ---- */
 
 struct visit {
-	struct collected *collected;
-	const char *ns;
 	int fd, result;
 	bool wants_socket;
-	int socket; /* that hears of changes; negative: none */
+	struct node_network *network;
 };
 
-static void add_interface(const struct visit *visit, const struct ifaddrs *one)
+static void add_interface(struct node_network *network, const struct ifaddrs *one)
 {
-	struct nftables_pod pod = { .namespace_name = visit->ns };
+	struct addrset_address address = { 0 };
 	if (one->ifa_addr == NULL || (one->ifa_flags & IFF_LOOPBACK) != 0)
 		return;
 	if (one->ifa_addr->sa_family == AF_INET) {
-		pod.address.n = 4;
-		memcpy(pod.address.bytes,
+		address.n = 4;
+		memcpy(address.bytes,
 		       &((const struct sockaddr_in *)(const void *)one->ifa_addr)->sin_addr, 4);
 	} else if (one->ifa_addr->sa_family == AF_INET6) {
-		pod.address.n = 16;
-		memcpy(pod.address.bytes,
+		address.n = 16;
+		memcpy(address.bytes,
 		       &((const struct sockaddr_in6 *)(const void *)one->ifa_addr)->sin6_addr, 16);
 	} else {
 		return;
 	}
-	vec_push(&visit->collected->pods, pod);
+	vec_push(&network->addresses, address);
 }
 
 static void *read_addresses(void *arg)
 {
 	struct visit *visit = arg;
 	struct ifaddrs *list = NULL;
-	bool is_inside = setns(visit->fd, CLONE_NEWNET) == 0;
-	/* First: no change goes by between the reading and it. Without one a change is noticed later. */
-	if (is_inside && visit->wants_socket)
-		visit->socket = node_target_watch_open_socket();
-	if (!is_inside || getifaddrs(&list) < 0) {
+	if (setns(visit->fd, CLONE_NEWNET) < 0) {
 		visit->result = -errno;
 		return NULL;
 	}
+	/* First: no change goes by between the reading and it. Without one a change is noticed later. */
+	if (visit->wants_socket)
+		visit->network->socket = node_target_watch_open_socket();
+	if (getifaddrs(&list) < 0) {
+		visit->result = errno == EINVAL ? -EIO : -errno; /* it is a network namespace */
+		return NULL;
+	}
 	for (const struct ifaddrs *one = list; one != NULL; one = one->ifa_next)
-		add_interface(visit, one);
+		add_interface(visit->network, one);
 	freeifaddrs(list);
 	return NULL;
+}
+
+static int read_network(const char *path, bool wants_socket, struct node_network *ret)
+{
+	struct visit visit = { .wants_socket = wants_socket, .network = ret };
+	pthread_t thread;
+	visit.fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (visit.fd < 0)
+		return errno == ENOTDIR ? -ENOENT : -errno;
+	int r = -pthread_create(&thread, NULL, read_addresses, &visit);
+	if (r == 0)
+		pthread_join(thread, NULL);
+	close(visit.fd);
+	return r < 0 ? r : visit.result;
+}
+
+static const char *explain_network(struct arena *arena, int result)
+{
+	if (result == 0)
+		return "this network namespace has no address";
+	return arena_printf(arena,
+			    result == -ENOENT || result == -EINVAL
+				    ? "no such network namespace: %s"
+				    : "this network namespace cannot be read: %s",
+			    err_str(result));
 }
 
 static const char *add_network(struct collected *collected, struct target *target, const char *ns)
 {
 	CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
-	struct node_target_watch *watch = collected->machine->watch;
-	struct visit visit = {
-		.collected = collected, .ns = ns, .fd = -1, .result = -EINVAL, .socket = -1
-	};
-	size_t n_before = collected->pods.n;
-	pthread_t thread;
-	strbuf_addf(&path, "%s%s", collected->machine->conf.networks, target->value);
-	if (is_path_below(target->value)) {
-		node_target_watch_add(watch, path.s);
-		visit.wants_socket = node_target_watch_needs_socket(watch, path.s);
-		visit.fd = open(path.s, O_RDONLY | O_CLOEXEC);
-		visit.result = visit.fd < 0 ? -errno : 0;
+	struct node_machine *machine = collected->machine;
+	struct node_network found = { .socket = -1 };
+	if (!is_path_below(target->value))
+		return "no such network namespace: this is no name in the folder";
+	strbuf_addf(&path, "%s%s", machine->conf.networks, target->value);
+	node_target_watch_add(machine->watch, path.s);
+	int r = machine->conf.read_network(
+		path.s, node_target_watch_needs_socket(machine->watch, path.s), &found);
+	if (found.socket >= 0)
+		node_target_watch_set_socket(machine->watch, path.s, found.socket);
+	bool is_unknown = r < 0 && r != -ENOENT && r != -EINVAL;
+	if (!is_unknown) {
+		vec_done(&target->addresses);
+		target->addresses = found.addresses;
+	} else {
+		vec_done(&found.addresses);
 	}
-	if (visit.result == 0)
-		visit.result = -pthread_create(&thread, NULL, read_addresses, &visit);
-	if (visit.result == 0)
-		pthread_join(thread, NULL);
-	if (visit.fd >= 0)
-		close(visit.fd);
-	if (visit.socket >= 0)
-		node_target_watch_set_socket(watch, path.s, visit.socket);
-	if (visit.result < 0)
-		return arena_printf(collected->arena, "no such network namespace: %s",
-				    err_str(visit.result));
-	return collected->pods.n == n_before ? "this network namespace has no address" : NULL;
+	for (size_t i = 0; i < target->addresses.n; i++)
+		vec_push(&collected->pods, (struct nftables_pod){ target->addresses.v[i], ns });
+	if (target->addresses.n == 0)
+		return explain_network(collected->arena, r);
+	if (is_unknown)
+		log_kept(target, ns, explain_network(collected->arena, r));
+	return NULL;
 }
 
 /* ---- all of them ---- */
@@ -458,6 +510,10 @@ struct node_machine *node_machine_new(const struct node_machine_conf *conf)
 	machine->conf = *conf;
 	if (conf->find_user == NULL)
 		machine->conf.find_user = look_up_user;
+	if (conf->find_cgroup == NULL)
+		machine->conf.find_cgroup = node_cgroup_find;
+	if (conf->read_network == NULL)
+		machine->conf.read_network = read_network;
 	if (conf->networks == NULL)
 		machine->conf.networks = NAMESPACES;
 	map_init(&machine->targets);

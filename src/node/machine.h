@@ -9,16 +9,30 @@
 #include "addrset/nftables/plan.h"
 #include "base/arena.h"
 #include "base/slice.h"
+#include "base/vec.h"
+#include "node/cgroup.h"
 #include "node/policy.h"
 
 #define NODE_MACHINE_NAME "machine" /* the node of `fairlead up` */
 
 struct node_machine;
 
+typedef VEC(struct addrset_address) node_addresses;
+
+struct node_network {
+	node_addresses addresses; /* without those of loopback */
+	int socket;		  /* of target_watch.h, where one was wanted; negative: none */
+};
+
 /* What tests replace; zero: this machine's. */
 struct node_machine_conf {
 	/* 0 with the number; -ENOENT: no such user; otherwise it could not be found out. */
 	int (*find_user)(const char *name, uint64_t *ret);
+	/* As node_cgroup_find. */
+	const char *(*find_cgroup)(const char *root, const char *path, struct node_cgroup *ret);
+	/* 0; -ENOENT: there is no such file, -EINVAL: it is no network namespace; otherwise it could not be read. The socket is
+	 * the caller's in any case. */
+	int (*read_network)(const char *path, bool wants_socket, struct node_network *ret);
 	const char *networks; /* folder of network namespaces, with a slash at its end */
 	/* Name servers stay reachable: those that are in this file now. NULL: there are none. */
 	const char *resolv_conf;
@@ -30,8 +44,8 @@ struct node_machine *node_machine_new(const struct node_machine_conf *conf);
 void node_machine_free(struct node_machine *machine); /* NULL is fine */
 
 /* Adds to a policy that is built: owners, the addresses of network namespaces as pods, and name servers. Firewalls that apply to
- * nothing, or not to all that annotations name, are returned, and logged once a minute each. A user who cannot be
- * looked up keeps the last number. Names of namespaces are borrowed, the rest is from the arena. */
+ * nothing, or not to all that annotations name, are returned, and logged once a minute each. What cannot be read for the
+ * moment, such as for want of descriptors, stays as this process has found it last. Names of namespaces are borrowed, the rest is from the arena. */
 void node_machine_add(struct node_machine *machine, struct node_objects namespaces,
 		      struct arena *arena, struct nftables_policy *policy,
 		      struct node_problems *ret);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What annotations of Namespaces name on one machine: users, cgroups and network namespaces that exist, appear, or do not. */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,6 +25,32 @@ static int find_user(const char *name, uint64_t *ret)
 	return user_result;
 }
 
+static int network_result;	    /* of the next readings */
+static const char *network_address; /* NULL: it has none */
+
+static int read_network(const char *path, bool wants_socket UNUSED, struct node_network *ret)
+{
+	struct addrset_address address = { .n = 4 };
+	assert_non_null(strstr(path, "/nowhere/"));
+	if (network_result == 0 && network_address != NULL) {
+		assert_int_equal(inet_pton(AF_INET, network_address, address.bytes), 1);
+		vec_push(&ret->addresses, address);
+	}
+	return network_result;
+}
+
+static const char *cgroup_failure; /* of the next lookups; NULL: it is found */
+static bool cgroup_is_unknown;
+
+static const char *find_cgroup(const char *root UNUSED, const char *path UNUSED,
+			       struct node_cgroup *ret)
+{
+	if (cgroup_failure == NULL)
+		*ret = (struct node_cgroup){ .id = 77, .level = 2 };
+	ret->is_unknown = cgroup_is_unknown;
+	return cgroup_failure;
+}
+
 static struct node_machine *machine;
 static struct arena arena;
 static struct nftables_policy policy;
@@ -31,10 +58,16 @@ static struct node_problems problems;
 
 static int begin(void **state UNUSED)
 {
-	struct node_machine_conf conf = { .find_user = find_user, .networks = "/nowhere/" };
+	struct node_machine_conf conf = { .find_user = find_user,
+					  .find_cgroup = find_cgroup,
+					  .read_network = read_network,
+					  .networks = "/nowhere/" };
 	machine = node_machine_new(&conf);
 	arena_init(&arena);
-	user_result = 0;
+	user_result = network_result = 0;
+	network_address = "10.1.0.2";
+	cgroup_failure = NULL;
+	cgroup_is_unknown = false;
 	return 0;
 }
 
@@ -103,6 +136,81 @@ static void failing_lookups(void **state UNUSED)
 	check_problem("TargetMissing", "cannot be looked up");
 }
 
+#define CGROUP	"{\"egress.fairlead.dev/cgroup\": \"shop/a\"}"
+#define NETWORK "{\"egress.fairlead.dev/netns\": \"shop\"}"
+
+/* EF-D3: a failure to read a cgroup opens nothing. */
+static void failing_cgroups(void **state UNUSED)
+{
+	cgroup_failure = "this cgroup cannot be read";
+	cgroup_is_unknown = true;
+	build(CGROUP);
+	check_problem("TargetMissing", "cannot be read");
+	assert_int_equal(policy.n_owners, 0);
+	cgroup_failure = NULL;
+	cgroup_is_unknown = false;
+	build(CGROUP);
+	cgroup_failure = "this cgroup cannot be read";
+	cgroup_is_unknown = true;
+	build(CGROUP);
+	assert_int_equal(problems.n, 0);
+	assert_int_equal(policy.n_owners, 1);
+	assert_int_equal(policy.owners[0].id, 77);
+	assert_int_equal(policy.owners[0].level, 2);
+	cgroup_is_unknown = false;
+	for (int i = 0; i < 2; i++) {
+		build(CGROUP);
+		check_problem("TargetMissing", "cannot be read");
+		assert_int_equal(policy.n_owners, 0);
+		cgroup_is_unknown = true; /* it is gone: nothing is left to keep */
+	}
+}
+
+static void check_address(const char *address)
+{
+	uint8_t bytes[4];
+	assert_int_equal(inet_pton(AF_INET, address, bytes), 1);
+	assert_int_equal(problems.n, 0);
+	assert_int_equal(policy.n_pods, 1);
+	assert_string_equal(policy.pods[0].namespace_name, "web");
+	assert_memory_equal(policy.pods[0].address.bytes, bytes, sizeof(bytes));
+}
+
+/* EF-D3: nor does a failure to read a network namespace, whatever it is; only one that is gone has no addresses. */
+static void failing_networks(void **state UNUSED)
+{
+	static const int failures[] = { -EMFILE, -EAGAIN, -EPERM, -ENOMEM, -EIO },
+			 gone[] = { -ENOENT, -EINVAL };
+	network_result = -EMFILE;
+	build(NETWORK);
+	check_problem("TargetMissing", "this network namespace cannot be read: ");
+	for (size_t i = 0; i < ARRAY_LEN(gone); i++) {
+		network_result = 0;
+		build(NETWORK);
+		check_address("10.1.0.2");
+		for (size_t k = 0; k < ARRAY_LEN(failures); k++) {
+			network_result = failures[k];
+			build(NETWORK);
+			check_address("10.1.0.2");
+		}
+		network_result = gone[i];
+		build(NETWORK);
+		assert_int_equal(problems.n, 1);
+		assert_int_equal(policy.n_pods, 0);
+		network_result = -EMFILE;
+		build(NETWORK);
+		check_problem("TargetMissing", "this network namespace cannot be read: ");
+		assert_int_equal(policy.n_pods, 0);
+	}
+	network_result = 0;
+	network_address = "10.1.0.3";
+	build(NETWORK);
+	check_address("10.1.0.3");
+	network_address = NULL;
+	build(NETWORK);
+	check_problem("TargetMissing", "this network namespace has no address");
+}
+
 static void nothing_named(void **state UNUSED)
 {
 	build("{}");
@@ -123,6 +231,9 @@ static void nothing_named(void **state UNUSED)
 static void other_targets(void **state UNUSED)
 {
 	static const char *const networks[] = { "missing", "../x", "", "/etc" };
+	struct node_machine_conf conf = { .networks = "/nowhere/" };
+	node_machine_free(machine);
+	machine = node_machine_new(&conf);
 	build("{\"egress.fairlead.dev/cgroup\": \"no/such/group\"}");
 	check_problem("TargetMissing", "egress.fairlead.dev/cgroup is 'no/such/group'");
 	for (size_t i = 0; i < ARRAY_LEN(networks); i++) {
@@ -170,8 +281,13 @@ static void name_servers(void **state UNUSED)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(users),	     TEST(failing_lookups), TEST(nothing_named),
-		TEST(other_targets), TEST(name_servers),
+		TEST(users),
+		TEST(failing_lookups),
+		TEST(nothing_named),
+		TEST(other_targets),
+		TEST(name_servers),
+		TEST(failing_cgroups),
+		TEST(failing_networks),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 """Egress rules on one machine without a cluster: annotations of a Namespace name a user, a cgroup or a network namespace. The machine is a
 network namespace of this test."""
 import os
+import resource
 import subprocess
 import sys
 
@@ -110,6 +111,15 @@ def test_users_cgroups_and_network_namespaces(machine):
     soon(lambda: "10.1.0.77" in machine.net.node.run("nft", "list", "map", "inet", "fairlead", "pods4"))
     machine.net.pods[POD].run("ip", "address", "del", "10.1.0.77/24", "dev", "eth0")
     soon(lambda: "10.1.0.77" not in machine.net.node.run("nft", "list", "map", "inet", "fairlead", "pods4"))
+    # Without a free descriptor nothing can be read: what was found before stays. The new address causes a pass.
+    limits = resource.prlimit(machine.agent.pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(machine.agent.pid, resource.RLIMIT_NOFILE, (3, limits[1]))
+    machine.net.pods[POD].run("ip", "address", "add", "10.1.0.78/24", "dev", "eth0")
+    soon(lambda: "this network namespace cannot be read: Too many open files; what was found before stays" in machine.text())
+    assert machine.net.connect(POD, "203.0.113.9", 80) == "refused"
+    assert POD + " :" in machine.net.node.run("nft", "list", "map", "inet", "fairlead", "pods4")
+    resource.prlimit(machine.agent.pid, resource.RLIMIT_NOFILE, limits)
+    machine.net.pods[POD].run("ip", "address", "del", "10.1.0.78/24", "dev", "eth0")
     for servers in (["203.0.113.9"], ["203.0.113.10", "203.0.113.11"]):
         machine.resolv_conf.write_text("".join(f"nameserver {s}\n" for s in servers), encoding="ascii")
         for address in ("203.0.113.9", "203.0.113.10", "203.0.113.11"):
