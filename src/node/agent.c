@@ -485,7 +485,11 @@ static void on_apply_time(struct loop_timer *timer)
 		return; /* the last one to be filled starts it */
 	int r = build_and_apply(agent, ERR_TEXT(why));
 	if (r < 0 && !agent->is_failing)
-		log_error(AREA, "cannot change the node's table: %s; its rules stay", why);
+		log_error(
+			AREA,
+			"the node's table and connections are not all as the rules want them: %s; "
+			"what could not be changed stays as it was",
+			why);
 	if (r == 0 && (agent->is_failing || !agent->is_applied))
 		log_info(AREA, "the node's table is in force");
 	agent->is_failing = r < 0;
