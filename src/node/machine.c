@@ -446,14 +446,9 @@ static void add_name_servers(struct node_machine *machine, struct arena *arena,
 		memcpy(machine->name_servers, found, n * sizeof(*found));
 		machine->n_name_servers = n;
 	}
-	n = policy->n_always_open + machine->n_name_servers;
-	struct net_cidr *all = arena_alloc(arena, (n + 1) * sizeof(*all));
-	if (policy->n_always_open != 0)
-		memcpy(all, policy->always_open, policy->n_always_open * sizeof(*all));
-	memcpy(all + policy->n_always_open, machine->name_servers,
-	       machine->n_name_servers * sizeof(*all));
-	policy->always_open = all;
-	policy->n_always_open = n;
+	policy->name_servers = arena_memdup(arena, machine->name_servers,
+					    machine->n_name_servers * sizeof(*found));
+	policy->n_name_servers = machine->n_name_servers;
 }
 
 /* Those past the limit are judged all the same; answers to them are not held. */

@@ -34,7 +34,7 @@ struct node_machine_conf {
 	 * the caller's in any case. */
 	int (*read_network)(const char *path, bool wants_socket, struct node_network *ret);
 	const char *networks; /* folder of network namespaces, with a slash at its end */
-	/* Name servers stay reachable: those that are in this file now. NULL: there are none. */
+	/* Name servers stay reachable, at the ports of DNS: those that are in this file now. NULL: there are none. */
 	const char *resolv_conf;
 	/* Up to `most` of them; their number, or 0: it cannot be read. */
 	size_t (*read_name_servers)(const char *path, struct net_cidr *out, size_t most);

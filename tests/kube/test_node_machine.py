@@ -57,9 +57,9 @@ def machine(tmp_path_factory):
         made.close()
 
 
-def start_client(machine, address, user=None, group=None):
+def start_client(machine, address, user=None, group=None, port=80):
     """In a cgroup of the hierarchy that the agent sees."""
-    argv = [sys.executable, "-c", CLIENT, address, "80"]
+    argv = [sys.executable, "-c", CLIENT, address, str(port)]
     if group is not None:
         argv = ["nsenter", "-t", str(machine.agent.pid), "-m", "sh", "-c", f'echo $$ > {GROUPS}/{group}/cgroup.procs && exec "$@"', "sh", *argv]
     return machine.net.node.call(lambda: subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, user=user))
@@ -120,10 +120,16 @@ def test_users_cgroups_and_network_namespaces(machine):
     assert POD + " :" in machine.net.node.run("nft", "list", "map", "inet", "fairlead", "pods4")
     resource.prlimit(machine.agent.pid, resource.RLIMIT_NOFILE, limits)
     machine.net.pods[POD].run("ip", "address", "del", "10.1.0.78/24", "dev", "eth0")
+    # Name servers are open for DNS, and not for what else their addresses serve.
+    for protocol, port in (("tcp", 53), ("tcp", 853), ("udp", 853)):
+        machine.net.serve(protocol, port)
     for servers in (["203.0.113.9"], ["203.0.113.10", "203.0.113.11"]):
         machine.resolv_conf.write_text("".join(f"nameserver {s}\n" for s in servers), encoding="ascii")
         for address in ("203.0.113.9", "203.0.113.10", "203.0.113.11"):
-            soon(lambda: outcome(machine, address, user=USER) == ("open" if address in servers else "refused"))
+            soon(lambda: outcome(machine, address, user=USER, port=53) == ("open" if address in servers else "refused"))
+            assert outcome(machine, address, user=USER) == "refused"
+    for protocol, port, expected in (("tcp", 53, "open"), ("tcp", 853, "open"), ("udp", 853, "open"), ("tcp", 80, "refused")):
+        assert machine.net.connect(POD, "203.0.113.10", port, protocol) == expected, (protocol, port)
     assert "somebody else" not in machine.text()
     # A rule that goes takes its connections with it, at once.
     opened = start_client(machine, OTHER, user=USER)

@@ -7,6 +7,7 @@
 #include "addrset/nftables/plan_test.h"
 
 #include <assert.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,16 +102,17 @@ static int compare_ports(const void *left, const void *right)
 }
 
 /* Lists of the same ports share an id. */
-static struct addrset_id add_ports(struct nftables_plan *plan, const struct nftables_rule *rule)
+static struct addrset_id add_ports(struct nftables_plan *plan, const struct nftables_port *ports,
+				   size_t n)
 {
-	struct nftables_port *sorted = xmemdup(rule->ports, rule->n_ports * sizeof(*sorted));
-	qsort(sorted, rule->n_ports, sizeof(*sorted), compare_ports);
+	struct nftables_port *sorted = xmemdup(ports, n * sizeof(*sorted));
+	qsort(sorted, n, sizeof(*sorted), compare_ports);
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 	strbuf_adds(&text, "ports");
-	for (size_t i = 0; i < rule->n_ports; i++)
+	for (size_t i = 0; i < n; i++)
 		strbuf_addf(&text, " %u/%u", sorted[i].protocol, sorted[i].number);
 	struct addrset_id list = addrset_id_of(strbuf_slice(&text));
-	for (size_t i = 0; i < rule->n_ports; i++)
+	for (size_t i = 0; i < n; i++)
 		vec_push(&plan->ports, (struct nftables_plan_port){ list, sorted[i] });
 	free(sorted);
 	return list;
@@ -125,8 +127,9 @@ static struct step_list steps_after_target(struct nftables_plan *plan, const cha
 	char counter[NFTABLES_COUNTER_BYTES];
 	nftables_id_text(&id, counter);
 	if (rule->n_ports > 0)
-		add_step(&list, (struct nftables_step){ .kind = NFTABLES_TO_PORTS,
-							.id = add_ports(plan, rule) });
+		add_step(&list, (struct nftables_step){
+					.kind = NFTABLES_TO_PORTS,
+					.id = add_ports(plan, rule->ports, rule->n_ports) });
 	add_step(&list, STEP_WORD(NFTABLES_COUNT, add_counter(plan, counter)));
 	if (rule->allows) {
 		vec_push(&plan->admitted, id);
@@ -212,6 +215,24 @@ static void add_cluster_chain(struct nftables_plan *plan, size_t chain,
 		ADD_RULE(plan, chain,
 			 STEP_FAMILY(NFTABLES_IS_FAMILY, policy->always_open[i].family),
 			 STEP_RANGE(NFTABLES_TO_RANGE, policy->always_open[i]),
+			 STEP(NFTABLES_ACCEPT));
+}
+
+/* A name server's address may serve more than DNS: in clouds, the credentials of the machine. */
+static void add_name_servers(struct nftables_plan *plan, size_t chain,
+			     const struct nftables_policy *policy)
+{
+	static const struct nftables_port ports[] = {
+		{ IPPROTO_TCP, 53 }, { IPPROTO_TCP, 853 }, { IPPROTO_UDP, 53 }, { IPPROTO_UDP, 853 }
+	};
+	struct nftables_step to_ports = { .kind = NFTABLES_TO_PORTS };
+	if (policy->n_name_servers == 0)
+		return;
+	to_ports.id = add_ports(plan, ports, ARRAY_LEN(ports));
+	for (size_t i = 0; i < policy->n_name_servers; i++)
+		ADD_RULE(plan, chain,
+			 STEP_FAMILY(NFTABLES_IS_FAMILY, policy->name_servers[i].family),
+			 STEP_RANGE(NFTABLES_TO_RANGE, policy->name_servers[i]), to_ports,
 			 STEP(NFTABLES_ACCEPT));
 }
 
@@ -345,6 +366,7 @@ void nftables_plan_init(struct nftables_plan *plan, const struct nftables_policy
 	size_t cluster = add_chain(plan, CHAIN_CLUSTER, NFTABLES_NO_HOOK);
 	size_t denied = add_chain(plan, CHAIN_DENIED, NFTABLES_NO_HOOK);
 	add_cluster_chain(plan, cluster, policy);
+	add_name_servers(plan, cluster, policy);
 	add_denied_chain(plan, denied, policy);
 	for (size_t i = 0; i < policy->n_namespaces; i++)
 		add_namespace(plan, &policy->namespaces[i]);

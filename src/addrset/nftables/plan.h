@@ -77,6 +77,9 @@ struct nftables_policy {
 	const struct net_cidr
 		*always_open; /* reachable whatever the rules: the cluster, its DNS and API */
 	size_t n_always_open;
+	/* Reachable whatever the rules, only at the ports of DNS: UDP and TCP, 53 and 853. */
+	const struct net_cidr *name_servers;
+	size_t n_name_servers;
 	bool spares_own_addresses; /* connections to addresses of this machine itself are never judged */
 	uint16_t log_group;	   /* NFLOG group that gets samples of denied packets; 0: none */
 };

@@ -78,6 +78,7 @@ static void check_chain(const struct nftables_plan *plan, const char *name, cons
 	replace_id(out.s, id_from("web", "no rule matches"), "REST");
 	replace_id(out.s, addrset_id_of(slice_of("example.com")), "EXAMPLE");
 	replace_id(out.s, addrset_id_of(slice_of("ports 6/80 6/443 17/443")), "PORTS");
+	replace_id(out.s, addrset_id_of(slice_of("ports 6/53 6/853 17/53 17/853")), "DNS");
 	assert_string_equal(out.s, expected);
 }
 
@@ -189,13 +190,17 @@ static void test_rule_without_target(void **state UNUSED)
 	nftables_plan_done(&plan);
 }
 
-/* One machine (EF-D3): the DNS server's own queries are in front of the rules on its user. */
+/* One machine (EF-D3): the DNS server's own queries are in front of the rules on its user; name servers are open for DNS. */
 static void test_output_chain(void **state UNUSED)
 {
 	struct nftables_owner owner = { .id = 7, .namespace_name = "web" };
+	struct net_cidr servers[] = { range_of("169.254.169.254/32").range,
+				      range_of("2001:db8::53/128").range };
 	struct nftables_policy policy;
 	struct nftables_plan plan;
 	make_policy(&policy);
+	policy.name_servers = servers;
+	policy.n_name_servers = ARRAY_LEN(servers);
 	policy.owners = &owner;
 	policy.n_owners = 1;
 	policy.own_user = 7;
@@ -207,6 +212,11 @@ static void test_output_chain(void **state UNUSED)
 		"by loopback, accept\nby user 7 at 0, is marked 99 at 0, accept\n"
 		"is admitted, accept\nis older, accept\nis tcp, is mid-stream, accept\n"
 		"is reply, accept\nis neighbour discovery, accept\nby user 7 at 0, goto ns-web\n");
+	check_chain(&plan, "cluster",
+		    "is ip, to 10.0.0.0/8, accept\n"
+		    "is ip, to 169.254.169.254/32, to ports DNS, accept\n"
+		    "is ip6, to 2001:db8::53/128, to ports DNS, accept\n");
+	assert_int_equal(plan.ports.n, ARRAY_LEN(web_ports) + 4);
 	check_chain(&plan, "input", "");
 	check_chain(&plan, "forward", "jump egress\n");
 	nftables_plan_done(&plan);
