@@ -282,10 +282,12 @@ static const char *explain_network(struct arena *arena, int result)
 {
 	if (result == 0)
 		return "this network namespace has no address";
+	if (result == -EINVAL)
+		return "this file is no network namespace here (is the mount visible to the "
+		       "program?)";
 	return arena_printf(arena,
-			    result == -ENOENT || result == -EINVAL
-				    ? "no such network namespace: %s"
-				    : "this network namespace cannot be read: %s",
+			    result == -ENOENT ? "no such network namespace: %s"
+					      : "this network namespace cannot be read: %s",
 			    err_str(result));
 }
 
