@@ -16,6 +16,8 @@
 #include "base/map.h"
 #include "base/mem.h"
 
+enum { READS_MAX = 64 }; /* of a socket each time */
+
 /* All zero: it does not exist. */
 struct state {
 	dev_t device;
@@ -148,17 +150,19 @@ int node_target_watch_open_socket(void)
 	return r;
 }
 
-/* ENOBUFS is news, too: there were too many to keep. */
+/* ENOBUFS is news, too: there were too many to keep. Whoever owns the network namespace may change addresses faster than
+ * they are read here: what is left counts the next time. */
 static bool has_news(int fd)
 {
 	char bytes[8192];
 	bool is_any = false;
-	for (;;) {
+	for (int i = 0; i < READS_MAX; i++) {
 		if (recv(fd, bytes, sizeof(bytes), 0) >= 0 || errno == ENOBUFS)
 			is_any = true;
 		else if (errno != EINTR)
 			return is_any;
 	}
+	return true;
 }
 
 bool node_target_watch_has_changed(struct node_target_watch *watch)

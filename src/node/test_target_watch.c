@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -111,6 +112,26 @@ static void sockets(void **state UNUSED)
 	assert_int_equal(fcntl(fd, F_GETFD), -1); /* it was closed */
 }
 
+/* One that always has more to read does not keep the agent. */
+static void news_without_end(void **state UNUSED)
+{
+	enum { MESSAGES = 100 };
+	int ends[2];
+	char byte;
+	pass();
+	assert_int_equal(
+		socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
+	for (int i = 0; i < MESSAGES; i++)
+		assert_int_equal(send(ends[1], "x", 1, 0), 1);
+	node_target_watch_set_socket(watch, path, ends[0]);
+	assert_true(node_target_watch_has_changed(watch));
+	assert_int_equal(recv(ends[0], &byte, 1, 0), 1); /* some are left */
+	assert_true(node_target_watch_has_changed(watch));
+	assert_false(node_target_watch_has_changed(watch));
+	close(ends[1]);
+	assert_true(node_target_watch_has_changed(watch)); /* the end can be read for ever */
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 static int make_dir(void **state UNUSED)
@@ -132,6 +153,7 @@ int main(void)
 		TEST(files_change),
 		TEST(what_is_not_added_is_forgotten),
 		TEST(sockets),
+		TEST(news_without_end),
 	};
 	return cmocka_run_group_tests(tests, make_dir, remove_dir);
 }
