@@ -58,6 +58,7 @@ struct node_machine {
 	struct net_cidr name_servers[NAME_SERVERS_MAX]; /* that were found last */
 	size_t n_name_servers;
 	struct strbuf clients; /* lines */
+	bool clients_are_full; /* logged */
 };
 
 /* Of one pass. */
@@ -453,18 +454,35 @@ static void add_name_servers(struct node_machine *machine, struct arena *arena,
 	policy->n_name_servers = machine->n_name_servers;
 }
 
+/* fe80::/10: each interface has one, which says nothing on another link, where it may be somebody else's. */
+static bool is_link_local(const struct addrset_address *address)
+{
+	return address->n == 16 && address->bytes[0] == 0xfe && (address->bytes[1] & 0xc0) == 0x80;
+}
+
+static bool add_client(struct strbuf *clients, const struct nftables_pod *pod)
+{
+	char text[INET6_ADDRSTRLEN];
+	if (is_link_local(&pod->address))
+		return true;
+	inet_ntop(pod->address.n == 4 ? AF_INET : AF_INET6, pod->address.bytes, text, sizeof(text));
+	return egress_report_add_client(clients, pod->namespace_name, text);
+}
+
 /* Those past the limit are judged all the same; answers to them are not held. */
 static void list_clients(struct node_machine *machine, const struct collected *collected)
 {
-	bool has_room = true;
+	size_t n = 0;
 	strbuf_reset(&machine->clients);
-	for (size_t i = 0; i < collected->pods.n && has_room; i++) {
-		const struct nftables_pod *pod = &collected->pods.v[i];
-		char text[INET6_ADDRSTRLEN];
-		inet_ntop(pod->address.n == 4 ? AF_INET : AF_INET6, pod->address.bytes, text,
-			  sizeof(text));
-		has_room = egress_report_add_client(&machine->clients, pod->namespace_name, text);
-	}
+	while (n < collected->pods.n && add_client(&machine->clients, &collected->pods.v[n]))
+		n++;
+	bool is_full = n < collected->pods.n;
+	if (is_full && !machine->clients_are_full)
+		log_warn(AREA,
+			 "%zu of %zu addresses of network namespaces do not fit into the report "
+			 "(%d bytes): rules apply to them, and DNS answers to them are not held",
+			 collected->pods.n - n, collected->pods.n, EGRESS_REPORT_CLIENTS_BYTES);
+	machine->clients_are_full = is_full;
 }
 
 void node_machine_add(struct node_machine *machine, struct node_objects namespaces,

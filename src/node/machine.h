@@ -49,7 +49,8 @@ void node_machine_free(struct node_machine *machine); /* NULL is fine */
 void node_machine_add(struct node_machine *machine, struct node_objects namespaces,
 		      struct arena *arena, struct nftables_policy *policy,
 		      struct node_problems *ret);
-/* The addresses of network namespaces that it added last, as in a node's report (api/egress/node_report.h). */
+/* The addresses of network namespaces that it added last, as in a node's report (api/egress/node_report.h): as many as
+ * fit, without link-local ones. */
 struct slice node_machine_clients(const struct node_machine *machine);
 /* Whether something of that has changed since, as far as it can be noticed cheaply: not users. */
 bool node_machine_has_changed(struct node_machine *machine);

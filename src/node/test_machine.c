@@ -2,16 +2,19 @@
 /* What annotations of Namespaces name on one machine: users, cgroups and network namespaces that exist, appear, or do not. */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/compiler.h"
+#include "base/log.h"
 #include "node/machine.h"
 
 enum { SHOP_USER = 1234 };
@@ -27,6 +30,7 @@ static int find_user(const char *name, uint64_t *ret)
 
 static int network_result;	    /* of the next readings */
 static const char *network_address; /* NULL: it has none */
+static unsigned network_more;	    /* number of others, 10.2.0.0 and so on */
 
 static int read_network(const char *path, bool wants_socket UNUSED, struct node_network *ret)
 {
@@ -36,6 +40,9 @@ static int read_network(const char *path, bool wants_socket UNUSED, struct node_
 		assert_int_equal(inet_pton(AF_INET, network_address, address.bytes), 1);
 		vec_push(&ret->addresses, address);
 	}
+	for (unsigned i = 0; i < network_more; i++)
+		vec_push(&ret->addresses,
+			 (struct addrset_address){ 4, { 10, 2, (uint8_t)(i >> 8), (uint8_t)i } });
 	return network_result;
 }
 
@@ -65,6 +72,7 @@ static int begin(void **state UNUSED)
 	machine = node_machine_new(&conf);
 	arena_init(&arena);
 	user_result = network_result = 0;
+	network_more = 0;
 	network_address = "10.1.0.2";
 	cgroup_failure = NULL;
 	cgroup_is_unknown = false;
@@ -216,6 +224,59 @@ static void failing_networks(void **state UNUSED)
 	check_problem("TargetMissing", "this network namespace has no address");
 }
 
+static int read_link_local(const char *path UNUSED, bool wants_socket UNUSED,
+			   struct node_network *ret)
+{
+	vec_push(&ret->addresses, (struct addrset_address){ 16, { 0xfe, 0x80, [15] = 1 } });
+	vec_push(&ret->addresses, (struct addrset_address){ 16, { 0xfe, 0xbf, [15] = 1 } });
+	vec_push(&ret->addresses, (struct addrset_address){ 16, { 0xfe, 0xc0, [15] = 1 } });
+	vec_push(&ret->addresses, (struct addrset_address){ 16, { 0xfd, 0x80, [15] = 1 } });
+	return 0;
+}
+
+/* All are judged; DNS servers hear of those that may ask them. */
+static void link_local_clients(void **state UNUSED)
+{
+	struct node_machine_conf conf = { .read_network = read_link_local };
+	node_machine_free(machine);
+	machine = node_machine_new(&conf);
+	build(NETWORK);
+	assert_int_equal(policy.n_pods, 4);
+	assert_true(slice_eq(node_machine_clients(machine), SLICE("web fec0::1\nweb fd80::1\n")));
+}
+
+/* Builds, and returns how often the log speaks of clients that do not fit. */
+static size_t count_warnings(unsigned addresses)
+{
+	char text[4096] = "";
+	size_t n = 0;
+	int fds[2];
+	assert_int_equal(pipe2(fds, O_CLOEXEC | O_NONBLOCK), 0);
+	network_more = addresses;
+	log_set_fd(fds[1]);
+	build(NETWORK);
+	log_set_fd(STDOUT_FILENO);
+	assert_true(read(fds[0], text, sizeof(text) - 1) < (ssize_t)sizeof(text) - 1);
+	close(fds[0]);
+	close(fds[1]);
+	for (const char *at = text; (at = strstr(at, "do not fit into the report")) != NULL; at++)
+		n++;
+	assert_int_equal(policy.n_pods, addresses + 1);
+	return n;
+}
+
+/* The limit of the report is logged when it is reached, not with each pass. */
+static void too_many_clients(void **state UNUSED)
+{
+	static const unsigned few = 100, many = 4000;
+	assert_int_equal(count_warnings(few), 0);
+	assert_int_equal(count_warnings(many), 1);
+	assert_int_equal(count_warnings(many), 0);
+	assert_in_range(node_machine_clients(machine).n, 39900, 40000);
+	assert_int_equal(count_warnings(few), 0);
+	assert_int_equal(count_warnings(many), 1);
+}
+
 static void nothing_named(void **state UNUSED)
 {
 	build("{}");
@@ -299,6 +360,8 @@ int main(void)
 		TEST(name_servers),
 		TEST(failing_cgroups),
 		TEST(failing_networks),
+		TEST(link_local_clients),
+		TEST(too_many_clients),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

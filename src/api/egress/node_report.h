@@ -11,7 +11,8 @@
  *                      Such a firewall has no line in data.firewalls
  *   data.released      a line for each DNSName with a mark (unused.h) whose rules and addresses are gone here: its name,
  *                      the mark. Missing: an older agent, which removes no addresses
- *   data.clients       on one machine, a line for each address of a network namespace that a firewall applies to: namespace, address.
+ *   data.clients       on one machine, a line for each address of a network namespace that a firewall applies to: namespace, address;
+ *                      without link-local ones.
  *                      DNS servers hold answers to these as to pods */
 #pragma once
 
