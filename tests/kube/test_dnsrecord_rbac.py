@@ -62,7 +62,7 @@ def scenario(c, enough):
     for lease in (NAME, HEARTBEAT):
         c.call("DELETE", f"{LEASES}/{lease}")
     p = start(c.kubeconfig(TOKEN, "fairlead"), "--dnsrecord-types", "memory,local", "--lease-retry", "300ms", "--heartbeat", "1s",
-              controllers="dnsrecord")
+              "--platform", "gardener", "--dnsrecord-by-generation", controllers="dnsrecord")
     try:
         live(c, ns, step)
     finally:

@@ -9,6 +9,7 @@ from bothlib import c as served, embedded, real, real_only  # noqa: F401 (fixtur
 from controllerlib import events, namespace, until
 from dnsrecordlib import (OPERATION, Zones, condition, delete, failed, gardenlet_waits, get, make, make_secret, patch, prepare, request,
                           run_controller, stamp, wait_failed, wait_gone, wait_settled, write_status)
+from lib.cluster import Embedded
 
 PROTECT, DROP_IN = "protect", "drop-in"
 NAME, HEARTBEAT = "provider-local", "gardener-extension-heartbeat"
@@ -140,6 +141,17 @@ def holder_of(c, space, name):
     return c.call("GET", f"/apis/coordination.k8s.io/v1/namespaces/{space}/leases/{name}")[1]["spec"]["holderIdentity"]
 
 
+def deployment(c, space, *args, replicas=1):
+    labels, path = {"app.kubernetes.io/name": f"gardener-extension-{NAME}"}, f"/apis/apps/v1/namespaces/{space}/deployments"
+    o = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": f"gardener-extension-{NAME}"}, "spec": {
+        "replicas": replicas, "selector": {"matchLabels": labels}, "template": {
+            "metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "i", "args": list(args)}]}}}}
+    status, body = c.call("POST", path, o)
+    if status == 409:
+        status, body = c.call("PATCH", f"{path}/gardener-extension-{NAME}", o, content_type="application/merge-patch+json")
+    assert status in (200, 201), body
+
+
 class Extension(threading.Thread):
     """Gardener's provider-local, as far as its heartbeat goes."""
 
@@ -179,6 +191,13 @@ def extension(c, space):
     one.end(1)
 
 
+@pytest.fixture
+def deployed(c, space):
+    """Its Deployment, without flags that say what it publishes; the embedded API has none."""
+    if not isinstance(c, Embedded):
+        deployment(c, space)
+
+
 def make_local(c, ns, name):
     make(c, ns, name, f"{name}.{ns}.local.gardener.cloud", type="local", annotations=request("reconcile"))
 
@@ -191,6 +210,8 @@ def is_untouched(c, ns, name):
 TYPES = ["--dnsrecord-types", "memory,local"]
 
 
+@real_only("kinds", "served")
+@pytest.mark.usefixtures("deployed")
 def test_beside_an_extension(c, run, ns, zones, space, extension):
     """DR-R1, DR-5: while provider-local runs, its objects are not written, those of other types are; log and /readyz say so, and how to take
     over. When its heartbeat has expired, they are published, and when it is back, they are left to it again."""
@@ -221,22 +242,11 @@ def test_beside_an_extension(c, run, ns, zones, space, extension):
     wait_gone(c, ns, "a")
 
 
-def deployment(c, space, *args, replicas=1):
-    labels, path = {"app.kubernetes.io/name": f"gardener-extension-{NAME}"}, f"/apis/apps/v1/namespaces/{space}/deployments"
-    o = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": f"gardener-extension-{NAME}"}, "spec": {
-        "replicas": replicas, "selector": {"matchLabels": labels}, "template": {
-            "metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "i", "args": list(args)}]}}}}
-    status, body = c.call("POST", path, o)
-    if status == 409:
-        status, body = c.call("PATCH", f"{path}/gardener-extension-{NAME}", o, content_type="application/merge-patch+json")
-    assert status in (200, 201), body
-
-
 @real_only("kinds", "served")
 def test_what_the_extension_does(c, run, ns, space, extension):
     """DR-R1: an extension whose Deployment has the controller for DNSRecords off, or serves other classes, is no rival."""
-    p = run(*TYPES)
     deployment(c, space, "--extension-classes=seed,shoot", "--disable-controllers=worker")
+    p = run(*TYPES)
     make_local(c, ns, "a")
     p.wait_line("type 'local'")
     assert is_untouched(c, ns, "a")
@@ -250,6 +260,25 @@ def test_what_the_extension_does(c, run, ns, space, extension):
     assert extension.is_alive()
 
 
+def test_lease_alone(c, run, ns, extension):
+    """DR-R1: a Lease that somebody writes as an extension would, in a namespace without the extension's Deployment, stops nothing."""
+    p = run(*TYPES)
+    make_local(c, ns, "a")
+    gardenlet_waits(c, ns, "a")
+    assert extension.is_alive() and not p.find("type 'local'") and "waits" not in p.get("/readyz")[1]
+
+
+@real_only("kinds", "served")
+@pytest.mark.usefixtures("deployed")
+def test_other_platforms(c, run, ns, extension):
+    """DR-R1: on other platforms than Gardener no Lease and no Deployment stops anything."""
+    p = run(*TYPES, "--platform", "kubernetes")
+    make_local(c, ns, "a")
+    wait_settled(c, ns, "a")
+    assert extension.is_alive() and not p.find("type 'local'") and "waits" not in p.get("/readyz")[1]
+
+
+@pytest.mark.usefixtures("deployed")
 def test_takes_the_lease(c, run, ns, space, extension):
     """DR-R2: with --take-lease it waits until the extension gives its Lease back, holds it, and publishes; a heartbeat of before delays
     nothing."""
@@ -267,6 +296,7 @@ def test_takes_the_lease(c, run, ns, space, extension):
     assert holder_of(c, space, lease) not in ("", "extension-0") and not p.find("type 'local'")
 
 
+@pytest.mark.usefixtures("deployed")
 def test_old_heartbeat(c, run, ns, space):
     """DR-R1: a heartbeat that nobody renews any more counts at once if it is minutes old."""
     write_lease(c, space, HEARTBEAT, NAME, 600, "2026-01-01T00:00:00.000000Z")

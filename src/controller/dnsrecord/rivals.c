@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Decides by its heartbeat whether an extension runs, and by its Deployment what it does. As in an election, one that
- * stopped renewing its Lease is gone after the Lease's duration, counted from when this process saw the last change.
- * Clocks are compared only to skip what is minutes old: nobody gives a heartbeat back. */
+/* Decides by its heartbeat whether an extension runs, and by its Deployment what it does. A Lease alone says nothing:
+ * in some namespace many may write one. As in an election, an extension that stopped renewing its Lease is gone after
+ * the Lease's duration, counted from when this process saw the last change. Clocks are compared only to skip what is
+ * minutes old: nobody gives a heartbeat back. */
 #include "controller/dnsrecord/rivals.h"
 
 #include <pthread.h>
@@ -25,8 +26,7 @@
 #include "kube/decode/tree.h"
 
 enum {
-	DURATION_S = 30, /* of a heartbeat that has none: Gardener's */
-	OLD_S = 300,	 /* more than clocks in a cluster differ by */
+	OLD_S = 300, /* more than clocks in a cluster differ by */
 	ERROR_AGAIN_S = 1,
 };
 
@@ -93,17 +93,12 @@ static struct dnsrecord_rivals *rivals_of(const struct controller_ctx *ctx)
 
 /* ---- one heartbeat ---- */
 
-static uint64_t duration_ns_of(const json_t *lease)
-{
-	json_int_t duration_s = json_integer_value(api_get(lease, "spec.leaseDurationSeconds"));
-	return (uint64_t)(duration_s > 0 ? duration_s : DURATION_S) * NS_PER_S;
-}
-
 static bool is_old(const json_t *lease)
 {
 	uint64_t renewed_ns;
 	return api_time_parse(api_get_string(lease, "spec.renewTime"), &renewed_ns) == 0 &&
-	       renewed_ns + duration_ns_of(lease) + OLD_S * NS_PER_S < clock_wall_ns();
+	       renewed_ns + dnsrecord_extension_duration_ns(lease) + OLD_S * NS_PER_S <
+		       clock_wall_ns();
 }
 
 /* Nanoseconds until it expires, by this version of it; 0: it has. */
@@ -122,7 +117,7 @@ static uint64_t time_left_ns(struct dnsrecord_rivals *rivals, const json_t *leas
 		seen->version = xstrdup(version);
 		seen->changed_ns = now_ns;
 	}
-	uint64_t expires_ns = seen->changed_ns + duration_ns_of(lease);
+	uint64_t expires_ns = seen->changed_ns + dnsrecord_extension_duration_ns(lease);
 	return expires_ns > now_ns && !is_old(lease) ? expires_ns - now_ns : 0;
 }
 
@@ -156,7 +151,7 @@ static bool is_taken(const struct controller_ctx *ctx, const struct dnsrecord_ex
 	       strcmp(taken_ns, ns) == 0;
 }
 
-/* The classes that it publishes; without its Deployment, or the right to read it, all of them. */
+/* The classes that it publishes; without its Deployment none, without an answer about that all of them. */
 static char *read_classes(const struct controller_ctx *ctx,
 			  const struct dnsrecord_extension *extension, const char *ns)
 {
@@ -167,7 +162,8 @@ static char *read_classes(const struct controller_ctx *ctx,
 	struct kube_status status = { 0 };
 	json_t *deployment = NULL;
 	int r = kube_get(ctx->conn, &ref, &deployment, &status);
-	char *classes = dnsrecord_extension_classes(r == 0 ? deployment : NULL);
+	char *classes = r == ERR_NOTFOUND ? xstrdup("")
+					  : dnsrecord_extension_classes(r == 0 ? deployment : NULL);
 	kube_status_done(&status);
 	json_decref(deployment);
 	return classes;
@@ -251,12 +247,13 @@ static bool log_changes(const struct rival_list *before, const struct rival_list
 	return has_changed;
 }
 
-/* Under `checking`. True: others run than before. */
+/* Under `checking`. True: others run than before. Elsewhere than beside Gardener there are none of its extensions. */
 static bool check_all(const struct controller_ctx *ctx, struct dnsrecord_rivals *rivals,
 		      uint64_t *ret_again_ns)
 {
 	struct check check = { .ctx = ctx };
-	kube_store_each(ctx->stores[DNSRECORD_HEARTBEATS], take_reference, &check);
+	if (dnsrecord_settings_of(ctx).is_gardener)
+		kube_store_each(ctx->stores[DNSRECORD_HEARTBEATS], take_reference, &check);
 	for (size_t i = 0; i < check.leases.n; i++) {
 		check_heartbeat(&check, rivals, kube_tree_of(check.leases.v[i]));
 		kube_obj_unref(check.leases.v[i]);

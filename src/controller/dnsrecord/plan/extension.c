@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/meta.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/slice.h"
 #include "base/strbuf.h"
@@ -13,6 +14,11 @@
 
 #define OWN_NAME    "dnsrecord" /* of the controller, in those flags */
 #define ALL_CLASSES "garden,seed,shoot"
+
+enum {
+	DURATION_S = 30,     /* of a heartbeat that has none: Gardener's */
+	DURATION_MAX_S = 60, /* Gardener renews long before it is over */
+};
 
 static const struct dnsrecord_extension extensions[] = {
 	{ "provider-local", "local" },
@@ -27,6 +33,14 @@ const struct dnsrecord_extension *dnsrecord_extension_find(const char *name)
 			return &extensions[i];
 	}
 	return NULL;
+}
+
+uint64_t dnsrecord_extension_duration_ns(const json_t *heartbeat)
+{
+	json_int_t duration_s = json_integer_value(api_get(heartbeat, "spec.leaseDurationSeconds"));
+	if (duration_s <= 0)
+		duration_s = DURATION_S;
+	return (uint64_t)MIN(duration_s, DURATION_MAX_S) * NS_PER_S;
 }
 
 /* Adds the values of a flag, "--name=value" or "--name", "value", with commas between. True: it is there. */

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/compiler.h"
 #include "base/mem.h"
 #include "provider/provider.h"
@@ -59,6 +60,34 @@ static void classes(void **state)
 	assert_string_equal(any, "garden,seed,shoot");
 }
 
+/* One Lease must not stop us for years. */
+static void durations(void **state)
+{
+	static const struct {
+		const char *spec;
+		uint64_t s;
+	} cases[] = {
+		{ "", 30 },
+		{ "\"leaseDurationSeconds\":\"5\"", 30 },
+		{ "\"leaseDurationSeconds\":-1", 30 },
+		{ "\"leaseDurationSeconds\":0", 30 },
+		{ "\"leaseDurationSeconds\":1", 1 },
+		{ "\"leaseDurationSeconds\":60", 60 },
+		{ "\"leaseDurationSeconds\":61", 60 },
+		{ "\"leaseDurationSeconds\":2000000000", 60 },
+		{ "\"leaseDurationSeconds\":9223372036854775807", 60 },
+	};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		CLEANUP(freep) char *text = xasprintf("{\"spec\":{%s}}", cases[i].spec);
+		json_t *lease = json_loads(text, 0, NULL);
+		assert_non_null(lease);
+		if (dnsrecord_extension_duration_ns(lease) != cases[i].s * NS_PER_S)
+			fail_msg("%s", text);
+		json_decref(lease);
+	}
+}
+
 static bool has_extension(const char *type)
 {
 	static const char *const names[] = { "provider-local", "dns-powerdns", "dns-rfc2136" };
@@ -84,6 +113,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(classes),
+		cmocka_unit_test(durations),
 		cmocka_unit_test(types),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
