@@ -53,9 +53,18 @@ static bool has_mark(const struct rfc2136_batch *batch, const struct provider_ed
 	return batch->has_marks && edit->set.owner != NULL;
 }
 
+/* A set whose own name is nearly as long as names can be has no mark. */
+static bool fits_mark(const struct provider_rrset *set)
+{
+	char mark_name[RFC2136_MARK_NAME_MAX];
+	uint8_t wire[DNS_NAME_MAX];
+	rfc2136_mark_name(set, mark_name);
+	return dns_name_from_text(slice_of(mark_name), wire) >= 0;
+}
+
 static bool drops_mark(const struct rfc2136_batch *batch, const struct provider_edit *edit)
 {
-	return batch->drops_marks && edit->set.owner != NULL;
+	return batch->drops_marks && edit->set.owner != NULL && fits_mark(&edit->set);
 }
 
 static bool has_any_mark(const struct rfc2136_batch *batch, const struct provider_edit *edit)
@@ -112,13 +121,24 @@ static bool check_name(struct provider_change *change, const struct rfc2136_batc
 	return false;
 }
 
+/* The set's own name was checked before: its mark's name can be nothing but too long. */
+static bool check_mark(struct provider_change *change, const struct rfc2136_batch *batch,
+		       const struct provider_edit *edit)
+{
+	if (!has_mark(batch, edit) || fits_mark(&edit->set))
+		return true;
+	provider_change_fail(change, PROVIDER_INVALID,
+			     "the owner record of '%.40s...' would have a name of more than 253 "
+			     "characters: use a shorter name, or set the Secret's key "
+			     "'OwnerRecords' to 'false'",
+			     edit->set.name);
+	return false;
+}
+
 static bool check_edit(struct provider_change *change, const struct rfc2136_batch *batch,
 		       const struct provider_edit *edit, struct arena *arena)
 {
-	char mark_name[RFC2136_MARK_NAME_MAX];
-	rfc2136_mark_name(&edit->set, mark_name);
-	return check_name(change, batch, edit->set.name) &&
-	       (!has_any_mark(batch, edit) || check_name(change, batch, mark_name)) &&
+	return check_name(change, batch, edit->set.name) && check_mark(change, batch, edit) &&
 	       check_values(change, &edit->set, arena) &&
 	       ((edit->guard != PROVIDER_GUARD_EQUAL && edit->guard != PROVIDER_GUARD_OWNED) ||
 		check_values(change, &edit->before, arena));

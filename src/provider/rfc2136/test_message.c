@@ -217,6 +217,46 @@ static void what_cannot_be_sent(void **state)
 	}
 }
 
+#define LABEL_49 "0123456789012345678901234567890123456789012345678."
+#define NAME_253                                                                             \
+	LABEL_49 LABEL_49 LABEL_49 LABEL_49 "012345678901234567890123456789012345678901234." \
+					    "example"
+
+/* DR-P6: the longest name leaves no space for an owner record, which an account without such records does not mind. */
+static void longest_name(void **state)
+{
+	static const struct {
+		bool has_marks, drops_marks;
+		const char *error; /* NULL: it is sent */
+	} cases[] = {
+		{ true, false,
+		  "the owner record of '0123456789012345678901234567890123456789...' would have a "
+		  "name of more than 253 characters: use a shorter name, or set the Secret's key "
+		  "'OwnerRecords' to 'false'" },
+		{ false, true, NULL },
+		{ false, false, NULL },
+	};
+	uint8_t msg[2000];
+	(void)state;
+	assert_int_equal(strlen(NAME_253), 253);
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct provider_edit edit = {
+			SET(NAME_253, A, one), PROVIDER_GUARD_NONE, { 0 }, false
+		};
+		struct provider_change change = { .edits = &edit, .n_edits = 1 };
+		struct rfc2136_batch batch = { .zone = zone,
+					       .changes = &change,
+					       .n_changes = 1,
+					       .has_marks = cases[i].has_marks,
+					       .drops_marks = cases[i].drops_marks };
+		assert_int_equal(rfc2136_message_check(&batch), cases[i].error != NULL);
+		if (cases[i].error != NULL)
+			assert_string_equal(change.error, cases[i].error);
+		else
+			assert_true(rfc2136_message_write(&batch, 1, msg, sizeof(msg)) > 0);
+	}
+}
+
 /* DR-P1: names as Gardener makes them, a thousand of them in two messages. */
 static void a_thousand_new_records(void **state)
 {
@@ -253,11 +293,9 @@ static void a_thousand_new_records(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(messages),
-		cmocka_unit_test(marks_of_before),
-		cmocka_unit_test(undoing),
-		cmocka_unit_test(what_cannot_be_sent),
-		cmocka_unit_test(a_thousand_new_records),
+		cmocka_unit_test(messages),	cmocka_unit_test(marks_of_before),
+		cmocka_unit_test(undoing),	cmocka_unit_test(what_cannot_be_sent),
+		cmocka_unit_test(longest_name), cmocka_unit_test(a_thousand_new_records),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
