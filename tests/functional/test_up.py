@@ -102,6 +102,7 @@ def test_objects_of_the_examples_are_served(start):
     assert "all well" in status and f"dns: 127.0.0.1:{up.dns} answers" in status
     assert "dnsrecord.extensions.gardener.cloud/dnsrecord-external in default: note: no controller has reported on it; is there one for the " \
         "type 'aws-route53'?\n" in status and status.count("reported on it") == 1
+    assert re.search(r"^\d+ objects checked, all well; no controller has reported on 1 of them$", status, re.M)
     # DNS is asked for records after they are published.
     eventually(lambda: "Resolvable: DNS is asked soon" not in run(up, "status"), 60)
     # The Secret of Gardener's example is in another namespace: one administrator owns all of them here. It is read, and has no keys.

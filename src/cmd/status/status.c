@@ -31,7 +31,7 @@ enum { NOTE_MAX_BYTES = 4096, NOTE_WAIT_MS = 1000 };
 
 struct status {
 	struct kubecli cli;
-	unsigned bad, objects;
+	unsigned bad, objects, silent;
 };
 
 static void report_problem(struct status *status, const char *what, const char *text)
@@ -62,11 +62,13 @@ static void check_condition(struct status *status, const char *name, const json_
 }
 
 /* Nothing is said of an object: nobody may have noticed it. */
-static void note_silence(const struct api_kind *kind, const char *name, const json_t *object)
+static void note_silence(struct status *status, const struct api_kind *kind, const char *name,
+			 const json_t *object)
 {
 	const char *type = api_get_string(object, "spec.type");
 	if (!settled_is_reported(kind) || json_object_size(json_object_get(object, "status")) != 0)
 		return;
+	status->silent++;
 	printf("%s: note: no controller has reported on it", name);
 	if (strcmp(kind->kind, "DNSRecord") == 0)
 		printf("; is there one for the type '%s'?", type);
@@ -82,7 +84,7 @@ static void check_object(struct status *status, const struct api_kind *kind, con
 	if (api_namespace(object)[0] != '\0')
 		strbuf_addf(&name, " in %s", api_namespace(object));
 	status->objects++;
-	note_silence(kind, name.s, object);
+	note_silence(status, kind, name.s, object);
 	unsigned before = status->bad;
 	json_array_foreach (api_get(object, "status.conditions"), i, c)
 		check_condition(status, name.s, c);
@@ -214,6 +216,18 @@ static void check_up(struct status *status)
 	json_decref(lines);
 }
 
+static void print_summary(const struct status *status)
+{
+	printf("%u object%s checked, ", status->objects, status->objects == 1 ? "" : "s");
+	if (status->bad == 0)
+		printf("all well");
+	else
+		printf("%u problem%s", status->bad, status->bad == 1 ? "" : "s");
+	if (status->silent != 0)
+		printf("; no controller has reported on %u of them", status->silent);
+	printf("\n");
+}
+
 static int print_status(struct status *status)
 {
 	if (!kubecli_open(&status->cli))
@@ -227,11 +241,7 @@ static int print_status(struct status *status)
 			if (api_kinds[i].ours)
 				check_kind(status, &api_kinds[i]);
 		}
-		printf("%u object%s checked, ", status->objects, status->objects == 1 ? "" : "s");
-		if (status->bad == 0)
-			printf("all well\n");
-		else
-			printf("%u problem%s\n", status->bad, status->bad == 1 ? "" : "s");
+		print_summary(status);
 	}
 	return status->bad == 0 ? EXIT_DONE : EXIT_FAILED;
 }
