@@ -98,6 +98,8 @@ struct node_agent {
 	struct loop_timer renew_timer;	 /* of reported addresses */
 	struct loop_timer leave_timer;	 /* of names without rules */
 	struct loop_timer machine_timer; /* on one machine */
+	uint64_t removal_ns;		 /* when the removal of addresses began; 0: there is none */
+	size_t n_removed;		 /* addresses that servers may still know */
 	bool is_applied;		 /* the table was as it should be, once */
 	bool is_due;			 /* objects have changed since */
 	bool has_marks;	    /* a DNSName that is to leave has changed since the report */
@@ -435,33 +437,57 @@ static bool is_due_name(void *ctx, const struct addrset_id *name)
 
 static void set_leave_time(struct node_agent *agent)
 {
-	uint64_t due_ns = node_names_due(agent->names);
+	bool is_removing = agent->removal_ns != 0; /* to its end, whatever came back */
+	uint64_t due_ns = is_removing ? agent->removal_ns : node_names_due(agent->names);
 	if (due_ns != UINT64_MAX)
 		loop_timer_set(agent->loop, &agent->leave_timer, due_ns);
 }
 
-/* EF-15: after the rules, the addresses; then it is reported. Servers that know them have to ask again. */
+/* Servers that know addresses that were removed have to ask again: at the end, and before rules that may use them again. */
+static void forget_removed(struct node_agent *agent)
+{
+	if (agent->n_removed == 0)
+		return;
+	log_info(AREA, "%zu addresses of names that no rule has any more were removed",
+		 agent->n_removed);
+	agent->n_removed = 0;
+	node_door_forget(agent->local_door);
+	node_tls_door_forget(agent->tls_door);
+}
+
+/* 1: more are left. */
+static int remove_slice(struct node_agent *agent, struct err_text err)
+{
+	struct due_names due = { agent->names, agent->removal_ns };
+	size_t removed = 0;
+	if (agent->removal_ns == 0) {
+		due.now_ns = agent->removal_ns = clock_mono_ns();
+		node_names_begin_removal(agent->names, due.now_ns);
+		nftables_pairs_begin_removal(agent->pairs, is_due_name, &due);
+	}
+	int r = nftables_pairs_remove_slice(agent->pairs, is_due_name, &due, &removed, err);
+	agent->n_removed += removed;
+	return r;
+}
+
+/* EF-15: after the rules, the addresses, a slice in a turn of the loop; when none is left, it is reported. */
 static void on_leave_time(struct loop_timer *timer)
 {
 	struct node_agent *agent = CONTAINER_OF(timer, struct node_agent, leave_timer);
-	struct due_names due = { agent->names, clock_mono_ns() };
-	size_t removed = 0;
 	char why[256];
 	if (agent->is_due)
 		return; /* rules that may use them again are next, and set the time anew */
-	if (nftables_pairs_remove(agent->pairs, is_due_name, &due, &removed, ERR_TEXT(why)) < 0) {
+	int r = remove_slice(agent, ERR_TEXT(why));
+	if (r < 0)
 		log_limited(&leave_log, LOG_WARNING, AREA,
 			    "cannot remove addresses of names that no rule has: %s", why);
-		loop_timer_set(agent->loop, timer, due.now_ns + RETRY_NS);
+	if (r != 0) {
+		loop_timer_set(agent->loop, timer, clock_mono_ns() + (r < 0 ? RETRY_NS : 0));
 		return;
 	}
-	node_names_removed(agent->names, due.now_ns);
-	if (removed != 0) {
-		log_info(AREA, "%zu addresses of names that no rule has any more were removed",
-			 removed);
-		node_door_forget(agent->local_door);
-		node_tls_door_forget(agent->tls_door);
-	}
+	node_names_removed(agent->names, agent->removal_ns);
+	agent->removal_ns = 0;
+	forget_removed(agent);
 	if (!agent->is_failing)
 		report_in_force(agent);
 	set_leave_time(agent);
@@ -483,6 +509,7 @@ static void on_apply_time(struct loop_timer *timer)
 	char why[256];
 	if (!node_watches_are_filled(agent->watches))
 		return; /* the last one to be filled starts it */
+	forget_removed(agent);
 	int r = build_and_apply(agent, ERR_TEXT(why));
 	if (r < 0 && !agent->is_failing)
 		log_error(

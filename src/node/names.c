@@ -29,6 +29,7 @@ struct name {
 struct node_names {
 	struct map by_id;
 	unsigned round;
+	uint64_t removal_ns; /* addresses that were due then are being removed; 0: none are */
 };
 
 static struct slice key_of(const struct addrset_id *id)
@@ -70,6 +71,11 @@ void node_names_found(struct node_names *names, const struct addrset_id *id)
 	get_name(names, id);
 }
 
+static bool is_due(const struct name *name, uint64_t now_ns)
+{
+	return name->has_left && !name->is_removed && now_ns >= name->left_ns + NODE_NAMES_GRACE_NS;
+}
+
 /* ---- rules ---- */
 
 static bool use_names(struct node_names *names, const struct nftables_rule *rule)
@@ -79,7 +85,7 @@ static bool use_names(struct node_names *names, const struct nftables_rule *rule
 		if (!rule->targets[i].is_name)
 			continue;
 		struct name *name = get_name(names, &rule->targets[i].name);
-		has_returned |= name->is_removed;
+		has_returned |= name->is_removed || is_due(name, names->removal_ns);
 		*name = (struct name){ .round = names->round };
 	}
 	return has_returned;
@@ -119,11 +125,6 @@ bool node_names_update(struct node_names *names, const struct nftables_policy *p
 
 /* ---- addresses ---- */
 
-static bool is_due(const struct name *name, uint64_t now_ns)
-{
-	return name->has_left && !name->is_removed && now_ns >= name->left_ns + NODE_NAMES_GRACE_NS;
-}
-
 uint64_t node_names_due(const struct node_names *names)
 {
 	const struct map_entry *entry;
@@ -143,8 +144,14 @@ bool node_names_is_due(const struct node_names *names, const struct addrset_id *
 	return name != NULL && is_due(name, now_ns);
 }
 
+void node_names_begin_removal(struct node_names *names, uint64_t now_ns)
+{
+	names->removal_ns = now_ns;
+}
+
 void node_names_removed(struct node_names *names, uint64_t now_ns)
 {
+	names->removal_ns = 0;
 	const struct map_entry *entry;
 	size_t pos = 0;
 	while ((entry = map_next(&names->by_id, &pos)) != NULL) {

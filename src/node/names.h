@@ -35,6 +35,9 @@ uint64_t node_names_due(const struct node_names *names);
 /* Whether the addresses of the name are to be removed at this time. */
 bool node_names_is_due(const struct node_names *names, const struct addrset_id *id,
 		       uint64_t now_ns);
+/* The removal of all that are due at this time has begun. A rule that uses one of them again before the end counts as one that
+ * uses a name whose addresses were removed. */
+void node_names_begin_removal(struct node_names *names, uint64_t now_ns);
 /* They were, all that were due at this time. */
 void node_names_removed(struct node_names *names, uint64_t now_ns);
 

@@ -109,6 +109,28 @@ static void back_in_time(void **state)
 	assert_false(node_names_is_due(names, &www, BEGIN + 10 * NODE_NAMES_GRACE_NS));
 }
 
+/* Addresses are removed in many steps: a rule that uses the name again meanwhile counts as one that comes after the end. */
+static void back_during_the_removal(void **state)
+{
+	struct node_names *names = *state;
+	uint64_t due = BEGIN + NODE_NAMES_GRACE_NS;
+	apply(names, &www, &wild, BEGIN - 1);
+	apply(names, NULL, NULL, BEGIN);
+	node_names_begin_removal(names, due);
+	assert_true(apply(names, &www, NULL, due + 1));
+	assert_false(
+		apply(names, NULL, NULL, due + 2)); /* it goes again, which is another removal */
+	assert_false(node_names_is_due(names, &www, due));
+	assert_true(node_names_is_due(names, &wild, due));
+	assert_string_equal(released(names, DNSNAME("wildcard.example", TIME "wildcard")), "");
+	node_names_removed(names, due);
+	assert_string_not_equal(released(names, DNSNAME("wildcard.example", TIME "wildcard")), "");
+	assert_string_equal(released(names, WWW), "");
+	assert_true(node_names_due(names) == due + 2 + NODE_NAMES_GRACE_NS);
+	/* The removal has ended. */
+	assert_false(apply(names, &www, NULL, due + 3));
+}
+
 /* Rules went while no agent ran; and a server may know of a rule before this node does. */
 static void after_a_start(void **state)
 {
@@ -173,8 +195,8 @@ static void not_for_ever(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(after_the_rules),	 TEST(back_in_time), TEST(after_a_start),
-		TEST(uses_of_an_object), TEST(not_for_ever),
+		TEST(after_the_rules), TEST(back_in_time),	TEST(back_during_the_removal),
+		TEST(after_a_start),   TEST(uses_of_an_object), TEST(not_for_ever),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

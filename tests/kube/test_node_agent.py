@@ -114,6 +114,7 @@ class Asker:
             self.sock = path
         self.sock.sendall(self.frame(b"\x01fairlead" + struct.pack("!H", version)))
         assert self.read()[:9] == b"\x01fairlead"
+        self.forgets = 0  # requests to ask again that came before an answer
 
     @staticmethod
     def frame(body):
@@ -142,6 +143,9 @@ class Asker:
         head = b"\x06\0\0\0\x07" + bytes([len(tenant)]) + tenant.encode() if tenant else b"\x02\0\0\0\x07"
         self.sock.sendall(self.frame(head + pairs))
         reply = self.read()
+        while reply == b"\x05":
+            self.forgets += 1
+            reply = self.read()
         assert reply[:5] == b"\x03\0\0\0\x07", reply
         return reply[5]
 
@@ -518,11 +522,12 @@ class NameWatch:
 
 class TableWatch:
     """What the kernel reports of changes to tables, in its order: what `nft monitor` reads, which cannot print elements of all sets."""
-    NETFILTER, GROUP, DELETE_RULE, DELETE_ELEMENT = 12, 7, 10 << 8 | 8, 10 << 8 | 14
+    NETFILTER, GROUP, DELETE_RULE, DELETE_ELEMENT, BATCH_END = 12, 7, 10 << 8 | 8, 10 << 8 | 14, 10 << 8 | 15
+    RCVBUFFORCE = 33
 
     def __init__(self, node):
         self.sock = node.net.node.call(lambda: socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, self.NETFILTER))
-        self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
+        self.sock.setsockopt(socket.SOL_SOCKET, self.RCVBUFFORCE, 1 << 26)
         self.sock.bind((0, 1 << (self.GROUP - 1)))
 
     def read(self):
@@ -623,6 +628,58 @@ def test_names_leave_in_order(names):
     until(lambda: name_of(agent, "stays.example") is None, 20, 0.1)
     until(lambda: not mark_of(agent, "www.example"), 20, 0.05)
     assert agent.net.connect(POD, "203.0.113.44", 80) == "open"
+    asker.close()
+
+
+def test_many_addresses_leave_in_slices(agent):
+    """EF-15, EF-P10: while 20 000 addresses of a name without rules are removed, servers add others. When a rule uses the name again in
+    between, servers ask again, and no more addresses go."""
+    wild = [str(ipaddress.ip_address("198.18.0.0") + i) for i in range(20000)]
+    wild_key, other_key = name_id("*.wild.example"), name_id("www.example")
+    with_rule, without = (rule("Allow", "www.example"), rule("Allow", "*.wild.example"), *DENY), (rule("Allow", "www.example"), *DENY)
+    agent.write_rules("web", *with_rule)
+    asker, kernel, changes = Asker(agent.socket), TableWatch(agent), []
+    asker.sock.settimeout(30)
+    others = iter(range(1 << 16))
+
+    def add_another():
+        n = next(others)
+        assert asker.add("www.example", f"203.0.{n >> 8}.{n & 255}", seconds=600)
+        changes.extend((kind, wild_key in data, other_key in data) for kind, data in kernel.read())
+
+    def has_rule():
+        return agent.net.node.run("nft", "list", "chain", "inet", "fairlead", "ns-web").count("@names4") == 2
+
+    def count_removed():
+        return sum(map(int, re.findall(r"(\d+) addresses of names that no rule has any more were removed", agent.text())))
+
+    def begin():
+        """All addresses are in force, and the first of them were removed."""
+        until(has_rule, 20, 0.05)
+        for first in range(0, len(wild), 256):
+            assert asker.add("*.wild.example", *wild[first:first + 256], seconds=600)
+            kernel.read()
+        changes.clear()
+        asker.forgets = 0
+        agent.write_rules("web", *without)
+        until(lambda: add_another() or (TableWatch.DELETE_ELEMENT, True, False) in changes, 20, 0.001)
+
+    begin()
+    until(lambda: add_another() or count_removed() == len(wild), 60, 0.001)
+    add_another()
+    removed = [i for i, (kind, is_wild, _) in enumerate(changes) if kind == TableWatch.DELETE_ELEMENT and is_wild]
+    assert len(removed) == len(wild)
+    assert [i for i, (_, _, is_other) in enumerate(changes) if is_other and removed[0] < i < removed[-1]], "others waited for the end"
+    ends = [-1] + [i for i, (kind, _, _) in enumerate(changes) if kind == TableWatch.BATCH_END]
+    assert max(end - begin for begin, end in zip(ends, ends[1:])) < 5000, "messages of one batch"
+    assert asker.forgets and str(ipaddress.IPv6Address(wild_key)) not in elements(agent, "names4")
+    agent.write_rules("web", *with_rule)
+    begin()
+    agent.write_rules("web", *with_rule)
+    until(lambda: add_another() or (asker.forgets and has_rule()), 60, 0.001)
+    gone = count_removed() - len(wild)
+    assert 0 < gone <= len(wild)
+    assert elements(agent, "names4").count(str(ipaddress.IPv6Address(wild_key))) == len(wild) - gone
     asker.close()
 
 

@@ -25,6 +25,7 @@ enum {
 	SWEEP_MS = 1000,
 	TIGHT_SWEEP_MS = 10, /* while a limit is met: what has expired makes room soon */
 	PROBE_MS = 60 * 1000,
+	REMOVAL_SLICE = 1024, /* pairs: some 30 ms of the kernel's time */
 };
 
 struct nftables_pairs {
@@ -34,6 +35,7 @@ struct nftables_pairs {
 	struct addrset_known_table table;
 	bool adding_renews; /* adding an element again changes its time; kernels before 6.12 ignore it */
 	VEC(struct addrset_known *) queue;
+	VEC(struct addrset_known *) leaving;  /* are to be removed */
 	struct addrset_request *first, **end; /* that wait for the queue */
 	struct loop_timer commit_timer, sweep_timer;
 	struct nftables_pairs_counts counts;
@@ -348,6 +350,7 @@ void nftables_pairs_free(struct nftables_pairs *pairs)
 	addrset_known_done(&pairs->table);
 	nftables_quota_done(&pairs->quota);
 	vec_done(&pairs->queue);
+	vec_done(&pairs->leaving);
 	free(pairs);
 }
 
@@ -417,16 +420,31 @@ void nftables_pairs_each_name(const struct nftables_pairs *pairs,
 }
 
 struct removal {
+	struct nftables_pairs *pairs;
 	bool (*is_unwanted)(void *ctx, const struct addrset_id *name);
 	void *ctx;
-	VEC(struct addrset_known *) list;
 };
 
+/* One that was never in force, or was removed a moment ago, has no time. */
 static void note_unwanted(void *arg, struct addrset_known *pair)
 {
-	struct removal *removal = arg;
-	if (!pair->is_queued && removal->is_unwanted(removal->ctx, &pair->name))
-		vec_push(&removal->list, pair);
+	const struct removal *removal = arg;
+	if (pair->is_queued || addrset_known_until(pair) == 0 ||
+	    !removal->is_unwanted(removal->ctx, &pair->name))
+		return;
+	pair->is_leaving = true;
+	vec_push(&removal->pairs->leaving, pair);
+}
+
+void nftables_pairs_begin_removal(struct nftables_pairs *pairs,
+				  bool (*is_unwanted)(void *ctx, const struct addrset_id *name),
+				  void *ctx)
+{
+	for (size_t i = 0; i < pairs->leaving.n; i++)
+		pairs->leaving.v[i]->is_leaving = false;
+	pairs->leaving.n = 0;
+	addrset_known_each(&pairs->table, note_unwanted,
+			   &(struct removal){ pairs, is_unwanted, ctx });
 }
 
 /* Adding an element first lets its removal find it even if it expired a moment ago. */
@@ -442,22 +460,35 @@ static int commit_removal(struct nftables_pairs *pairs, struct addrset_known *co
 	return nftables_batch_commit(pairs->link, err);
 }
 
-int nftables_pairs_remove(struct nftables_pairs *pairs,
-			  bool (*is_unwanted)(void *ctx, const struct addrset_id *name), void *ctx,
-			  size_t *ret_removed, struct err_text err)
+/* Nobody holds it, and it counts for nobody; the next sweep frees it. */
+static void drop_pair(struct nftables_pairs *pairs, struct addrset_known *pair)
 {
-	struct removal removal = { .is_unwanted = is_unwanted, .ctx = ctx };
-	addrset_known_each(&pairs->table, note_unwanted, &removal);
-	size_t n = removal.list.n;
-	int r = n != 0 ? commit_removal(pairs, removal.list.v, n, err) : 0;
-	for (size_t i = 0; r == 0 && i < n; i++) {
-		removal.list.v[i]->wanted_ns = 0;
-		addrset_known_set(removal.list.v[i], 0);
-		nftables_quota_release(&pairs->quota, removal.list.v[i]);
+	pair->wanted_ns = 0;
+	addrset_known_set(pair, 0);
+	nftables_quota_release(&pairs->quota, pair);
+}
+
+int nftables_pairs_remove_slice(struct nftables_pairs *pairs,
+				bool (*is_unwanted)(void *ctx, const struct addrset_id *name),
+				void *ctx, size_t *ret_removed, struct err_text err)
+{
+	struct addrset_known *list[REMOVAL_SLICE];
+	size_t n = 0, left = pairs->leaving.n - MIN(pairs->leaving.n, (size_t)REMOVAL_SLICE);
+	for (size_t i = left; i < pairs->leaving.n; i++) {
+		struct addrset_known *pair = pairs->leaving.v[i];
+		if (!pair->is_queued && is_unwanted(ctx, &pair->name))
+			list[n++] = pair;
 	}
-	vec_done(&removal.list);
-	*ret_removed = r == 0 ? n : 0;
-	return r;
+	int r = n != 0 ? commit_removal(pairs, list, n, err) : 0;
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < n; i++)
+		drop_pair(pairs, list[i]);
+	for (size_t i = left; i < pairs->leaving.n; i++)
+		pairs->leaving.v[i]->is_leaving = false;
+	pairs->leaving.n = left;
+	*ret_removed = n;
+	return left != 0;
 }
 
 void nftables_pairs_set_policy(struct nftables_pairs *pairs, const struct nftables_policy *policy)

@@ -41,12 +41,19 @@ MUST_CHECK int nftables_pairs_mend(struct nftables_pairs *pairs, size_t *ret_men
 /* Calls `fn` with the name of each pair that is known, once or more often. */
 void nftables_pairs_each_name(const struct nftables_pairs *pairs,
 			      void (*fn)(void *ctx, const struct addrset_id *name), void *ctx);
-/* Removes the pairs of names that are not wanted, in one batch; those that were asked for in this turn of the loop stay.
- * They are not held any more: who remembers that they were has to be told. *ret_removed: how many. Negative: all are
- * as they were. */
-MUST_CHECK int nftables_pairs_remove(struct nftables_pairs *pairs,
-				     bool (*is_unwanted)(void *ctx, const struct addrset_id *name),
-				     void *ctx, size_t *ret_removed, struct err_text err);
+
+/* Removing many pairs takes the kernel seconds, so that it is done in slices, one in a turn of the loop. This begins with the
+ * pairs that are in force now and whose names are not wanted; pairs of an earlier begin that are left are forgotten. */
+void nftables_pairs_begin_removal(struct nftables_pairs *pairs,
+				  bool (*is_unwanted)(void *ctx, const struct addrset_id *name),
+				  void *ctx);
+/* Removes the next slice, in one batch. Pairs whose names are wanted again stay, as do those that were asked for in this turn of
+ * the loop. Removed ones are not held any more: who remembers that they were has to be told. *ret_removed: how many. 1: more are
+ * left; 0: none is. Negative: all of the slice are as they were, and are tried again. */
+MUST_CHECK int nftables_pairs_remove_slice(struct nftables_pairs *pairs,
+					   bool (*is_unwanted)(void *ctx,
+							       const struct addrset_id *name),
+					   void *ctx, size_t *ret_removed, struct err_text err);
 
 struct nftables_pairs_counts {
 	size_t known;	   /* pairs, expired ones that were not removed yet included */

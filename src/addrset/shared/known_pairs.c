@@ -117,7 +117,8 @@ void addrset_known_sweep(struct addrset_known_table *table, uint64_t now_ns)
 	while (node != NULL && left-- > 0) {
 		struct addrset_known *known = known_of(node);
 		node = rcutable_walk(&table->pairs, &pos, node);
-		if (known->is_queued || addrset_known_is_in_force(table, known, now_ns))
+		if (known->is_queued || known->is_leaving ||
+		    addrset_known_is_in_force(table, known, now_ns))
 			continue;
 		rcutable_remove(&table->pairs, &known->node);
 		if (table->on_removed != NULL)

@@ -22,6 +22,7 @@ struct addrset_known {
 	_Atomic uint64_t until_ns;
 	_Atomic uint32_t age;
 	bool is_queued;	    /* the back end's: stays in the table */
+	bool is_leaving;    /* the back end's: so does one that it is to remove */
 	uint64_t wanted_ns; /* the back end's: what it asks for */
 	void *payer;	    /* the back end's: whose limits it counts for */
 };
