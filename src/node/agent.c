@@ -100,6 +100,8 @@ struct node_agent {
 	struct loop_timer machine_timer; /* on one machine */
 	uint64_t removal_ns;		 /* when the removal of addresses began; 0: there is none */
 	size_t n_removed;		 /* addresses that servers may still know */
+	bool has_plan;			 /* was brought into the kernel */
+	uint64_t plan_hash;		 /* the last one that was */
 	bool is_applied;		 /* the table was as it should be, once */
 	bool is_due;			 /* objects have changed since */
 	bool has_marks;	    /* a DNSName that is to leave has changed since the report */
@@ -166,8 +168,14 @@ static int apply_policy(struct node_agent *agent, const struct nftables_policy *
 	size_t cleared = 0;
 	nftables_plan_init(&plan, policy);
 	int r = nftables_apply(agent->link, &plan, &changes, err);
+	uint64_t hash = nftables_plan_hash(&plan);
 	nftables_plan_done(&plan);
-	bool is_changed = agent->is_applied && !agent->is_due && changes.messages != 0;
+	/* Otherwise the change is the agent's own, also one that nobody announced: a user of this machine was made. */
+	bool is_changed = agent->has_plan && hash == agent->plan_hash && changes.messages != 0;
+	if (r == 0) {
+		agent->has_plan = true;
+		agent->plan_hash = hash;
+	}
 	if (r == 0 && (is_changed || agent->is_foreign))
 		r = mend_table(agent, &changes, is_changed, err);
 	if (r < 0)

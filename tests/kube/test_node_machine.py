@@ -43,12 +43,14 @@ def machine(tmp_path_factory):
     made = Node(str(tmp_path_factory.mktemp("machine")))
     made.resolv_conf = tmp_path_factory.mktemp("resolv") / "resolv.conf"
     made.resolv_conf.write_text("", encoding="ascii")
+    made.passwd = made.resolv_conf.with_name("passwd")
+    made.passwd.write_text("root:x:0:0::/:/bin/sh\n", encoding="ascii")
     name = f"fairlead-test-{os.getpid()}"
     made.network = name
     os.makedirs("/run/netns", exist_ok=True)
     os.symlink(f"/proc/{os.getpid()}/fd/{made.net.pods[POD].fd}", f"/run/netns/{name}")
     try:
-        for ns, annotation, value in (("by-user", "uid", str(USER)), ("by-cgroup", "cgroup", "/./fairlead-test//"), ("by-netns", "netns", name)):
+        for ns, annotation, value in (("by-user", "uid", str(USER)), ("by-user-name", "uid", "comes-later"), ("by-cgroup", "cgroup", "/./fairlead-test//"), ("by-netns", "netns", name)):
             made.call("POST", "/api/v1/namespaces", {"metadata": {"name": ns, "annotations": {f"egress.fairlead.dev/{annotation}": value}}})
             made.write_rules(ns, rule("Allow", OTHER + "/32"), *DENY)
         yield made
@@ -73,7 +75,7 @@ def outcome(machine, address, **who):
 def start_agent(machine):
     """With a hierarchy of cgroups of its own, also where the system has the old ones."""
     script = (f"mount -t cgroup2 none {GROUPS} && mount --bind {machine.resolv_conf} /etc/resolv.conf && "
-              f"mkdir -p {GROUPS}/fairlead-test/below && exec \"$@\"")
+              f"mount --bind {machine.passwd} /etc/passwd && mkdir -p {GROUPS}/fairlead-test/below && exec \"$@\"")
     with open(machine.log, "w", encoding="utf-8") as log:
         machine.agent = machine.net.node.start(
             ["unshare", "-m", "sh", "-c", script, "sh", server.fairlead_program(), "node", "--machine", "--kubeconfig",
@@ -130,6 +132,13 @@ def test_users_cgroups_and_network_namespaces(machine):
             assert outcome(machine, address, user=USER) == "refused"
     for protocol, port, expected in (("tcp", 53, "open"), ("tcp", 853, "open"), ("udp", 853, "open"), ("tcp", 80, "refused")):
         assert machine.net.connect(POD, "203.0.113.10", port, protocol) == expected, (protocol, port)
+    # Nobody announces a new user: a pass finds it, and does not take the rules that are missing for somebody else's doing. A change that ends
+    # as it began makes it come earlier than after 10 s.
+    assert outcome(machine, "203.0.113.12", user=USER + 7) == "open"
+    with open(machine.passwd, "a", encoding="ascii") as passwd:
+        passwd.write(f"comes-later:x:{USER + 7}:0::/:/bin/sh\n")
+    machine.net.node.run("nft", "add chain inet fairlead passing; delete chain inet fairlead passing")
+    until(lambda: outcome(machine, "203.0.113.12", user=USER + 7) == "refused", 20, 0.05)
     assert "somebody else" not in machine.text()
     # A rule that goes takes its connections with it, at once.
     opened = start_client(machine, OTHER, user=USER)

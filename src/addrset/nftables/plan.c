@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "addrset/nftables/step_text.h"
+#include "base/hash.h"
 #include "base/strbuf.h"
 
 #define CHAIN_EGRESS  "egress"
@@ -393,4 +394,35 @@ void nftables_plan_done(struct nftables_plan *plan)
 	vec_done(&plan->ports);
 	vec_done(&plan->pods);
 	arena_done(&plan->arena);
+}
+
+/* ---- comparing ---- */
+
+/* What rules refer to (counters, ports, rule ids) is part of their digests. */
+static uint64_t hash_chain(const struct nftables_plan_chain *chain)
+{
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	strbuf_addf(&text, "chain %s %d ", chain->name, (int)chain->hook);
+	for (size_t i = 0; i < chain->rules.n; i++)
+		strbuf_add(&text, chain->rules.v[i].digest.bytes,
+			   sizeof(chain->rules.v[i].digest.bytes));
+	return hash_bytes(hash_process_key(), text.s, text.n);
+}
+
+static uint64_t hash_pod(const struct nftables_plan_pod *pod)
+{
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	strbuf_addf(&text, "pod %s ", pod->chain != NULL ? pod->chain : "");
+	strbuf_add(&text, pod->address.bytes, pod->address.n);
+	return hash_bytes(hash_process_key(), text.s, text.n);
+}
+
+uint64_t nftables_plan_hash(const struct nftables_plan *plan)
+{
+	uint64_t sum = 0;
+	for (size_t i = 0; i < plan->chains.n; i++)
+		sum += hash_chain(&plan->chains.v[i]);
+	for (size_t i = 0; i < plan->pods.n; i++)
+		sum += hash_pod(&plan->pods.v[i]);
+	return sum;
 }

@@ -174,6 +174,8 @@ struct nftables_plan {
 /* The policy's memory may go afterwards. */
 void nftables_plan_init(struct nftables_plan *plan, const struct nftables_policy *policy);
 void nftables_plan_done(struct nftables_plan *plan);
+/* Equal for plans that make equal tables, in this process; the order of namespaces makes no difference. */
+uint64_t nftables_plan_hash(const struct nftables_plan *plan);
 
 enum { NFTABLES_COUNTER_BYTES = 2 * ADDRSET_ID_BYTES + 1 };
 

@@ -243,12 +243,57 @@ static void test_digests(void **state UNUSED)
 	nftables_plan_done(&right);
 }
 
+static uint64_t hash_of(const struct nftables_policy *policy)
+{
+	struct nftables_plan plan;
+	nftables_plan_init(&plan, policy);
+	uint64_t hash = nftables_plan_hash(&plan);
+	nftables_plan_done(&plan);
+	return hash;
+}
+
+/* Whatever changes the table changes the hash; the order of namespaces and pods does not. */
+static void test_hash(void **state UNUSED)
+{
+	struct nftables_target any = range_of("0.0.0.0/0");
+	struct nftables_rule rule = { .text = "deny all", .targets = &any, .n_targets = 1 };
+	struct nftables_namespace namespaces[] = { { "web", &rule, 1 }, { "shop", &rule, 1 } },
+				  turned[] = { namespaces[1], namespaces[0] };
+	struct nftables_pod pods[] = { { { 4, { 10, 1, 0, 2 } }, "web" },
+				       { { 4, { 10, 1, 0, 3 } }, "shop" } },
+			    moved[] = { pods[0], { pods[1].address, "web" } };
+	struct nftables_owner owner = { .id = 1000, .namespace_name = "web" };
+	struct nftables_policy policy = {
+		.namespaces = namespaces, .n_namespaces = 2, .pods = pods, .n_pods = 2
+	};
+	uint64_t before = hash_of(&policy);
+	policy.namespaces = turned;
+	assert_true(hash_of(&policy) == before);
+	policy.n_pods = 1;
+	assert_true(hash_of(&policy) != before);
+	policy.n_pods = 2;
+	policy.pods = moved;
+	assert_true(hash_of(&policy) != before);
+	policy.pods = pods;
+	policy.owners = &owner;
+	policy.n_owners = 1;
+	uint64_t with_owner = hash_of(&policy);
+	assert_true(with_owner != before);
+	owner.id++;
+	assert_true(hash_of(&policy) != with_owner);
+	policy.n_owners = 0;
+	assert_true(hash_of(&policy) == before);
+	rule.allows = true;
+	assert_true(hash_of(&policy) != before);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rules_in_order), cmocka_unit_test(test_egress_chain),
 		cmocka_unit_test(test_no_firewall),    cmocka_unit_test(test_rule_without_target),
 		cmocka_unit_test(test_digests),	       cmocka_unit_test(test_output_chain),
+		cmocka_unit_test(test_hash),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
