@@ -19,8 +19,6 @@
 #include "addrset/nftables/snapshot.h"
 #include "api/egress/node_report.h"
 #include "api/egress/rules.h"
-#include "api/egress/unused.h"
-#include "api/meta.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -383,7 +381,9 @@ static void add_reported(struct node_agent *agent, struct slice name)
 	if (object == NULL)
 		return; /* what it reported ends soon */
 	struct report *report = xcalloc(1, sizeof(*report));
-	agent->has_marks |= api_annotation(kube_tree_of(object), EGRESS_UNUSED_ANNOTATION) != NULL;
+	/* Before they are added, so that none is added unnoticed. */
+	agent->has_marks |=
+		node_names_note_mark(agent->names, kube_tree_of(object), clock_mono_ns());
 	node_reported_pairs(kube_tree_of(object), clock_mono_ns() + REPORTED_NS, &report->pairs);
 	kube_obj_unref(object);
 	drop_left(agent, &report->pairs);
@@ -422,11 +422,20 @@ static void renew_reported(struct node_agent *agent)
 	add_all_reported(agent);
 }
 
+static void set_leave_time(struct node_agent *agent)
+{
+	bool is_removing = agent->removal_ns != 0; /* to its end, whatever came back */
+	uint64_t due_ns = is_removing ? agent->removal_ns : node_names_due(agent->names);
+	if (due_ns != UINT64_MAX)
+		loop_timer_set(agent->loop, &agent->leave_timer, due_ns);
+}
+
 /* Also while the API is away: its last word counts. */
 static void on_renew_time(struct loop_timer *timer)
 {
 	struct node_agent *agent = CONTAINER_OF(timer, struct node_agent, renew_timer);
 	renew_reported(agent);
+	set_leave_time(agent);
 	loop_timer_set(agent->loop, timer, clock_mono_ns() + RENEW_NS);
 }
 
@@ -441,14 +450,6 @@ static bool is_due_name(void *ctx, const struct addrset_id *name)
 {
 	const struct due_names *due = ctx;
 	return node_names_is_due(due->names, name, due->now_ns);
-}
-
-static void set_leave_time(struct node_agent *agent)
-{
-	bool is_removing = agent->removal_ns != 0; /* to its end, whatever came back */
-	uint64_t due_ns = is_removing ? agent->removal_ns : node_names_due(agent->names);
-	if (due_ns != UINT64_MAX)
-		loop_timer_set(agent->loop, &agent->leave_timer, due_ns);
 }
 
 /* Servers that know addresses that were removed have to ask again: at the end, and before rules that may use them again. */
@@ -548,6 +549,8 @@ static void on_change(struct loop_msg *msg)
 		loop_timer_set(agent->loop, &agent->apply_timer, clock_mono_ns() + GATHER_NS);
 	}
 	add_all_reported(agent);
+	if (agent->has_marks)
+		set_leave_time(agent);
 	/* Otherwise the report follows the rules. */
 	if (agent->has_marks && agent->is_applied && !agent->is_due && !agent->is_failing)
 		report_in_force(agent);

@@ -22,6 +22,7 @@ struct name {
 	unsigned round;	     /* of the last policy that used it */
 	bool has_left;	     /* the last policy did not */
 	bool is_removed;     /* and its addresses are gone, too */
+	bool has_missed;     /* addresses that were reported since */
 	uint64_t left_ns;    /* since when */
 	uint64_t touched_ns; /* when it was asked for last */
 };
@@ -85,7 +86,8 @@ static bool use_names(struct node_names *names, const struct nftables_rule *rule
 		if (!rule->targets[i].is_name)
 			continue;
 		struct name *name = get_name(names, &rule->targets[i].name);
-		has_returned |= name->is_removed || is_due(name, names->removal_ns);
+		has_returned |=
+			name->is_removed || name->has_missed || is_due(name, names->removal_ns);
 		*name = (struct name){ .round = names->round };
 	}
 	return has_returned;
@@ -166,32 +168,67 @@ bool node_names_has_left(struct node_names *names, const struct addrset_id *id, 
 	if (name == NULL || !name->has_left)
 		return false;
 	name->touched_ns = now_ns;
+	name->has_missed = true;
+	return true;
+}
+
+/* ---- marks ---- */
+
+enum { USE_IDS_MAX = 3 };
+
+/* The names by which these uses of the object are known. */
+static size_t list_ids(const char *object, unsigned uses, struct addrset_id out[USE_IDS_MAX])
+{
+	const char *parent = egress_name_below_wildcard(object);
+	size_t n = 0;
+	if ((uses & EGRESS_USE_REGULAR) != 0)
+		out[n++] = node_firewall_name_id(object, false, false);
+	if (parent != NULL && (uses & EGRESS_USE_WILDCARD) != 0)
+		out[n++] = node_firewall_name_id(parent, true, false);
+	/* A wildcard that is not used at all is not used for any depth either. */
+	if (parent != NULL && (uses & (EGRESS_USE_WILDCARD | EGRESS_USE_ANY_DEPTH)) != 0)
+		out[n++] = node_firewall_name_id(parent, true, true);
+	return n;
+}
+
+/* Before the first policy a rule may still use it. */
+static void note_use(struct node_names *names, const struct addrset_id *id, uint64_t now_ns)
+{
+	bool is_new = !map_has(&names->by_id, key_of(id));
+	struct name *name = get_name(names, id);
+	if (is_new && names->round != 0) {
+		name->has_left = true;
+		name->left_ns = now_ns;
+	}
+	name->touched_ns = now_ns;
+}
+
+bool node_names_note_mark(struct node_names *names, const json_t *dnsname, uint64_t now_ns)
+{
+	struct addrset_id ids[USE_IDS_MAX];
+	struct egress_unused unused;
+	const char *mark = api_annotation(dnsname, EGRESS_UNUSED_ANNOTATION);
+	if (mark == NULL || egress_unused_parse(mark, &unused) < 0)
+		return mark != NULL;
+	size_t n = list_ids(api_name(dnsname), unused.uses, ids);
+	for (size_t i = 0; i < n; i++)
+		note_use(names, &ids[i], now_ns);
 	return true;
 }
 
 /* ---- the report ---- */
 
-/* A name that is not known has neither rules nor addresses that rules left behind. */
-static bool is_released(const struct node_names *names, const char *text, bool is_wildcard,
-			bool any_depth)
-{
-	struct addrset_id id = node_firewall_name_id(text, is_wildcard, any_depth);
-	const struct name *name = map_get(&names->by_id, key_of(&id));
-	return name == NULL || name->is_removed;
-}
-
+/* A name that is not known has neither rules nor addresses that rules or reports left behind. */
 static bool are_released(const struct node_names *names, const char *object, unsigned uses)
 {
-	const char *parent = egress_name_below_wildcard(object);
-	if ((uses & EGRESS_USE_REGULAR) != 0 && !is_released(names, object, false, false))
-		return false;
-	if (parent == NULL)
-		return true;
-	if ((uses & EGRESS_USE_WILDCARD) != 0 && !is_released(names, parent, true, false))
-		return false;
-	/* A wildcard that is not used at all is not used for any depth either. */
-	return (uses & (EGRESS_USE_WILDCARD | EGRESS_USE_ANY_DEPTH)) == 0 ||
-	       is_released(names, parent, true, true);
+	struct addrset_id ids[USE_IDS_MAX];
+	size_t n = list_ids(object, uses, ids);
+	for (size_t i = 0; i < n; i++) {
+		const struct name *name = map_get(&names->by_id, key_of(&ids[i]));
+		if (name != NULL && !name->is_removed)
+			return false;
+	}
+	return true;
 }
 
 static int compare_names(const void *left, const void *right)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which names the rules of this node use, and which they have stopped to use: addresses of those leave the table
- * after the rules (EF-15). A name that no rule ever used is left alone: a DNS server may know of its rule before this
- * node does. Pure: no I/O. One thread. */
+ * after the rules (EF-15). A name that no rule ever used is left alone, unless its DNSName is marked: a DNS server
+ * may know of its rule before this node does. Pure: no I/O. One thread. */
 #pragma once
 
 #include <stdbool.h>
@@ -26,7 +26,7 @@ void node_names_free(struct node_names *names);
 
 /* The table has addresses of this name, from before the start. */
 void node_names_found(struct node_names *names, const struct addrset_id *id);
-/* The policy is in force. True: it uses a name again whose addresses were removed. */
+/* The policy is in force. True: it uses a name again whose addresses were removed, or not added. */
 bool node_names_update(struct node_names *names, const struct nftables_policy *policy,
 		       uint64_t now_ns);
 
@@ -44,7 +44,11 @@ void node_names_removed(struct node_names *names, uint64_t now_ns);
 /* Rules have stopped to use it: addresses that are reported for it are not added. */
 bool node_names_has_left(struct node_names *names, const struct addrset_id *id, uint64_t now_ns);
 
-/* Appends a line of a node's report for each DNSName with a mark (api/egress/unused.h) that has neither rules nor
+/* Whether the DNSName has a mark (api/egress/unused.h). Names that it marks and that were not known yet leave as if a rule had
+ * used them: reported addresses of them may be in the table. */
+bool node_names_note_mark(struct node_names *names, const json_t *dnsname, uint64_t now_ns);
+
+/* Appends a line of a node's report for each DNSName with a mark that has neither rules nor
  * addresses here in the ways that have ended. */
 void node_names_list_released(const struct node_names *names, const struct node_objects *dnsnames,
 			      struct strbuf *out);

@@ -67,6 +67,15 @@ static const char *released(struct node_names *names, const char *object)
 	return text;
 }
 
+static bool note_mark(struct node_names *names, const char *object, uint64_t now_ns)
+{
+	json_t *tree = json_loads(object, 0, NULL);
+	assert_non_null(tree);
+	bool has_mark = node_names_note_mark(names, tree, now_ns);
+	json_decref(tree);
+	return has_mark;
+}
+
 #define WWW DNSNAME("www.example", TIME "regular")
 
 static void after_the_rules(void **state)
@@ -145,6 +154,41 @@ static void after_a_start(void **state)
 	assert_false(node_names_has_left(names, &deep, BEGIN));
 }
 
+/* Addresses of a marked object may have been added before any rule or mark was known: they are removed before it is
+ * reported as released. */
+static void marked_and_never_used(void **state)
+{
+	struct node_names *names = *state;
+	uint64_t due = BEGIN + NODE_NAMES_GRACE_NS;
+	assert_true(note_mark(names, WWW, BEGIN - 2));
+	assert_false(node_names_has_left(names, &www, BEGIN - 1)); /* rules are not known yet */
+	assert_string_equal(released(names, WWW), "");
+	assert_false(apply(names, NULL, NULL, BEGIN));
+	assert_true(node_names_has_left(names, &www, BEGIN));
+	assert_true(node_names_is_due(names, &www, due));
+	assert_string_equal(released(names, WWW), "");
+	node_names_removed(names, due);
+	assert_string_not_equal(released(names, WWW), "");
+	/* Later on nothing is added from the mark on; a rule that comes gets what was not. */
+	assert_true(note_mark(names, DNSNAME("wildcard.example", TIME "any-depth"), BEGIN));
+	assert_false(node_names_has_left(names, &wild, BEGIN));
+	assert_true(node_names_due(names) == due);
+	assert_true(node_names_has_left(names, &deep, BEGIN));
+	assert_true(apply(names, &deep, NULL, BEGIN + 1));
+	/* Marks of names that rules use, and what is none, change nothing. */
+	assert_true(note_mark(names, DNSNAME("wildcard.example", TIME "any-depth"), BEGIN + 2));
+	assert_false(node_names_has_left(names, &deep, BEGIN + 2));
+	assert_true(note_mark(names, DNSNAME("other.example", "odd"), BEGIN));
+	assert_false(note_mark(names, "{\"metadata\":{\"name\":\"other.example\"}}", BEGIN));
+	assert_true(node_names_due(names) == UINT64_MAX);
+	/* A mark that stays is not forgotten, which would make it one that was not seen yet. */
+	for (uint64_t now = BEGIN; now < BEGIN + 600 * NS_PER_S; now += 40 * NS_PER_S) {
+		note_mark(names, WWW, now);
+		apply(names, &deep, NULL, now);
+		assert_string_not_equal(released(names, WWW), "");
+	}
+}
+
 /* Which of the names of an object matter, by its mark. */
 static void uses_of_an_object(void **state)
 {
@@ -195,8 +239,9 @@ static void not_for_ever(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(after_the_rules), TEST(back_in_time),	TEST(back_during_the_removal),
-		TEST(after_a_start),   TEST(uses_of_an_object), TEST(not_for_ever),
+		TEST(after_the_rules), TEST(back_in_time),	    TEST(back_during_the_removal),
+		TEST(after_a_start),   TEST(marked_and_never_used), TEST(uses_of_an_object),
+		TEST(not_for_ever),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
