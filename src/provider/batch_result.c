@@ -331,9 +331,45 @@ static void take_failure(struct publisher_batch *batch)
 	}
 }
 
+/* Its guard held; guards of providers may not see the TTL. */
+static bool changes_values(const struct provider_edit *edit)
+{
+	static const struct provider_rrset missing;
+	struct provider_rrset before = edit->before;
+	switch (edit->guard) {
+	case PROVIDER_GUARD_NONE:
+	case PROVIDER_GUARD_OWNED:
+		break; /* nobody knows what there was */
+	case PROVIDER_GUARD_ABSENT:
+		return !provider_rrset_equal(&edit->set, &missing);
+	case PROVIDER_GUARD_EQUAL:
+		before.ttl_s = edit->set.ttl_s;
+		return !provider_rrset_equal(&edit->set, &before);
+	}
+	return false;
+}
+
+/* Has the write, which succeeded, done more than to repeat what the zone had? Sets that the publisher reads
+ * before it writes are different, or they would not be written. */
+static bool surely_changes_zone(const struct publisher_batch *batch)
+{
+	for (size_t i = 0; i < batch->tried; i++) {
+		const struct provider_change *change = &batch->changes[i];
+		if (has_own_result(change))
+			continue;
+		if (change->was_different || !caps_of(batch)->has_guards)
+			return true;
+		for (size_t j = 0; j < change->n_edits; j++) {
+			if (changes_values(&change->edits[j]))
+				return true;
+		}
+	}
+	return false;
+}
+
 static void take_write(struct publisher_batch *batch)
 {
-	zone_serial_note_write(batch->zone, batch->call.job.code);
+	zone_serial_note_write(batch->zone, batch->call.job.code, surely_changes_zone(batch));
 	if (batch->call.job.code == PROVIDER_OK) {
 		if (batch->is_bisecting)
 			provider_bisect_succeeded(&batch->bisect, batch->tried);

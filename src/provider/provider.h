@@ -50,6 +50,8 @@ struct provider_change {
 	/* PROVIDER_READ: as many sets as edits, in their order; those without values are missing.
 	 * Made by provider_change_found(), freed by provider_change_clear(). */
 	struct provider_rrset *found;
+	/* PROVIDER_APPLY, if it succeeded: the provider has read the sets just before, and they were not as wanted. */
+	bool was_different;
 };
 
 /* ---- calls ---- */

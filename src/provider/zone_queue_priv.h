@@ -22,8 +22,7 @@ struct publisher_zone {
 	uint64_t first_ns;  /* when the first of `ready` came */
 	bool is_due;	    /* they have waited long enough */
 	unsigned n_writing; /* batches under way */
-	uint64_t
-		writes; /* changes by us that may have raised the serial (provider/zone_serial.h) */
+	uint64_t writes;    /* by us, that surely raised the serial (provider/zone_serial.h) */
 	struct zone_serial serial;
 	uint64_t serial_ns; /* when that was asked for; 0: never */
 };

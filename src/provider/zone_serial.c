@@ -30,10 +30,11 @@ struct zone_serial_call {
 	uint64_t writes_before; /* of the zone, when it was asked */
 };
 
-void zone_serial_note_write(struct publisher_zone *zone, enum provider_code code)
+void zone_serial_note_write(struct publisher_zone *zone, enum provider_code code,
+			    bool surely_changes)
 {
 	if (code == PROVIDER_OK)
-		zone->writes++;
+		zone->writes += surely_changes;
 	else if (code == PROVIDER_UNSURE)
 		zone->writes += UNSURE_WRITES;
 }

@@ -18,7 +18,7 @@ struct zone_serial_call;
 
 struct zone_serial {
 	uint32_t serial;
-	uint64_t writes; /* calls of this publisher since its start that changed the zone */
+	uint64_t writes; /* calls of this publisher since its start that surely changed the zone */
 };
 
 /* In the caller's memory; stays where it is until `done` was called or it was cancelled. Zero it and fill
@@ -45,14 +45,16 @@ void zone_serial_submit(struct zone_serial_request *request);
 void zone_serial_cancel(
 	struct zone_serial_request *request); /* fine for one that is not under way */
 
-/* Did the zone change from `before` to `now` only by the publisher's own calls? Each raises the serial by
- * one where servers count so; with other serials the answer is no. */
+/* Did the zone change from `before` to `now` only by the publisher's own calls? Each that changes something raises
+ * the serial by one where servers count so; with other serials the answer is no. A call that may have changed nothing
+ * does not count: if it did raise the serial the answer is no, too, which costs a comparison and misses nothing. */
 bool zone_serial_is_explained(const struct zone_serial *before, const struct zone_serial *now);
 
 /* ---- for the publisher ---- */
 
 struct publisher_zone;
-/* An APPLY of the zone has this result. */
-void zone_serial_note_write(struct publisher_zone *zone, enum provider_code code);
+/* An APPLY of the zone has this result. `surely_changes`: it was not what the zone had already. */
+void zone_serial_note_write(struct publisher_zone *zone, enum provider_code code,
+			    bool surely_changes);
 /* The account is closed: `done` of no request is called. */
 void zone_serial_abort_all(struct publisher_account *account);

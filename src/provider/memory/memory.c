@@ -190,10 +190,10 @@ static void read_sets(struct memory_server *server, struct provider_job *job)
 	}
 }
 
-static void apply_one(struct memory_server *server, struct provider_job *job, size_t index)
+static bool apply_one(struct memory_server *server, struct provider_job *job, size_t index)
 {
-	memory_store_apply(&server->store, job->zone, &job->changes[index]);
 	server->ledger.changes++;
+	return memory_store_apply(&server->store, job->zone, &job->changes[index]);
 }
 
 /* Each change for itself. */
@@ -206,8 +206,8 @@ static void apply_singly(struct memory_server *server, struct provider_job *job,
 			provider_change_fail(change, PROVIDER_TRANSIENT, "not now");
 		} else if (memory_store_accepts(&server->store, job->zone, change,
 						!server->ignores_guards)) {
-			apply_one(server, job, i);
-			memory_store_raise_serial(&server->store, job->zone);
+			if (apply_one(server, job, i))
+				memory_store_raise_serial(&server->store, job->zone);
 			change->code = PROVIDER_OK;
 		}
 	}
@@ -224,9 +224,12 @@ static void apply_whole(struct memory_server *server, struct provider_job *job)
 			bad = &job->changes[i];
 	}
 	if (bad == NULL) {
+		bool is_changed = false;
 		for (size_t i = 0; i < job->n_changes; i++)
-			apply_one(server, job, i);
-		memory_store_raise_serial(&server->store, job->zone);
+			is_changed = apply_one(server, job, i) || is_changed;
+		/* As BIND: a message that changes nothing leaves the serial alone. */
+		if (is_changed)
+			memory_store_raise_serial(&server->store, job->zone);
 		return;
 	}
 	provider_job_fail(job, bad->code, "the batch is refused: %s", bad->error);

@@ -218,9 +218,18 @@ bool memory_store_accepts(const struct memory_store *store, const char *zone_id,
 	return true;
 }
 
-void memory_store_apply(struct memory_store *store, const char *zone_id,
+bool memory_store_apply(struct memory_store *store, const char *zone_id,
 			const struct provider_change *change)
 {
-	for (size_t i = 0; i < change->n_edits; i++)
-		memory_store_put(store, zone_id, &change->edits[i].set, false);
+	static const struct provider_rrset missing;
+	bool is_changed = false;
+	for (size_t i = 0; i < change->n_edits; i++) {
+		const struct provider_rrset *set = &change->edits[i].set;
+		const struct provider_rrset *found =
+			memory_store_get(store, zone_id, set->name, set->type);
+		if (!provider_rrset_equal(found != NULL ? found : &missing, set))
+			is_changed = true;
+		memory_store_put(store, zone_id, set, false);
+	}
+	return is_changed;
 }

@@ -39,5 +39,6 @@ void memory_store_each(const struct memory_store *store, const char *zone_id,
 /* Whether the change may be applied now; otherwise its code and error are set. */
 bool memory_store_accepts(const struct memory_store *store, const char *zone_id,
 			  struct provider_change *change, bool has_guards);
-void memory_store_apply(struct memory_store *store, const char *zone_id,
+/* True: some set is another one than before. */
+bool memory_store_apply(struct memory_store *store, const char *zone_id,
 			const struct provider_change *change);

@@ -79,6 +79,69 @@ static void own_writes_are_explained(void **state)
 	rig_close(&rig);
 }
 
+static void write_own(struct rig *rig, const char *name, const char *before, const char *value,
+		      enum provider_guard guard)
+{
+	const char *const values[] = { before };
+	struct wish *wish = xcalloc(1, sizeof(*wish));
+	add_edit(wish, DNS_TYPE_A, name, value, guard);
+	if (before != NULL)
+		wish->edits[0].before = (struct provider_rrset){
+			.type = DNS_TYPE_A, .ttl_s = 120, .values = values, .n_values = 1
+		};
+	submit_wish(rig, wish);
+	expect_wish(rig, wish, 5000, PROVIDER_OK);
+}
+
+/* A write that repeats what is there does not raise the serial, and explains nothing. */
+static void repeated_writes_hide_nobody(void **state)
+{
+	static const char old[] = "192.0.2.1", new[] = "192.0.2.2";
+	static const struct {
+		const char *title;
+		unsigned n_repeated, n_created, n_changed, n_unguarded, n_foreign;
+		bool is_explained;
+	} rows[] = {
+		{ "a repeated write", 1, 0, 0, 0, 0, true },
+		{ "several", 5, 0, 0, 0, 0, true },
+		{ "a repeated write and another writer", 1, 0, 0, 0, 1, false },
+		{ "three, and three other writers", 3, 0, 0, 0, 3, false },
+		{ "a new set", 0, 1, 0, 0, 0, true },
+		{ "new and changed sets, and repeated writes", 3, 2, 2, 0, 0, true },
+		{ "a new set and another writer", 0, 1, 0, 0, 1, false },
+		{ "a changed set, a repeated write, another writer", 1, 0, 1, 0, 1, false },
+		{ "an overwritten set: nobody knows what there was", 0, 0, 0, 1, 0, false },
+		{ "an overwritten set, and another writer", 0, 0, 0, 1, 1, false },
+	};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct rig rig;
+		char name[32];
+		rig_open(&rig, NULL);
+		write_own(&rig, "a.example.com", NULL, old, PROVIDER_GUARD_ABSENT);
+		write_own(&rig, "b.example.com", NULL, old, PROVIDER_GUARD_ABSENT);
+		struct zone_serial first = read_serial(&rig, 0);
+		for (unsigned j = 0; j < rows[i].n_repeated; j++)
+			write_own(&rig, "a.example.com", old, old, PROVIDER_GUARD_EQUAL);
+		for (unsigned j = 0; j < rows[i].n_created; j++) {
+			snprintf(name, sizeof(name), "h%u.example.com", j);
+			write_own(&rig, name, NULL, old, PROVIDER_GUARD_ABSENT);
+		}
+		for (unsigned j = 0; j < rows[i].n_changed; j++)
+			write_own(&rig, "b.example.com", j % 2 == 0 ? old : new,
+				  j % 2 == 0 ? new : old, PROVIDER_GUARD_EQUAL);
+		for (unsigned j = 0; j < rows[i].n_unguarded; j++)
+			write_own(&rig, "a.example.com", NULL, new, PROVIDER_GUARD_NONE);
+		for (unsigned j = 0; j < rows[i].n_foreign; j++)
+			change_by_others(&rig);
+		struct zone_serial now = read_serial(&rig, 0);
+		if (zone_serial_is_explained(&first, &now) != rows[i].is_explained)
+			fail_msg("%s: serial + %u, writes + %u", rows[i].title,
+				 now.serial - first.serial, (unsigned)(now.writes - first.writes));
+		rig_close(&rig);
+	}
+}
+
 static enum memory_fault lose_write(void *ctx, const struct provider_job *job)
 {
 	bool *is_lost = ctx;
@@ -138,7 +201,7 @@ static void recent_serials_are_shared(void **state)
 static struct wish *start_write(struct rig *rig)
 {
 	struct wish *wish = xcalloc(1, sizeof(*wish));
-	add_edit(wish, DNS_TYPE_A, "a.example.com", "192.0.2.1", PROVIDER_GUARD_NONE);
+	add_edit(wish, DNS_TYPE_A, "a.example.com", "192.0.2.1", PROVIDER_GUARD_ABSENT);
 	wish->request.zone = "Z1";
 	submit_wish(rig, wish);
 	return wish;
@@ -234,6 +297,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(own_writes_are_explained),
+		cmocka_unit_test(repeated_writes_hide_nobody),
 		cmocka_unit_test(lost_replies_explain_nothing),
 		cmocka_unit_test(serials_wrap),
 		cmocka_unit_test(recent_serials_are_shared),

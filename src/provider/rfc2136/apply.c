@@ -373,6 +373,8 @@ static size_t judge_owned(struct rfc2136_call *call, const struct rfc2136_read *
 		mark->n_values == 0 && rfc2136_conflict_is_as_before(edit, &read->answer.set);
 	if (read->answer.set.n_values != 0)
 		*owned = is_unmarked ? RFC2136_OWNED_UNMARKED : RFC2136_OWNED_MARKED;
+	if (is_unmarked || !provider_rrset_equal(&edit->set, &read->answer.set))
+		change->was_different = true;
 	return change->code == PROVIDER_UNKNOWN &&
 	       rfc2136_conflict_before(change, read, is_marked || is_unmarked);
 }

@@ -89,6 +89,7 @@ void provider_change_clear(struct provider_change *change)
 	provider_found_free(TAKE_PTR(change->found), change->n_edits);
 	change->code = PROVIDER_UNKNOWN;
 	change->error[0] = '\0';
+	change->was_different = false;
 }
 
 void provider_job_clear(struct provider_job *job)
