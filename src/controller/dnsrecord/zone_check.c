@@ -150,7 +150,7 @@ static int start_work(struct controller_ctx *ctx, struct dnsrecord_zone *zone,
 						  .n_credentials = credentials.n,
 						  .region = zone->region };
 	struct dnsrecord_zone_work *work = dnsrecord_zone_work_new(
-		&account, ctx->lease, zone->id,
+		&account, ctx->lease, zone->key, zone->id,
 		MAX(half_before(zone->asked_ns, settings->serials_ns), zone->since_ns));
 	if (zone->is_comparing)
 		dnsrecord_zone_table_each(table_of(ctx), zone, add_reading, work);

@@ -33,6 +33,13 @@ static bool has_zone(void *ctx, const char *zone)
 	return dnsrecord_zone_table_has_name(own->zones, zone);
 }
 
+/* Accounts are told apart by the key of their zone, which names the Secret. */
+static bool has_account(void *ctx, const char *account)
+{
+	const struct notify_part *own = ctx;
+	return dnsrecord_zone_table_get(own->zones, account) != NULL;
+}
+
 static void on_changed(void *ctx, const char *zone)
 {
 	const struct notify_part *own = ctx;
@@ -59,15 +66,15 @@ static void free_part(struct engine_part *part)
 
 static const struct engine_part_kind part_kind = { free_part };
 
-void dnsrecord_learn_notify_key(struct engine *engine, const char *zone_id,
+void dnsrecord_learn_notify_key(struct engine *engine, const char *zone_key, const char *zone_id,
 				const struct dns_tsig_key *key)
 {
 	struct engine_part *part = engine_find_part(engine, &part_kind);
-	if (part == NULL || key == NULL)
+	if (part == NULL)
 		return;
 	CLEANUP(freep) char *name = dnsrecord_zone_name(zone_id);
 	dnsrecord_notify_listener_learn(CONTAINER_OF(part, struct notify_part, part)->listener,
-					name, key);
+					name, zone_key, key);
 }
 
 /* ---- opening it ---- */
@@ -86,6 +93,7 @@ static void start_opening(struct engine_work *work)
 	struct dnsrecord_notify_listener_conf conf = { .loop = engine_loop(work->engine),
 						       .addr = opening->addr,
 						       .has_zone = has_zone,
+						       .has_account = has_account,
 						       .changed = on_changed,
 						       .count = count_result,
 						       .ctx = part };

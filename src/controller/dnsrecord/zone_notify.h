@@ -18,6 +18,7 @@ bool dnsrecord_is_notify_key(const char *key);
 /* The pass; as struct controller's reconcile. */
 int dnsrecord_listen_for_notify(struct controller_ctx *ctx, const char *key);
 
-/* The zone's account has this key (NULL: none), and its server may sign NOTIFYs with it. Engine's thread. */
-void dnsrecord_learn_notify_key(struct engine *engine, const char *zone_id,
+/* The account of the zone with this key in the table has this TSIG key (NULL: none), and its server may sign NOTIFYs
+ * with it. Engine's thread. */
+void dnsrecord_learn_notify_key(struct engine *engine, const char *zone_key, const char *zone_id,
 				const struct dns_tsig_key *key);

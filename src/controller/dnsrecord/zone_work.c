@@ -60,7 +60,7 @@ static void start_work(struct engine_work *engine_work)
 		engine_complete(engine_work);
 		return;
 	}
-	dnsrecord_learn_notify_key(engine_work->engine, work->zone,
+	dnsrecord_learn_notify_key(engine_work->engine, work->zone_key, work->zone,
 				   publisher_account_tsig_key(work->account.opened));
 	if (work->n_readings != 0) {
 		start_readings(work);
@@ -91,17 +91,19 @@ static void free_work(struct engine_work *engine_work)
 	free(work->readings);
 	record_account_done(&work->account);
 	free(work->zone);
+	free(work->zone_key);
 	free(work);
 }
 
 struct dnsrecord_zone_work *dnsrecord_zone_work_new(const struct publisher_account_conf *account,
-						    struct lease *lease, const char *zone,
-						    uint64_t since_ns)
+						    struct lease *lease, const char *zone_key,
+						    const char *zone, uint64_t since_ns)
 {
 	static const struct engine_work_ops ops = { start_work, cancel_work, free_work };
 	struct dnsrecord_zone_work *work = xcalloc(1, sizeof(*work));
 	*work = (struct dnsrecord_zone_work){
 		.work = { .ops = &ops, .timeout_ns = TIMEOUT_S * NS_PER_S },
+		.zone_key = xstrdup(zone_key),
 		.zone = xstrdup(zone),
 		.serial = { .since_ns = since_ns, .done = on_serial },
 	};

@@ -27,14 +27,14 @@ struct dnsrecord_zone_work {
 
 	/* Its own: */
 	struct record_account account;
-	char *zone;
+	char *zone_key, *zone;
 	size_t n_left; /* readings under way */
 };
 
-/* `since_ns`: as that of struct zone_serial_request. Any thread. */
+/* `zone_key`: in the table; `zone`: its id; `since_ns`: as that of struct zone_serial_request. Any thread. */
 struct dnsrecord_zone_work *dnsrecord_zone_work_new(const struct publisher_account_conf *account,
-						    struct lease *lease, const char *zone,
-						    uint64_t since_ns);
+						    struct lease *lease, const char *zone_key,
+						    const char *zone, uint64_t since_ns);
 /* Before it is submitted: a set to be read. */
 void dnsrecord_zone_work_add(struct dnsrecord_zone_work *work, const char *key,
 			     const struct provider_rrset *set);

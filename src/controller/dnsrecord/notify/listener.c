@@ -25,10 +25,13 @@ enum {
 };
 #define TICK_NS	      (NS_PER_S / TICKS_PER_S)
 #define CONNECTION_NS (5 * NS_PER_S)
+#define SWEEP_NS      (60 * NS_PER_S) /* between two looks for accounts that are gone */
 
+/* Of one zone. */
 struct keys {
 	size_t n;
 	struct dns_tsig_key v[DNSRECORD_NOTIFY_KEYS];
+	char *accounts[DNSRECORD_NOTIFY_KEYS]; /* by which they were learnt */
 };
 
 struct listening_socket {
@@ -51,9 +54,10 @@ struct dnsrecord_notify_listener {
 	size_t n_sockets;
 	struct connection *connections; /* the oldest first */
 	size_t n_connections;
-	struct map keys;	/* by zone: struct keys */
-	unsigned allowance;	/* messages that may be read until the tick */
-	struct loop_timer tick; /* runs while something was read */
+	struct map keys;	 /* by zone: struct keys */
+	unsigned allowance;	 /* messages that may be read until the tick */
+	struct loop_timer tick;	 /* runs while something was read */
+	struct loop_timer sweep; /* runs while there are keys */
 	bool is_paused;
 };
 
@@ -82,7 +86,10 @@ static size_t answer_message(struct dnsrecord_notify_listener *listener, const u
 	enum dnsrecord_notify_result result =
 		dnsrecord_notify_answer(&notify, &zone, out, &reply_n);
 	listener->conf.count(result);
-	if (result == DNSRECORD_NOTIFY_ACCEPTED)
+	/* Where an unsigned message is a hint, a wrong signature cannot make it worse. */
+	bool is_hint =
+		result == DNSRECORD_NOTIFY_ACCEPTED || result == DNSRECORD_NOTIFY_BAD_SIGNATURE;
+	if (is_hint && zone.is_ours)
 		listener->conf.changed(listener->conf.ctx, notify.zone);
 	return reply_n;
 }
@@ -299,6 +306,8 @@ static int open_sockets(struct dnsrecord_notify_listener *listener)
 	return r;
 }
 
+static void on_sweep(struct loop_timer *timer);
+
 int dnsrecord_notify_listener_open(const struct dnsrecord_notify_listener_conf *conf,
 				   struct dnsrecord_notify_listener **ret, struct err_text err)
 {
@@ -306,7 +315,8 @@ int dnsrecord_notify_listener_open(const struct dnsrecord_notify_listener_conf *
 	char text[NET_ADDR_TEXT_MAX];
 	*listener = (struct dnsrecord_notify_listener){ .conf = *conf,
 							.allowance = PER_TICK,
-							.tick = { .cb = on_tick } };
+							.tick = { .cb = on_tick },
+							.sweep = { .cb = on_sweep } };
 	map_init(&listener->keys);
 	/* Sockets that share a port would share its messages. */
 	int r = is_any6(&conf->addr) ? 0 : net_sock_try(&conf->addr);
@@ -322,10 +332,21 @@ int dnsrecord_notify_listener_open(const struct dnsrecord_notify_listener_conf *
 	return 0;
 }
 
+static void drop_key(struct keys *keys, size_t index)
+{
+	size_t last = --keys->n;
+	dns_tsig_key_done(&keys->v[index]);
+	free(keys->accounts[index]);
+	keys->v[index] = keys->v[last];
+	keys->accounts[index] = keys->accounts[last];
+	keys->v[last] = (struct dns_tsig_key){ 0 };
+	keys->accounts[last] = NULL;
+}
+
 static void free_keys(struct keys *keys)
 {
-	for (size_t i = 0; i < keys->n; i++)
-		dns_tsig_key_done(&keys->v[i]);
+	while (keys->n != 0)
+		drop_key(keys, keys->n - 1);
 	free(keys);
 }
 
@@ -342,6 +363,7 @@ void dnsrecord_notify_listener_close(struct dnsrecord_notify_listener *listener)
 		close(listener->sockets[i].io.fd);
 	}
 	loop_timer_stop(listener->conf.loop, &listener->tick);
+	loop_timer_stop(listener->conf.loop, &listener->sweep);
 	while ((entry = map_next(&listener->keys, &pos)) != NULL)
 		free_keys(entry->value);
 	map_done(&listener->keys);
@@ -350,25 +372,89 @@ void dnsrecord_notify_listener_close(struct dnsrecord_notify_listener *listener)
 
 /* ---- keys ---- */
 
-static struct dns_tsig_key *place_for(struct keys *keys, const struct dns_tsig_key *key)
+static void drop_gone(const struct dnsrecord_notify_listener *listener, struct keys *keys)
 {
-	for (size_t i = 0; i < keys->n; i++) {
-		if (dns_name_eq(keys->v[i].name, key->name) &&
-		    keys->v[i].algorithm == key->algorithm)
-			return &keys->v[i];
+	for (size_t i = keys->n; i-- != 0;) {
+		if (!listener->conf.has_account(listener->conf.ctx, keys->accounts[i]))
+			drop_key(keys, i);
 	}
-	return keys->n < DNSRECORD_NOTIFY_KEYS ? &keys->v[keys->n++] : NULL;
+}
+
+static void on_sweep(struct loop_timer *timer)
+{
+	struct dnsrecord_notify_listener *listener =
+		CONTAINER_OF(timer, struct dnsrecord_notify_listener, sweep);
+	const struct map_entry *entry;
+	size_t pos = 0, n_left = 0;
+	while ((entry = map_next(&listener->keys, &pos)) != NULL) {
+		struct keys *keys = entry->value;
+		drop_gone(listener, keys);
+		n_left += keys->n;
+		if (keys->n == 0)
+			free(map_del(&listener->keys, slice_of(entry->key)));
+	}
+	if (n_left != 0)
+		loop_timer_set(listener->conf.loop, timer,
+			       loop_now(listener->conf.loop) + SWEEP_NS);
+}
+
+static bool is_same_key(const struct dns_tsig_key *left, const struct dns_tsig_key *right)
+{
+	return dns_name_eq(left->name, right->name) && left->algorithm == right->algorithm &&
+	       left->mac_bytes == right->mac_bytes && secret_eq(&left->secret, &right->secret);
+}
+
+/* The place of the account's key; else that of an equal one, which serves for both: when its account is gone, the
+ * other's is learnt by its next check. keys->n: there is none. */
+static size_t find_place(const struct keys *keys, const char *account,
+			 const struct dns_tsig_key *key)
+{
+	size_t place = keys->n;
+	for (size_t i = 0; i < keys->n; i++) {
+		if (strcmp(keys->accounts[i], account) == 0)
+			return i;
+		if (key != NULL && is_same_key(&keys->v[i], key))
+			place = i;
+	}
+	return place;
+}
+
+static void forget_key(struct keys *keys, const char *account)
+{
+	size_t place = keys != NULL ? find_place(keys, account, NULL) : 0;
+	if (keys != NULL && place != keys->n)
+		drop_key(keys, place);
+}
+
+static void put_key(const struct dnsrecord_notify_listener *listener, struct keys *keys,
+		    const char *account, const struct dns_tsig_key *key)
+{
+	size_t place = find_place(keys, account, key);
+	if (place == DNSRECORD_NOTIFY_KEYS) {
+		drop_gone(listener, keys);
+		place = keys->n;
+	}
+	if (place == DNSRECORD_NOTIFY_KEYS)
+		return;
+	if (place == keys->n)
+		keys->accounts[keys->n++] = xstrdup(account);
+	dns_tsig_key_copy(&keys->v[place], key);
 }
 
 void dnsrecord_notify_listener_learn(struct dnsrecord_notify_listener *listener, const char *zone,
-				     const struct dns_tsig_key *key)
+				     const char *account, const struct dns_tsig_key *key)
 {
 	struct keys *keys = map_get(&listener->keys, slice_of(zone));
+	if (key == NULL) {
+		forget_key(keys, account);
+		return;
+	}
 	if (keys == NULL) {
 		keys = xcalloc(1, sizeof(*keys));
 		map_set(&listener->keys, slice_of(zone), keys);
 	}
-	struct dns_tsig_key *place = place_for(keys, key);
-	if (place != NULL)
-		dns_tsig_key_copy(place, key);
+	put_key(listener, keys, account, key);
+	if (listener->sweep.heap_at == 0)
+		loop_timer_set(listener->conf.loop, &listener->sweep,
+			       loop_now(listener->conf.loop) + SWEEP_NS);
 }

@@ -16,7 +16,7 @@
 enum {
 	DNSRECORD_NOTIFY_PER_S = 2000,	   /* messages that are read; others are lost */
 	DNSRECORD_NOTIFY_CONNECTIONS = 32, /* at a time; a further one ends the oldest */
-	DNSRECORD_NOTIFY_KEYS = 4,	   /* of one zone */
+	DNSRECORD_NOTIFY_KEYS = 8,	   /* of one zone, all different */
 };
 
 struct dnsrecord_notify_listener;
@@ -26,6 +26,8 @@ struct dnsrecord_notify_listener_conf {
 	union net_addr addr;
 	/* Are there record sets of ours in this zone? Names are in lower case, without the final dot. */
 	bool (*has_zone)(void *ctx, const char *zone);
+	/* Does this account, by which a key was learnt, still have record sets in its zone? */
+	bool (*has_account)(void *ctx, const char *account);
 	/* A server says that the zone has changed. */
 	void (*changed)(void *ctx, const char *zone);
 	/* Each message that was answered; for metrics. */
@@ -39,7 +41,8 @@ MUST_CHECK int dnsrecord_notify_listener_open(const struct dnsrecord_notify_list
 					      struct err_text err);
 void dnsrecord_notify_listener_close(struct dnsrecord_notify_listener *listener);
 
-/* NOTIFYs for the zone may be signed with this key, which is copied. Of several with one name and algorithm the last
- * counts; beyond DNSRECORD_NOTIFY_KEYS they are not known. */
+/* The account's server may sign NOTIFYs for the zone with this key, which is copied and replaces the account's one
+ * before; NULL: it has none any more. Accounts may have different secrets of one name: each will do. Beyond
+ * DNSRECORD_NOTIFY_KEYS keys are not known. Those of accounts that are gone are dropped within a minute. */
 void dnsrecord_notify_listener_learn(struct dnsrecord_notify_listener *listener, const char *zone,
-				     const struct dns_tsig_key *key);
+				     const char *account, const struct dns_tsig_key *key);

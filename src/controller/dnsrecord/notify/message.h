@@ -2,8 +2,8 @@
 /* NOTIFY messages (RFC 1996): what one says, and how it is answered. No I/O.
  *
  * A NOTIFY is a hint and no more: whoever sent it, the serial is asked of the primary. So a NOTIFY without a
- * signature counts, and so does one that is signed with a key that is not known here; it is answered as RFC 8945
- * wants it, though. One with a known key and a wrong signature does not count. */
+ * signature counts, and so does one whose key is not known here or whose signature is wrong; it is answered as
+ * RFC 8945 wants it, though. */
 #pragma once
 
 #include <stdbool.h>
@@ -25,8 +25,8 @@ enum {
 enum dnsrecord_notify_result {
 	DNSRECORD_NOTIFY_ACCEPTED, /* the zone may have changed */
 	DNSRECORD_NOTIFY_UNKNOWN_ZONE,
-	DNSRECORD_NOTIFY_BAD_SIGNATURE,
-	DNSRECORD_NOTIFY_REFUSED, /* it is malformed, or no NOTIFY that a zone has changed */
+	DNSRECORD_NOTIFY_BAD_SIGNATURE, /* it may, too */
+	DNSRECORD_NOTIFY_REFUSED,	/* it is malformed, or no NOTIFY that a zone has changed */
 };
 
 struct dnsrecord_notify {

@@ -32,12 +32,19 @@ struct rig {
 	union net_addr addr;
 	struct dnsrecord_notify_listener *listener;
 	unsigned n_changed;
+	const char *gone; /* an account; NULL: none is */
 };
 
 static bool has_zone(void *ctx, const char *zone)
 {
 	(void)ctx;
 	return strcmp(zone, "example.test") == 0;
+}
+
+static bool has_account(void *ctx, const char *account)
+{
+	const struct rig *rig = ctx;
+	return rig->gone == NULL || strcmp(rig->gone, account) != 0;
 }
 
 static void on_changed(void *ctx, const char *zone)
@@ -58,6 +65,7 @@ static int open_listener(struct rig *rig, struct dnsrecord_notify_listener **ret
 		&(struct dnsrecord_notify_listener_conf){ .loop = rig->loop,
 							  .addr = rig->addr,
 							  .has_zone = has_zone,
+							  .has_account = has_account,
 							  .changed = on_changed,
 							  .count = count_result,
 							  .ctx = rig },
@@ -224,44 +232,98 @@ static void oldest_connection_ends(void **state)
 	rig_close(&rig);
 }
 
-/* The last of several secrets of a key counts; there is a limit to the keys of a zone. */
-static void keys_are_learnt(void **state)
+static void make_key(struct dns_tsig_key *key, const char *name, unsigned char secret)
+{
+	char text[64], err[200];
+	snprintf(text, sizeof(text), "%s:AAECAwQFBgcICQoLDA0ODw==", name);
+	assert_int_equal(dns_tsig_key_parse(key, slice_of(text), ERR_TEXT(err)), 0);
+	key->secret.p[0] = (char)secret;
+}
+
+static void learn(struct rig *rig, const char *account, const char *name, unsigned char secret)
 {
 	struct dns_tsig_key key = { 0 };
-	char text[64], err[200];
+	make_key(&key, name, secret);
+	dnsrecord_notify_listener_learn(rig->listener, "example.test", account, &key);
+	dns_tsig_key_done(&key);
+}
+
+/* Sends a NOTIFY that is signed so, which counts in any case. Was the signature accepted? 0, or the error. */
+static uint16_t send_signed(struct rig *rig, const char *name, unsigned char secret)
+{
+	uint8_t msg[DNSRECORD_NOTIFY_MAX], reply[DNSRECORD_NOTIFY_REPLY_MAX];
+	struct dns_tsig_key key = { 0 };
+	struct dns_tsig tsig = { .key = &key };
+	unsigned n_changed = rig->n_changed;
+	make_key(&key, name, secret);
+	int n = dns_tsig_sign_request(&tsig, msg, make_notify(msg), sizeof(msg), now_ns / NS_PER_S);
+	int fd = connect_to(rig, SOCK_DGRAM);
+	assert_int_equal(send(fd, msg, (size_t)n, 0), n);
+	turn(rig, 2);
+	ssize_t got = receive(fd, reply, sizeof(reply));
+	assert_true(got > 0);
+	struct dns_tsig_report report =
+		dns_tsig_verify_answer(&tsig, reply, (size_t)got, now_ns / NS_PER_S);
+	assert_int_equal(report.result, report.error == 0 ? DNS_TSIG_OK : DNS_TSIG_REJECTED);
+	assert_int_equal(rig->n_changed, n_changed + 1);
+	dns_tsig_done(&tsig);
+	dns_tsig_key_done(&key);
+	close(fd);
+	return report.error;
+}
+
+/* Two servers of one zone may have different secrets of one name. */
+static void accounts_have_keys(void **state)
+{
 	struct rig rig;
 	(void)state;
 	rig_open(&rig);
-	for (unsigned i = 0; i < DNSRECORD_NOTIFY_KEYS + 2; i++) {
-		snprintf(text, sizeof(text), "k%u.key:AAECAwQFBgcICQoLDA0ODw==", i / 2);
-		assert_int_equal(dns_tsig_key_parse(&key, slice_of(text), ERR_TEXT(err)), 0);
-		if (i == 1)
-			key.secret.p[0] ^= 1;
-		dnsrecord_notify_listener_learn(rig.listener, "example.test", &key);
-	}
-	for (unsigned i = 0; i < 2; i++) {
-		struct dns_tsig tsig = { .key = &key };
-		uint8_t msg[DNSRECORD_NOTIFY_MAX], reply[DNSRECORD_NOTIFY_REPLY_MAX];
-		assert_int_equal(dns_tsig_key_parse(&key, SLICE("k0.key:AAECAwQFBgcICQoLDA0ODw=="),
-						    ERR_TEXT(err)),
-				 0);
-		if (i == 1)
-			key.secret.p[0] ^= 1;
-		int n = dns_tsig_sign_request(&tsig, msg, make_notify(msg), sizeof(msg),
-					      now_ns / NS_PER_S);
-		int fd = connect_to(&rig, SOCK_DGRAM);
-		assert_int_equal(send(fd, msg, (size_t)n, 0), n);
-		turn(&rig, 2);
-		ssize_t got = receive(fd, reply, sizeof(reply));
-		assert_true(got > 0);
-		assert_int_equal(
-			dns_tsig_verify_answer(&tsig, reply, (size_t)got, now_ns / NS_PER_S).result,
-			i == 1 ? DNS_TSIG_OK : DNS_TSIG_REJECTED);
-		dns_tsig_done(&tsig);
-		close(fd);
-	}
+	learn(&rig, "inside", "k.key", 1);
+	learn(&rig, "outside", "k.key", 2);
+	assert_int_equal(send_signed(&rig, "k.key", 1), 0);
+	assert_int_equal(send_signed(&rig, "k.key", 2), 0);
+	assert_int_equal(send_signed(&rig, "k.key", 3), DNS_TSIG_ERROR_BADSIG);
+	assert_int_equal(send_signed(&rig, "other.key", 1), DNS_TSIG_ERROR_BADKEY);
 	assert_int_equal(counted[DNSRECORD_NOTIFY_BAD_SIGNATURE], 1);
-	dns_tsig_key_done(&key);
+	/* Another secret replaces that of its account. */
+	learn(&rig, "outside", "k.key", 3);
+	assert_int_equal(send_signed(&rig, "k.key", 3), 0);
+	assert_int_equal(send_signed(&rig, "k.key", 2), DNS_TSIG_ERROR_BADSIG);
+	assert_int_equal(send_signed(&rig, "k.key", 1), 0);
+	dnsrecord_notify_listener_learn(rig.listener, "example.test", "inside", NULL);
+	dnsrecord_notify_listener_learn(rig.listener, "other.test", "inside", NULL);
+	assert_int_equal(send_signed(&rig, "k.key", 1), DNS_TSIG_ERROR_BADSIG);
+	rig_close(&rig);
+}
+
+/* Equal ones of many accounts are one; there is a limit to different ones, until accounts are gone. */
+static void keys_are_limited(void **state)
+{
+	char account[32];
+	struct rig rig;
+	(void)state;
+	rig_open(&rig);
+	for (unsigned i = 0; i < 100; i++) {
+		snprintf(account, sizeof(account), "same%u", i);
+		learn(&rig, account, "k.key", 1);
+	}
+	for (unsigned i = 1; i <= DNSRECORD_NOTIFY_KEYS; i++) {
+		snprintf(account, sizeof(account), "other%u", i);
+		learn(&rig, account, "k.key", (unsigned char)(1 + i));
+	}
+	assert_int_equal(send_signed(&rig, "k.key", 1), 0);
+	assert_int_equal(send_signed(&rig, "k.key", DNSRECORD_NOTIFY_KEYS), 0);
+	assert_int_equal(send_signed(&rig, "k.key", DNSRECORD_NOTIFY_KEYS + 1),
+			 DNS_TSIG_ERROR_BADSIG);
+	rig.gone = "same0";
+	learn(&rig, account, "k.key", DNSRECORD_NOTIFY_KEYS + 1);
+	assert_int_equal(send_signed(&rig, "k.key", DNSRECORD_NOTIFY_KEYS + 1), 0);
+	assert_int_equal(send_signed(&rig, "k.key", 1), DNS_TSIG_ERROR_BADSIG);
+	/* Without a new one they are dropped, too. */
+	rig.gone = "other1";
+	assert_int_equal(send_signed(&rig, "k.key", 2), 0);
+	pass_time(&rig, 60 * NS_PER_S);
+	assert_int_equal(send_signed(&rig, "k.key", 2), DNS_TSIG_ERROR_BADSIG);
 	rig_close(&rig);
 }
 
@@ -283,9 +345,10 @@ static void port_is_taken(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(datagrams),	   cmocka_unit_test(floods_are_limited),
-		cmocka_unit_test(connections),	   cmocka_unit_test(oldest_connection_ends),
-		cmocka_unit_test(keys_are_learnt), cmocka_unit_test(port_is_taken),
+		cmocka_unit_test(datagrams),	      cmocka_unit_test(floods_are_limited),
+		cmocka_unit_test(connections),	      cmocka_unit_test(oldest_connection_ends),
+		cmocka_unit_test(accounts_have_keys), cmocka_unit_test(keys_are_limited),
+		cmocka_unit_test(port_is_taken),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
