@@ -291,15 +291,35 @@ static bool is_any6(const union net_addr *addr)
 	return addr->family == AF_INET6 && IN6_IS_ADDR_UNSPECIFIED(&addr->v6.sin6_addr);
 }
 
+static union net_addr make_any4(uint16_t port)
+{
+	union net_addr any4 = { .v4 = { .sin_family = AF_INET } };
+	net_addr_set_port(&any4, port);
+	return any4;
+}
+
+static bool lacks_ipv6(int error)
+{
+	return error == -EAFNOSUPPORT || error == -EADDRNOTAVAIL;
+}
+
+/* Sockets that share a port would share its messages: nobody else may have it, of either family. */
+static int try_port(const union net_addr *addr)
+{
+	union net_addr any4 = make_any4(net_addr_port(addr));
+	int r = net_sock_try(addr);
+	if (is_any6(addr) && (r == 0 || lacks_ipv6(r)))
+		r = net_sock_try(&any4);
+	return r;
+}
+
 /* "All addresses" is a socket of each family for UDP, where the machine has it. */
 static int open_sockets(struct dnsrecord_notify_listener *listener)
 {
 	const union net_addr *addr = &listener->conf.addr;
-	union net_addr any4 = { .v4 = { .sin_family = AF_INET } };
-	bool is_any = is_any6(addr);
-	net_addr_set_port(&any4, net_addr_port(addr));
+	union net_addr any4 = make_any4(net_addr_port(addr));
 	int r = add_socket(listener, net_sock_udp(addr), on_datagram);
-	if (is_any && (r >= 0 || r == -EAFNOSUPPORT || r == -EADDRNOTAVAIL))
+	if (is_any6(addr) && (r >= 0 || lacks_ipv6(r)))
 		r = add_socket(listener, net_sock_udp(&any4), on_datagram);
 	if (r >= 0)
 		r = add_socket(listener, net_sock_tcp(addr, BACKLOG), on_accept);
@@ -318,8 +338,7 @@ int dnsrecord_notify_listener_open(const struct dnsrecord_notify_listener_conf *
 							.tick = { .cb = on_tick },
 							.sweep = { .cb = on_sweep } };
 	map_init(&listener->keys);
-	/* Sockets that share a port would share its messages. */
-	int r = is_any6(&conf->addr) ? 0 : net_sock_try(&conf->addr);
+	int r = try_port(&conf->addr);
 	if (r == 0)
 		r = open_sockets(listener);
 	if (r < 0) {

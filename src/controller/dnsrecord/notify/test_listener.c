@@ -327,19 +327,50 @@ static void keys_are_limited(void **state)
 	rig_close(&rig);
 }
 
-static void port_is_taken(void **state)
+static void expect_taken(struct rig *rig)
 {
 	struct dnsrecord_notify_listener *second = NULL;
 	char err[200] = "", text[NET_ADDR_TEXT_MAX], expected[200];
-	struct rig rig;
-	(void)state;
-	rig_open(&rig);
-	assert_int_equal(open_listener(&rig, &second, ERR_TEXT(err)), -EADDRINUSE);
-	net_addr_str(&rig.addr, text);
+	if (open_listener(rig, &second, ERR_TEXT(err)) != -EADDRINUSE)
+		fail_msg("opened a second time");
+	net_addr_str(&rig->addr, text);
 	snprintf(expected, sizeof(expected),
 		 "cannot listen for NOTIFY on %s: Address already in use", text);
 	assert_string_equal(err, expected);
+}
+
+/* By sockets that would share it, of this address or of all. */
+static void port_is_taken(void **state)
+{
+	static const char *const addresses[] = { "127.0.0.1:1", "0.0.0.0:1", "[::]:1" };
+	struct rig rig;
+	(void)state;
+	rig_open(&rig);
+	expect_taken(&rig);
+	uint16_t port = net_addr_port(&rig.addr);
+	for (size_t i = 0; i < ARRAY_LEN(addresses); i++) {
+		assert_int_equal(net_addr_parse(slice_of(addresses[i]), &rig.addr), 0);
+		net_addr_set_port(&rig.addr, port);
+		expect_taken(&rig);
+	}
 	rig_close(&rig);
+	/* All addresses, and one of UDP or TCP alone. */
+	for (size_t i = 0; i < 2; i++) {
+		rig_open(&rig);
+		dnsrecord_notify_listener_close(rig.listener);
+		int fd = i == 0 ? net_sock_tcp(&rig.addr, 1) : net_sock_udp(&rig.addr);
+		assert_true(fd >= 0);
+		port = net_addr_port(&rig.addr);
+		assert_int_equal(net_addr_parse(slice_of(addresses[2]), &rig.addr), 0);
+		net_addr_set_port(&rig.addr, port);
+		expect_taken(&rig);
+		close(fd);
+		char err[200] = "";
+		if (open_listener(&rig, &rig.listener, ERR_TEXT(err)) < 0)
+			fail_msg("%s", err);
+		expect_taken(&rig);
+		rig_close(&rig);
+	}
 }
 
 int main(void)
