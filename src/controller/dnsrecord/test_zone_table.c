@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 
 struct rig {
@@ -168,12 +169,47 @@ static void notifies_are_coalesced(void **state)
 	rig_close(&rig);
 }
 
+/* A NOTIFY that came while the server could not be asked is not lost until the next interval. */
+static void notified_checks_are_repeated(void **state)
+{
+	static const unsigned pauses_s[] = { 1, 2, 4, 8, 16, 32, 60, 60 };
+	const uint64_t interval_ns = 600 * NS_PER_S;
+	struct dnsrecord_zone zone = { .due_ns = interval_ns };
+	(void)state;
+	dnsrecord_zone_failed(&zone, 0);
+	assert_int_equal(zone.due_ns, interval_ns);
+	zone.is_notified = true;
+	for (size_t i = 0; i < ARRAY_LEN(pauses_s); i++) {
+		zone.due_ns = interval_ns;
+		dnsrecord_zone_failed(&zone, 0);
+		assert_int_equal(zone.due_ns, pauses_s[i] * NS_PER_S);
+	}
+	/* The interval may be shorter. */
+	zone.due_ns = 2 * NS_PER_S;
+	dnsrecord_zone_failed(&zone, 0);
+	assert_int_equal(zone.due_ns, 2 * NS_PER_S);
+	/* One that came during a check asks for the next one. */
+	zone.asked_ns = 1;
+	zone.since_ns = 2;
+	dnsrecord_zone_checked(&zone);
+	assert_true(zone.is_notified);
+	zone.asked_ns = 2;
+	dnsrecord_zone_checked(&zone);
+	zone.due_ns = interval_ns;
+	dnsrecord_zone_failed(&zone, 0);
+	assert_int_equal(zone.due_ns, interval_ns);
+	zone.is_notified = true;
+	dnsrecord_zone_failed(&zone, 0);
+	assert_int_equal(zone.due_ns, NS_PER_S);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(zones_are_shared),
 		cmocka_unit_test(drift_is_told_once),
 		cmocka_unit_test(notifies_are_coalesced),
+		cmocka_unit_test(notified_checks_are_repeated),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -86,6 +86,10 @@ static void take_readings(struct controller_ctx *ctx, struct dnsrecord_zone *zon
 		dnsrecord_count_compared("failed");
 	/* What was not read is compared next time, whatever the serial is. */
 	zone->is_known = n_failed == 0;
+	if (zone->is_known)
+		dnsrecord_zone_checked(zone);
+	else
+		dnsrecord_zone_failed(zone, clock_mono_ns());
 }
 
 static void add_reading(void *ctx, const char *key, const struct provider_rrset *set)
@@ -103,6 +107,7 @@ static void report_failure(struct dnsrecord_zone *zone, const char *error)
 		log_warn(DNSRECORD_LOG_AREA, "the serial of zone '%s' cannot be read: %s", zone->id,
 			 error);
 	zone->has_failed = true;
+	dnsrecord_zone_failed(zone, clock_mono_ns());
 }
 
 /* True: the sets are to be compared. */
@@ -117,6 +122,8 @@ static bool take_serial(struct dnsrecord_zone *zone, const struct dnsrecord_zone
 	bool is_explained = zone->is_known && zone_serial_is_explained(&before, &request->found);
 	zone->has_failed = false;
 	zone->last = request->found;
+	if (is_explained)
+		dnsrecord_zone_checked(zone);
 	dnsrecord_count_serial(!is_explained			    ? "changed"
 			       : before.serial == zone->last.serial ? "same"
 								    : "own");
@@ -159,6 +166,16 @@ static int start_work(struct controller_ctx *ctx, struct dnsrecord_zone *zone,
 	return 0;
 }
 
+/* The same; the next pass is when the next check is due, which is sooner after a fault. */
+static int start_until_due(struct controller_ctx *ctx, struct dnsrecord_zone *zone,
+			   const struct dnsrecord_settings *settings)
+{
+	int r = start_work(ctx, zone, settings);
+	uint64_t now = clock_mono_ns();
+	ctx->again_ns = zone->due_ns > now ? zone->due_ns - now : 1;
+	return r;
+}
+
 /* 1: there is further work to be started. */
 static int take_result(struct controller_ctx *ctx, struct dnsrecord_zone *zone,
 		       struct engine_work *engine_work)
@@ -189,6 +206,7 @@ static void take_notice(struct dnsrecord_zone_table *table, struct dnsrecord_zon
 	if (notified_ns == 0)
 		return;
 	zone->since_ns = notified_ns;
+	zone->is_notified = true;
 	zone->due_ns = MIN(zone->due_ns, MAX(now_ns, zone->asked_ns + NOTIFIED_PAUSE_NS));
 }
 
@@ -207,7 +225,7 @@ int dnsrecord_check_zone(struct controller_ctx *ctx, const char *key)
 	if (at == ENGINE_UNDER_WAY)
 		return 0;
 	if (at == ENGINE_COMPLETED && take_result(ctx, zone, work))
-		return start_work(ctx, zone, &settings);
+		return start_until_due(ctx, zone, &settings);
 	zone->is_comparing = false;
 	if (zone->due_ns > now) {
 		ctx->again_ns = zone->due_ns - now;
@@ -217,6 +235,5 @@ int dnsrecord_check_zone(struct controller_ctx *ctx, const char *key)
 		return 0;
 	zone->asked_ns = now;
 	zone->due_ns = now + dnsrecord_jitter(ctx, settings.serials_ns);
-	ctx->again_ns = zone->due_ns - now;
-	return start_work(ctx, zone, &settings);
+	return start_until_due(ctx, zone, &settings);
 }

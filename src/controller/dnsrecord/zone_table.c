@@ -7,8 +7,11 @@
 #include <string.h>
 
 #include "api/meta.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+
+enum { RETRY_LONGEST_S = 60 };
 
 struct watched_set {
 	struct dnsrecord_zone *zone;
@@ -167,6 +170,22 @@ uint64_t dnsrecord_zone_table_take_notified(struct dnsrecord_zone_table *table,
 	zone->notified_ns = 0;
 	pthread_mutex_unlock(&table->lock);
 	return notified_ns;
+}
+
+void dnsrecord_zone_failed(struct dnsrecord_zone *zone, uint64_t now_ns)
+{
+	if (!zone->is_notified)
+		return;
+	uint64_t pause_s = MIN((uint64_t)1 << MIN(zone->n_failed, 10U), (uint64_t)RETRY_LONGEST_S);
+	zone->n_failed++;
+	zone->due_ns = MIN(zone->due_ns, now_ns + pause_s * NS_PER_S);
+}
+
+void dnsrecord_zone_checked(struct dnsrecord_zone *zone)
+{
+	zone->n_failed = 0;
+	if (zone->since_ns <= zone->asked_ns)
+		zone->is_notified = false;
 }
 
 /* ---- sets ---- */

@@ -30,6 +30,8 @@ struct dnsrecord_zone {
 	uint64_t due_ns;   /* clock_mono_ns; 0: new */
 	uint64_t asked_ns; /* when the last check began; 0: never */
 	uint64_t since_ns; /* older answers for the serial will not do: a NOTIFY came */
+	bool is_notified;  /* ... and no check has found out since what it was about */
+	unsigned n_failed; /* checks in a row, of those that a NOTIFY asked for */
 	bool is_known;	   /* all sets were as they should be at `last` */
 	struct zone_serial last;
 	bool is_comparing; /* the work under way reads the sets */
@@ -72,6 +74,11 @@ bool dnsrecord_zone_table_end(struct dnsrecord_zone_table *table, struct dnsreco
 /* When somebody said last that the zone has changed, once; 0: nobody did. */
 uint64_t dnsrecord_zone_table_take_notified(struct dnsrecord_zone_table *table,
 					    struct dnsrecord_zone *zone);
+/* A check could not be done: the next one is due after a pause that doubles, from 1 to 60 seconds, if a NOTIFY has
+ * asked for it; else at the interval. */
+void dnsrecord_zone_failed(struct dnsrecord_zone *zone, uint64_t now_ns);
+/* It was done: NOTIFYs that came before it began are answered for. */
+void dnsrecord_zone_checked(struct dnsrecord_zone *zone);
 /* Each set of the zone, under the lock. */
 void dnsrecord_zone_table_each(
 	struct dnsrecord_zone_table *table, const struct dnsrecord_zone *zone,
