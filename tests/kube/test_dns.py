@@ -252,10 +252,11 @@ def test_ready_with_many_services(c, started, who):
         until(lambda: probe.at_ready, 120)  # CoreDNS needs its time beside other tests
         probe.over.set()
         probe.join()
-        assert probe.at_ready == "NOERROR"
+        # CoreDNS has been seen to be ready and to answer SERVFAIL on a busy machine: the promise is ours.
+        assert probe.at_ready == "NOERROR" or who == "coredns", probe.at_ready
         assert set(probe.said) <= {(503, "kubernetes"), (200, "OK")}
         assert probe.said[0] == (503, "kubernetes")
-        # Not before the last one was known. CoreDNS has been seen to be ready earlier: the promise is ours.
+        # Not before the last one was known.
         for k in (0, 5_000, 9_999):
             name = f"many-{k}.default.svc.cluster.local."
             if who == "coredns":
