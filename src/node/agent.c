@@ -104,6 +104,7 @@ struct node_agent {
 	bool is_due;			 /* objects have changed since */
 	bool has_marks;	    /* a DNSName that is to leave has changed since the report */
 	bool is_foreign;    /* somebody else wrote to the table since */
+	bool must_review;   /* open connections, by rules that have changed */
 	uint64_t mended_ns; /* when that was handled last */
 	bool is_failing;    /* reported */
 
@@ -179,12 +180,16 @@ static int apply_policy(struct node_agent *agent, const struct nftables_policy *
 	if (r < 0)
 		return r; /* all of it is tried again */
 	agent->is_due = agent->is_foreign = false;
-	if (changes.messages == 0)
+	agent->must_review |= changes.messages != 0;
+	if (!agent->must_review)
 		return 0;
 	r = nftables_revoke(policy, nftables_pairs_set(agent->pairs), &cleared, err);
+	if (r < 0)
+		return r; /* the next pass reviews connections although it finds nothing to change */
+	agent->must_review = false;
 	log_info(AREA, "table: %zu rules added, %zu removed, %zu connections meet the rules again",
 		 changes.rules_added, changes.rules_removed, cleared);
-	return r;
+	return 0;
 }
 
 static void applied_free(struct applied *applied)
