@@ -48,7 +48,7 @@ void node_door_close(struct node_door *door);
 void node_door_end_connections(struct node_door *door);
 
 /* Pairs that servers asked for were removed: each forgets what it knows, and asks again. Connections stay, but
- * those of servers that are too old to be told. */
+ * those of servers that do not know the frame. */
 void node_door_forget(struct node_door *door);
 
 /* For connections from now on. Only of a door with an address. */

@@ -354,7 +354,7 @@ static void strangers_are_refused(void **state UNUSED)
 	assert_int_equal(node_door_counts(door).connections, 1);
 }
 
-/* A server that cannot be told to forget does so when its connection ends. */
+/* A server of version 1 has no `forget`: it forgets when its connection ends. */
 static void old_servers_are_left(void **state UNUSED)
 {
 	TURN_UNTIL(agent_set_state(agent).is_reachable);

@@ -40,7 +40,7 @@ struct zone_serial_request {
 };
 
 /* `done` is called later, by the loop, never from inside. While the publisher itself writes to the zone, and
- * for at most ZONE_SERIAL_WAIT_S, the question waits: what it found could not be told from own changes. */
+ * for at most ZONE_SERIAL_WAIT_S, the question waits: own changes could not be distinguished from others. */
 void zone_serial_submit(struct zone_serial_request *request);
 void zone_serial_cancel(
 	struct zone_serial_request *request); /* fine for one that is not under way */

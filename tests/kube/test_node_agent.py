@@ -609,7 +609,7 @@ def test_names_leave_in_order(names):
         assert any(key + ipaddress.ip_address(address).packed in data for data in removed.values()), changes
     assert not [data for _, data in changes if name_id("stays.example") in data]
     assert UNUSED in watch.of("www.example")[-1][1]["metadata"]["annotations"]
-    # Servers must not believe that the addresses are still there: one of version 1 cannot be told, and is left.
+    # Servers must not believe that the addresses are still there: the connection of one of version 1, which has no `forget`, ends.
     assert asker.read() == b"\x05" and old.sock.recv(1) == b""
     asker.close()
     old.close()

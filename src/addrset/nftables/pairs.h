@@ -48,7 +48,7 @@ void nftables_pairs_begin_removal(struct nftables_pairs *pairs,
 				  bool (*is_unwanted)(void *ctx, const struct addrset_id *name),
 				  void *ctx);
 /* Removes the next slice, in one batch. Pairs whose names are wanted again stay, as do those that were asked for in this turn of
- * the loop. Removed ones are not held any more: who remembers that they were has to be told. *ret_removed: how many. 1: more are
+ * the loop. Removed ones are not held any more: whoever remembers them has to forget them. *ret_removed: how many. 1: more are
  * left; 0: none is. Negative: all of the slice are as they were, and are tried again. */
 MUST_CHECK int nftables_pairs_remove_slice(struct nftables_pairs *pairs,
 					   bool (*is_unwanted)(void *ctx,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Rows that were read lately, for those that every write reads: the Namespace of an object, its
- * owners. The ring tells whether they are the newest: it has all changes after a revision, so a key
+ * owners. The ring shows whether they are the newest: it has all changes after a revision, so a key
  * that it does not know has not changed since then. */
 #pragma once
 

@@ -38,17 +38,17 @@ static void long_values_are_left_out(void **state)
 	store_read_cache_done(&cache);
 }
 
-static void put_value(struct fixture *f, const char *key, uint64_t expect, const char *value,
+static void put_value(struct fixture *fixture, const char *key, uint64_t expect, const char *value,
 		      uint64_t *ret)
 {
 	struct apiserver_write write = {
 		.key = key, .expect = expect, .head = slice_of(value), .tail = SLICE("")
 	};
-	assert_int_equal(apiserver_store_write(f->s, &write, 1, ret, NULL), 0);
+	assert_int_equal(apiserver_store_write(fixture->s, &write, 1, ret, NULL), 0);
 }
 
 /* More changes than the ring holds. */
-static void fill_ring(struct fixture *f)
+static void fill_ring(struct fixture *fixture)
 {
 	enum { BATCH = 512 };
 	static struct apiserver_write writes[BATCH];
@@ -62,15 +62,16 @@ static void fill_ring(struct fixture *f)
 							      .head = SLICE("x"),
 							      .tail = SLICE("") };
 		}
-		assert_int_equal(apiserver_store_write(f->s, writes, BATCH, &revision, NULL), 0);
+		assert_int_equal(apiserver_store_write(fixture->s, writes, BATCH, &revision, NULL),
+				 0);
 	}
 }
 
-static void check_value(struct fixture *f, const char *begin, uint64_t revision)
+static void check_value(struct fixture *fixture, const char *begin, uint64_t revision)
 {
 	CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
 	uint64_t is;
-	assert_int_equal(apiserver_store_get(f->s, "core/one", &out, &is), 0);
+	assert_int_equal(apiserver_store_get(fixture->s, "core/one", &out, &is), 0);
 	assert_memory_equal(out.s, begin, strlen(begin));
 	assert_int_equal(is, revision);
 }
@@ -78,17 +79,17 @@ static void check_value(struct fixture *f, const char *begin, uint64_t revision)
 /* A row is read when the ring has forgotten it, read again, changed, and forgotten again. */
 static void follows_changes(void **state)
 {
-	struct fixture *f = *state;
+	struct fixture *fixture = *state;
 	uint64_t revision;
-	put_value(f, "core/one", 0, "first", &revision);
-	fill_ring(f);
+	put_value(fixture, "core/one", 0, "first", &revision);
+	fill_ring(fixture);
 	for (int i = 0; i < 3; i++)
-		check_value(f, "first", revision);
-	put_value(f, "core/one", revision, "second", &revision);
-	check_value(f, "second", revision);
-	fill_ring(f);
+		check_value(fixture, "first", revision);
+	put_value(fixture, "core/one", revision, "second", &revision);
+	check_value(fixture, "second", revision);
+	fill_ring(fixture);
 	for (int i = 0; i < 3; i++)
-		check_value(f, "second", revision);
+		check_value(fixture, "second", revision);
 }
 
 int main(void)

@@ -33,7 +33,7 @@ static bool has_zone(void *ctx, const char *zone)
 	return dnsrecord_zone_table_has_name(own->zones, zone);
 }
 
-/* Accounts are told apart by the key of their zone, which names the Secret. */
+/* The key of a zone, which names the Secret, identifies its account. */
 static bool has_account(void *ctx, const char *account)
 {
 	const struct notify_part *own = ctx;
