@@ -100,23 +100,27 @@ static const char *short_escape(unsigned char ch)
 	return ch < 128 ? map[ch] : NULL;
 }
 
+/* How many characters at the start stand for themselves in both forms. */
+static size_t count_bare(struct slice text)
+{
+	size_t n = 0;
+	while (n < text.n && text.p[n] >= 0x20 && text.p[n] < 0x7f && text.p[n] != '"' &&
+	       text.p[n] != '\\')
+		n++;
+	return n;
+}
+
 /* Adds what both forms share; returns the bytes taken, or 0 when the caller must encode s.p[0]. */
 static size_t add_plain(struct strbuf *out, struct slice text)
 {
 	unsigned char c = (unsigned char)text.p[0];
 	const char *esc = short_escape(c);
+	uint32_t cp;
 	if (esc != NULL) {
 		strbuf_adds(out, esc);
 		return 1;
 	}
-	if (c >= 0x20 && c < 0x7f) {
-		strbuf_addc(out, (char)c);
-		return 1;
-	}
-	if (c < 0x80)
-		return 0;
-	uint32_t cp;
-	size_t n = utf8_decode(text, &cp);
+	size_t n = c < 0x80 ? count_bare(text) : utf8_decode(text, &cp);
 	if (n != 0)
 		strbuf_add(out, text.p, n);
 	return n;
@@ -167,16 +171,23 @@ void strbuf_add_quoted(struct strbuf *out, struct slice text)
 	strbuf_addc(out, '"');
 }
 
+/* RFC 3986 §2.3 */
+static bool is_unreserved(char ch)
+{
+	return ascii_isalpha(ch) || ascii_isdigit(ch) || ch == '-' || ch == '.' || ch == '_' ||
+	       ch == '~';
+}
+
 void strbuf_add_url(struct strbuf *out, struct slice text)
 {
-	for (size_t i = 0; i < text.n; i++) {
-		char c = text.p[i];
-		/* RFC 3986 §2.3: unreserved */
-		if (ascii_isalpha(c) || ascii_isdigit(c) ||
-		    (c != '\0' && strchr("-._~", c) != NULL))
-			strbuf_addc(out, c);
-		else
-			strbuf_addf(out, "%%%02X", (unsigned char)c);
+	for (size_t i = 0; i < text.n;) {
+		size_t n = 0;
+		while (i + n < text.n && is_unreserved(text.p[i + n]))
+			n++;
+		strbuf_add(out, text.p + i, n);
+		i += n;
+		if (i < text.n)
+			strbuf_addf(out, "%%%02X", (unsigned char)text.p[i++]);
 	}
 }
 
