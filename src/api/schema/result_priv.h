@@ -19,8 +19,9 @@ struct schema_result {
 /* One walk over an object. */
 struct schema_walk {
 	struct regex_scratch *scratch;
-	struct strbuf path; /* of the current value: "spec.list[1].name" */
-	const char *under;  /* where the walk began: "" or "status"; messages leave it out */
+	struct strbuf path;    /* of the current value: "spec.list[1].name" */
+	const char *under;     /* where the walk began: "" or "status"; messages leave it out */
+	unsigned alternatives; /* nesting depth in anyOf, oneOf, allOf and not */
 };
 
 void schema_result_done(struct schema_result *result);

@@ -140,26 +140,37 @@ static bool fits_pattern(const struct schema_node *node, const struct schema_wal
 	return node->re == NULL || regex_match(node->re, walk->scratch, text);
 }
 
+static void invalid_text(const struct schema_walk *walk, const json_t *text,
+			 struct schema_result *result, const char *fmt, ...) PRINTF_LIKE(4, 5);
+
+static void invalid_text(const struct schema_walk *walk, const json_t *text,
+			 struct schema_result *result, const char *fmt, ...)
+{
+	CLEANUP(strbuf_done) struct strbuf value = STRBUF_INIT, why = STRBUF_INIT;
+	va_list ap;
+	api_fielderr_value(&value, text);
+	va_start(ap, fmt);
+	strbuf_vaddf(&why, fmt, ap);
+	va_end(ap);
+	schema_result_add(result, walk, API_FIELD_INVALID, value.s, "%s", why.s);
+}
+
 /* The first of length, length and pattern that fails; then the format. */
 void schema_check_string(const struct schema_node *node, const struct schema_walk *walk,
 			 const json_t *val, struct schema_result *result)
 {
-	CLEANUP(strbuf_done) struct strbuf value = STRBUF_INIT;
 	struct slice s = api_text_slice(val);
 	int64_t length =
 		node->max_length >= 0 || node->min_length >= 0 ? (int64_t)utf8_length(s) : 0;
-	api_fielderr_value(&value, val);
 	if (node->max_length >= 0 && length > node->max_length)
 		schema_result_add(result, walk, API_FIELD_TOO_LONG, NULL,
 				  "may not be more than %lld byte%s", (long long)node->max_length,
 				  node->max_length == 1 ? "" : "s");
 	else if (length < node->min_length)
-		schema_result_add(result, walk, API_FIELD_INVALID, value.s,
-				  "should be at least %lld chars long",
-				  (long long)node->min_length);
+		invalid_text(walk, val, result, "should be at least %lld chars long",
+			     (long long)node->min_length);
 	else if (!fits_pattern(node, walk, s))
-		schema_result_add(result, walk, API_FIELD_INVALID, value.s, "should match '%s'",
-				  regex_pattern(node->re));
+		invalid_text(walk, val, result, "should match '%s'", regex_pattern(node->re));
 	result->n_passed++;
 	if (node->check == NULL)
 		return;

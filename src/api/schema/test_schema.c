@@ -148,6 +148,31 @@ static void many_errors(void **state)
 	json_decref(v);
 }
 
+/* Values that an update leaves alone are not walked, but count where alternatives are compared. */
+static void unchanged_values_count(void **state)
+{
+	struct api_errors errs = { 0 };
+	struct api_schema *s = NULL;
+	char err[512];
+	json_t *v = json_of("{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\","
+			    "\"maxLength\":1},\"b\":{\"type\":\"integer\"}},"
+			    "\"anyOf\":[{\"required\":[\"y\"]},"
+			    "{\"properties\":{\"a\":{\"maxLength\":9}},\"required\":[\"x\"]}]}");
+	json_t *old = json_of("{\"a\":\"too long\",\"b\":1}");
+	json_t *now = json_of("{\"a\":\"too long\",\"b\":2}");
+	(void)state;
+	assert_int_equal(api_schema_new(v, &s, ERR_TEXT(err)), 0);
+	api_schema_validate(s, now, old, &errs);
+	assert_int_equal(errs.n, 2);
+	assert_non_null(strstr(errs.v[0].body, "(anyOf)"));
+	assert_string_equal(errs.v[1].field, "x");
+	api_errors_done(&errs);
+	api_schema_free(s);
+	json_decref(v);
+	json_decref(old);
+	json_decref(now);
+}
+
 static void texts(void **state)
 {
 	CLEANUP(strbuf_done) struct strbuf b = STRBUF_INIT;
@@ -176,6 +201,7 @@ int main(void)
 		cmocka_unit_test(refused),
 		cmocka_unit_test(limits),
 		cmocka_unit_test(many_errors),
+		cmocka_unit_test(unchanged_values_count),
 		cmocka_unit_test(texts),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

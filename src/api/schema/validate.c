@@ -43,7 +43,9 @@ static bool matches_schema(const struct schema_node *node, struct schema_walk *w
 			   const json_t *value, const json_t *old, struct schema_result *ret)
 {
 	*ret = (struct schema_result){ 0 };
+	walk->alternatives++;
 	check_node(node, walk, value, old, ret);
+	walk->alternatives--;
 	return ret->errs.n == 0;
 }
 
@@ -143,14 +145,34 @@ static void check_not(const struct schema_node *node, struct schema_walk *walk, 
 
 /* ---- lists and objects ---- */
 
+/* Of a list's items or an object's members. */
+struct count {
+	long long n, min, max; /* a negative max: any number */
+	const char *what;
+};
+
+static void check_count(const struct count *count, const struct schema_walk *walk,
+			struct schema_result *result)
+{
+	char number[24];
+	if (count->n >= count->min && (count->max < 0 || count->n <= count->max))
+		return;
+	snprintf(number, sizeof(number), "%lld", count->n);
+	if (count->n < count->min)
+		schema_result_add(result, walk, API_FIELD_INVALID, number,
+				  "should have at least %lld %s", count->min, count->what);
+	if (count->max >= 0 && count->n > count->max)
+		schema_result_add(result, walk, API_FIELD_TOO_MANY, number,
+				  "must have at most %lld item%s", count->max,
+				  count->max == 1 ? "" : "s");
+}
+
 static void check_array(const struct schema_node *node, struct schema_walk *walk,
 			const json_t *value, const json_t *old, struct schema_result *result)
 {
 	long long size = (long long)json_array_size(value);
-	char number[24];
 	size_t at = walk->path.n, i;
 	json_t *item;
-	snprintf(number, sizeof(number), "%lld", size);
 	if (node->items != NULL) {
 		json_array_foreach (value, i, item) {
 			const json_t *was = schema_find_item(node, old, item);
@@ -159,30 +181,12 @@ static void check_array(const struct schema_node *node, struct schema_walk *walk
 			schema_path_cut(&walk->path, at);
 		}
 	}
-	if (size < node->min_items)
-		schema_result_add(result, walk, API_FIELD_INVALID, number,
-				  "should have at least %lld items", (long long)node->min_items);
-	if (node->max_items >= 0 && size > node->max_items)
-		schema_result_add(result, walk, API_FIELD_TOO_MANY, number,
-				  "must have at most %lld item%s", (long long)node->max_items,
-				  node->max_items == 1 ? "" : "s");
+	check_count(&(struct count){ .n = size,
+				     .min = node->min_items,
+				     .max = node->max_items,
+				     .what = "items" },
+		    walk, result);
 	result->n_passed++;
-}
-
-static void check_size(const struct schema_node *node, const struct schema_walk *walk,
-		       const json_t *value, struct schema_result *result)
-{
-	long long size = (long long)json_object_size(value);
-	char number[24];
-	snprintf(number, sizeof(number), "%lld", size);
-	if (size < node->min_properties)
-		schema_result_add(result, walk, API_FIELD_INVALID, number,
-				  "should have at least %lld properties",
-				  (long long)node->min_properties);
-	if (node->max_properties >= 0 && size > node->max_properties)
-		schema_result_add(result, walk, API_FIELD_TOO_MANY, number,
-				  "must have at most %lld item%s", (long long)node->max_properties,
-				  node->max_properties == 1 ? "" : "s");
 }
 
 static void check_member(const struct schema_node *node, struct schema_walk *walk, const char *key,
@@ -193,6 +197,10 @@ static void check_member(const struct schema_node *node, struct schema_walk *wal
 	/* Both are of one version by now, so their original versions are not known. */
 	if (at == 0 && (strcmp(key, "apiVersion") == 0 || strcmp(key, "kind") == 0))
 		was = NULL;
+	/* Errors in unchanged values are dropped, so the walk can be skipped; alternatives need its
+	 * count. */
+	if (at == 0 && was != NULL && walk->alternatives == 0 && schema_unchanged(node, value, was))
+		return;
 	schema_path_child(&walk->path, key);
 	check_child(node, walk, value, was, result);
 	schema_path_cut(&walk->path, at);
@@ -204,7 +212,11 @@ static void check_object(const struct schema_node *node, struct schema_walk *wal
 	const char *key;
 	json_t *value;
 	size_t pos = 0, at = walk->path.n;
-	check_size(node, walk, val, result);
+	check_count(&(struct count){ .n = (long long)json_object_size(val),
+				     .min = node->min_properties,
+				     .max = node->max_properties,
+				     .what = "properties" },
+		    walk, result);
 	if (node->additional != NULL) {
 		json_object_foreach (api_tree(val), key, value) {
 			if (schema_node_property(node, key) == NULL)
@@ -257,7 +269,9 @@ static void check_node(const struct schema_node *node, struct schema_walk *walk,
 static void validate_values(const struct schema_node *node, const json_t *object, const json_t *old,
 			    const char *under, struct api_errors *errs)
 {
-	struct schema_walk w = { regex_scratch_of_thread(), STRBUF_INIT, under };
+	struct schema_walk w = { .scratch = regex_scratch_of_thread(),
+				 .path = STRBUF_INIT,
+				 .under = under };
 	struct schema_result r = { 0 };
 	check_child(node, &w, object, old, &r);
 	api_errors_move(errs, &r.errs);
