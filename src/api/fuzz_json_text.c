@@ -21,7 +21,7 @@ static void check_metadata(json_t *object, struct slice text)
 		api_json_add(&want, value);
 		if (name.n != strlen(key) + 2)
 			continue; /* with escapes */
-		bool there = api_json_metadata(text, key, &found);
+		bool there = api_json_member(text, "metadata", key, &found);
 		assert(there && slice_eq(found, strbuf_slice(&want)));
 	}
 }
@@ -48,7 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	}
 	struct slice found = { 0 };
 	json_decref(api_json_load_identity((struct slice){ p, n }));
-	if (api_json_metadata((struct slice){ p, n }, "a", &found))
+	if (api_json_member((struct slice){ p, n }, "metadata", "a", &found))
 		assert(found.p >= p && found.n <= n && found.p + found.n <= p + n);
 	return 0;
 }

@@ -327,10 +327,10 @@ static bool find_member(struct reader *reader, const char *name)
 	return false;
 }
 
-bool api_json_metadata(struct slice object, const char *name, struct slice *ret)
+bool api_json_member(struct slice object, const char *outer, const char *name, struct slice *ret)
 {
 	struct reader reader = { .at = object.p, .end = object.p + object.n };
-	if (object.n == 0 || !find_member(&reader, "metadata") || !find_member(&reader, name))
+	if (object.n == 0 || !find_member(&reader, outer) || !find_member(&reader, name))
 		return false;
 	const char *value = reader.at;
 	if (!skip_value(&reader))

@@ -21,10 +21,10 @@ json_t *api_json_load_plain(struct slice text);
 /* The same, of an API object only apiVersion, kind and metadata, without managedFields; the text of the
  * other members is not checked. */
 json_t *api_json_load_identity(struct slice text);
-/* Finds the value of a member of "metadata" in the text of an API object without reading the others:
- * *ret lies in the text. Only for compact texts that api_json_add wrote. False: the object has no such
- * member. `name` has no characters that are escaped. */
-bool api_json_metadata(struct slice object, const char *name, struct slice *ret);
+/* Finds the value of a member of a member, such as "metadata" and "uid", in the text of an API object
+ * without reading the others: *ret lies in the text. Only for compact texts, as api_json_add writes
+ * them. False: the object has no such member. The names have no characters that are escaped. */
+bool api_json_member(struct slice object, const char *outer, const char *name, struct slice *ret);
 /* Appends the compact text of any value, as json_dumps does with JSON_COMPACT and JSON_ENCODE_ANY;
  * "null" for NULL. False: there is text that is not UTF-8, with "null" in its place. */
 bool api_json_add(struct strbuf *out, const json_t *value);

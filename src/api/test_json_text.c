@@ -163,16 +163,18 @@ static void assert_members(const json_t *object)
 		struct strbuf want = STRBUF_INIT;
 		api_json_add(&want, value);
 		bool plain = strpbrk(key, "\"\\\n\t") == NULL;
-		assert_int_equal(api_json_metadata(strbuf_slice(&written), key, &found), plain);
+		assert_int_equal(api_json_member(strbuf_slice(&written), "metadata", key, &found),
+				 plain);
 		if (plain)
 			assert_true(slice_eq(found, strbuf_slice(&want)));
 		if (json_is_object(value))
 			assert_members(value);
 		strbuf_done(&want);
 	}
-	assert_false(api_json_metadata(strbuf_slice(&written), "missing", &found));
+	assert_false(api_json_member(strbuf_slice(&written), "metadata", "missing", &found));
 	for (size_t n = 0; n < written.n; n++)
-		assert_false(api_json_metadata((struct slice){ written.s, n }, "missing", &found));
+		assert_false(api_json_member((struct slice){ written.s, n }, "metadata", "missing",
+					     &found));
 	strbuf_done(&written);
 }
 
@@ -202,7 +204,7 @@ static void members(void **state)
 		"{\"b\":{\"metadata\":{\"a\":1}}}",
 	};
 	for (size_t i = 0; i < ARRAY_LEN(none); i++)
-		assert_false(api_json_metadata(slice_of(none[i]), "a", &found));
+		assert_false(api_json_member(slice_of(none[i]), "metadata", "a", &found));
 }
 
 /* The object's own members; those of the same names elsewhere stay. */

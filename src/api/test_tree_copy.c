@@ -59,11 +59,36 @@ static void shares_nothing(void **state)
 	json_decref(copy);
 }
 
+/* Those of another object, such as a patch, are copied. */
+static void shares_managed_fields_of_one(void **state)
+{
+	(void)state;
+	json_t *from = json_pack("{s:{s:s, s:[i]}, s:[i]}", "metadata", "name", "a",
+				 "managedFields", 1, "spec", 2);
+	json_t *other = json_deep_copy(from), *managed[2];
+	json_t *shared = api_tree_copy_object(from, from), *own = api_tree_copy_object(other, from);
+	managed[0] = json_object_get(json_object_get(from, "metadata"), "managedFields");
+	managed[1] = json_object_get(json_object_get(other, "metadata"), "managedFields");
+	assert_true(json_equal(shared, from) && json_equal(own, from));
+	assert_ptr_equal(json_object_get(json_object_get(shared, "metadata"), "managedFields"),
+			 managed[0]);
+	assert_ptr_not_equal(json_object_get(shared, "metadata"),
+			     json_object_get(from, "metadata"));
+	assert_ptr_not_equal(json_object_get(shared, "spec"), json_object_get(from, "spec"));
+	assert_ptr_not_equal(json_object_get(json_object_get(own, "metadata"), "managedFields"),
+			     managed[1]);
+	json_decref(shared);
+	json_decref(own);
+	json_decref(other);
+	json_decref(from);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(as_jansson_does),
 		cmocka_unit_test(shares_nothing),
+		cmocka_unit_test(shares_managed_fields_of_one),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,9 @@
 /* Copies value by value. Texts are not checked again: those of a tree are UTF-8. */
 #include "api/tree_copy.h"
 
+#include <stdbool.h>
+#include <string.h>
+
 #include "api/tree.h"
 
 static json_t *copy_object(const json_t *object)
@@ -44,4 +47,34 @@ json_t *api_tree_copy(const json_t *value)
 		break;
 	}
 	return api_tree(value); /* jansson has one of each, which is not counted */
+}
+
+static json_t *copy_metadata(const json_t *metadata, const json_t *managed)
+{
+	json_t *copy = json_object(), *value;
+	const char *key;
+	size_t key_n;
+	json_object_keylen_foreach(api_tree(metadata), key, key_n, value)
+		json_object_setn_new_nocheck(copy, key, key_n,
+					     value == managed ? json_incref(value)
+							      : api_tree_copy(value));
+	return copy;
+}
+
+json_t *api_tree_copy_object(const json_t *object, const json_t *from)
+{
+	const json_t *managed = json_object_get(json_object_get(from, "metadata"), "managedFields");
+	if (managed == NULL || !json_is_object(object))
+		return api_tree_copy(object);
+	json_t *copy = json_object(), *value;
+	const char *key;
+	size_t key_n;
+	json_object_keylen_foreach(api_tree(object), key, key_n, value)
+	{
+		bool is_metadata = json_is_object(value) && strcmp(key, "metadata") == 0;
+		json_object_setn_new_nocheck(copy, key, key_n,
+					     is_metadata ? copy_metadata(value, managed)
+							 : api_tree_copy(value));
+	}
+	return copy;
 }

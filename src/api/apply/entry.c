@@ -160,6 +160,8 @@ static int read_entry(struct managed_entries *entries, const json_t *value, bool
 	written = written && json_is_object(fields);
 	e->read_set = written ? fieldset_ref(set) : NULL;
 	e->fields = written ? api_tree(fields) : NULL;
+	e->read = written ? api_tree(value) : NULL;
+	e->read_time_s = time_s;
 	return 0;
 }
 
@@ -202,8 +204,20 @@ static json_t *write_fields(const struct managed_entry *entry)
 	return fieldset_write(entry->set);
 }
 
+/* Would the entry be written as it was read? */
+static bool is_as_read(const struct managed_entry *entry)
+{
+	return entry->read != NULL && entry->set == entry->read_set &&
+	       entry->time_s == entry->read_time_s &&
+	       (entry->time_s != 0) == (json_object_get(entry->read, "time") != NULL) &&
+	       strcmp(entry->api_version, api_text(json_object_get(entry->read, "apiVersion"))) ==
+		       0;
+}
+
 static json_t *write_entry(const struct managed_entry *entry)
 {
+	if (is_as_read(entry))
+		return json_incref(entry->read);
 	char time[API_TIME_TEXT_MAX];
 	json_t *v = json_object();
 	if (entry->manager[0] != '\0')
@@ -260,7 +274,7 @@ static void list_updaters(const struct managed_entries *entries, struct managed_
 		e->subresource = xstrdup(e->subresource);
 		fieldset_ref(e->set);
 		e->read_set = NULL;
-		e->fields = NULL;
+		e->fields = e->read = NULL;
 	}
 	if (ret->n > 0)
 		qsort(ret->v, ret->n, sizeof(*ret->v), by_age);

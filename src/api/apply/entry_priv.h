@@ -18,10 +18,12 @@ struct managed_entry {
 	bool applied;
 	int64_t time_s; /* 0: none */
 	struct fieldset *set;
-	/* The set as it was read, and its form in managedFields, borrowed; both are NULL where that
-	 * form may not be the one that managed_entries_write makes. */
+	/* The set as it was read, its form in managedFields and the whole entry there, both
+	 * borrowed; all are NULL where that form may not be the one that managed_entries_write
+	 * makes. */
 	struct fieldset *read_set;
-	json_t *fields;
+	json_t *fields, *read;
+	int64_t read_time_s;
 };
 struct managed_entries {
 	struct managed_entry *v;

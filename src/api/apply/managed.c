@@ -66,8 +66,7 @@ static json_t *add_fields(json_t *stripped, json_t *managed)
 	return stripped;
 }
 
-/* The members of the stored object that the write changes: the others are checked with the new one.
- * A new reference. */
+/* The members of `from` that `to` does not have, or has otherwise; a new reference. */
 static json_t *changed_members(const json_t *from, const json_t *to)
 {
 	json_t *changed = json_object(), *value;
@@ -77,6 +76,18 @@ static json_t *changed_members(const json_t *from, const json_t *to)
 		if (now == NULL || !managed_equal(value, now))
 			json_object_set_nocheck(changed, key, value);
 	}
+	return changed;
+}
+
+/* What the write changes of the stored object, member by member, also of its metadata: the rest is
+ * checked with the new one. A new reference. */
+static json_t *changed_parts(const json_t *from, const json_t *to)
+{
+	json_t *changed = changed_members(from, to);
+	const json_t *was = json_object_get(changed, "metadata"),
+		     *now = json_object_get(to, "metadata");
+	if (json_is_object(was) && json_is_object(now))
+		json_object_set_new(changed, "metadata", changed_members(was, now));
 	return changed;
 }
 
@@ -91,7 +102,7 @@ int api_managed_update(const struct api_managed_write *write, const json_t *obje
 	entries_before(&x, object, &l);
 	int r = managed_schema_check(x.type, to, true, &why);
 	if (r == 0) {
-		json_t *changed = changed_members(x.from, to);
+		json_t *changed = changed_parts(x.from, to);
 		r = managed_schema_check(x.type, changed, true, &why);
 		json_decref(changed);
 	}

@@ -269,6 +269,22 @@ static void explain_error(int code, size_t at, const json_t *op, struct err_text
 	err_text_set(err, "operation %zu (%s %s): %s", at, name, path, why);
 }
 
+/* Does an operation work inside of managedFields? A place that only contains them is replaced, moved
+ * or copied as a whole. */
+static bool touches_managed_fields(const json_t *ops)
+{
+	static const char *const places[] = { "path", "from" };
+	size_t i;
+	json_t *op;
+	json_array_foreach (api_tree(ops), i, op) {
+		for (size_t k = 0; k < ARRAY_LEN(places); k++)
+			if (strstr(api_text(json_object_get(op, places[k])), "managedFields") !=
+			    NULL)
+				return true;
+	}
+	return false;
+}
+
 int api_json_patch(const json_t *target, const json_t *ops, json_t **ret, struct err_text err)
 {
 	size_t i, copied = 0;
@@ -281,7 +297,8 @@ int api_json_patch(const json_t *target, const json_t *ops, json_t **ret, struct
 		err_text_set(err, "more than %d operations", API_PATCH_OPS_MAX);
 		return ERR_LIMIT;
 	}
-	json_t *root = api_tree_copy(target);
+	json_t *root = touches_managed_fields(ops) ? api_tree_copy(target)
+						   : api_tree_copy_object(target, target);
 	json_array_foreach (ops, i, op) {
 		int r = run_operation(&root, op, &copied);
 		if (r < 0) {

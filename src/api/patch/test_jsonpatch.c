@@ -69,6 +69,18 @@ static const struct {
 	{ "{}", "[{\"op\":\"merge\",\"path\":\"/a\"}]", ERR_PARSE, "" },
 	{ "{}", "[1]", ERR_PARSE, "operation 0 (? ?)" },
 	{ "{}", "{}", ERR_PARSE, "list of operations" },
+	/* managedFields are shared with the target until an operation works in them. */
+	{ "{\"metadata\":{\"managedFields\":[{\"a\":1}]}}", "[{\"op\":\"replace\",\"path\":\"/metadata/managedFields/0/a\",\"value\":2}]", 0,
+	  "{\"metadata\":{\"managedFields\":[{\"a\":2}]}}" },
+	{ "{\"metadata\":{\"managedFields\":[{\"a\":1}]}}",
+	  "[{\"op\":\"move\",\"from\":\"/metadata\",\"path\":\"/x\"},{\"op\":\"remove\",\"path\":\"/x/managedFields/0/a\"}]", 0,
+	  "{\"x\":{\"managedFields\":[{}]}}" },
+	{ "{\"metadata\":{\"managedFields\":[1]}}",
+	  "[{\"op\":\"move\",\"from\":\"/metadata/managedFields\",\"path\":\"/x\"},{\"op\":\"add\",\"path\":\"/x/-\",\"value\":2}]", 0,
+	  "{\"metadata\":{},\"x\":[1,2]}" },
+	{ "{\"metadata\":{\"managedFields\":[1]}}",
+	  "[{\"op\":\"copy\",\"from\":\"/metadata\",\"path\":\"/x\"},{\"op\":\"add\",\"path\":\"/metadata/name\",\"value\":2}]", 0,
+	  "{\"metadata\":{\"managedFields\":[1],\"name\":2},\"x\":{\"managedFields\":[1]}}" },
 	/* clang-format on */
 };
 

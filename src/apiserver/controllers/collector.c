@@ -209,7 +209,7 @@ static struct slice owners_of_text(struct slice text)
 {
 	struct slice owners = { 0 };
 	if (has_text(text, "\"ownerReferences\":"))
-		(void)api_json_metadata(text, "ownerReferences", &owners);
+		(void)api_json_member(text, "metadata", "ownerReferences", &owners);
 	return owners;
 }
 

@@ -166,8 +166,8 @@ int apiserver_object_read_identity(struct apiserver_store *store,
 static bool read_uid(struct slice object, char uid[APISERVER_UID_TEXT_MAX])
 {
 	struct slice value;
-	if (!api_json_metadata(object, "uid", &value) || value.n < 2 || value.p[0] != '"' ||
-	    value.n - 2 >= APISERVER_UID_TEXT_MAX)
+	if (!api_json_member(object, "metadata", "uid", &value) || value.n < 2 ||
+	    value.p[0] != '"' || value.n - 2 >= APISERVER_UID_TEXT_MAX)
 		return false;
 	memcpy(uid, value.p + 1, value.n - 2);
 	uid[value.n - 2] = '\0';
@@ -191,7 +191,7 @@ int apiserver_object_read_state(struct apiserver_store *store,
 		return apiserver_store_damaged(store, key.s);
 	/* Most texts do not have the word anywhere, which is seen faster than where it stands. */
 	ret->deleting = memmem(object.p, object.n, deletion, sizeof(deletion) - 1) != NULL &&
-			api_json_metadata(object, "deletionTimestamp", &since);
+			api_json_member(object, "metadata", "deletionTimestamp", &since);
 	return 0;
 }
 

@@ -156,7 +156,7 @@ bool apiserver_selection_match_text(const struct apiserver_selection *selection,
 	struct slice labels;
 	json_t *tree = NULL;
 	assert(selection->field.n == 0);
-	if (api_json_metadata(text, "labels", &labels))
+	if (api_json_member(text, "metadata", "labels", &labels))
 		tree = api_json_load(labels, 0, NULL);
 	bool matches = api_label_selector_match(&selection->label, tree);
 	json_decref(tree);
