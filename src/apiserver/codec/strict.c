@@ -248,25 +248,33 @@ static void scan_text(const struct apiserver_resource *resource, struct slice bo
 	strbuf_done(&s.path);
 }
 
-bool apiserver_strict_has_unknown(const struct apiserver_resource *resource, const json_t *object)
+/* A tree has no duplicate keys: most have nothing to report, and need no text. */
+static void report_unknown(const struct apiserver_resource *resource, const json_t *object,
+			   size_t form, json_t *warnings)
 {
-	return has_unknown_field(resource->openapi, object);
+	if (!has_unknown_field(resource->openapi, object))
+		return;
+	CLEANUP(freep) char *json = json_dumps(object, form);
+	if (json != NULL)
+		scan_text(resource, slice_of(json), warnings);
 }
 
 int apiserver_strict_decode(const struct apiserver_resource *resource, struct slice text,
 			    const json_t *object, json_t *warnings, struct err_text err)
 {
 	int code = apiserver_strict_type_check(resource, object, err);
-	if (code < 0)
-		return code;
-	if (text.n != 0) {
+	if (code == 0 && text.n != 0)
 		scan_text(resource, text, warnings);
-		return 0;
-	}
-	if (!apiserver_strict_has_unknown(resource, object))
-		return 0;
-	CLEANUP(freep) char *json = json_dumps(object, JSON_COMPACT);
-	if (json != NULL)
-		scan_text(resource, slice_of(json), warnings);
-	return 0;
+	else if (code == 0)
+		report_unknown(resource, object, JSON_COMPACT, warnings);
+	return code;
+}
+
+int apiserver_strict_decode_patched(const struct apiserver_resource *resource, const json_t *object,
+				    json_t *warnings, struct err_text err)
+{
+	int code = apiserver_strict_type_check(resource, object, err);
+	if (code == 0)
+		report_unknown(resource, object, JSON_COMPACT | JSON_SORT_KEYS, warnings);
+	return code;
 }

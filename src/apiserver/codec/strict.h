@@ -3,7 +3,6 @@
  * types, reported as kube-apiserver does. */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include <jansson.h>
@@ -22,5 +21,8 @@ enum { APISERVER_STRICT_LINES_MAX = 100 };
  * metadata. */
 MUST_CHECK int apiserver_strict_decode(const struct apiserver_resource *resource, struct slice text,
 				       const json_t *object, json_t *warnings, struct err_text err);
-/* Does the object have fields that the schema does not? Costs much less than to report them. */
-bool apiserver_strict_has_unknown(const struct apiserver_resource *resource, const json_t *object);
+/* The same of an object that a patch made: it has no text, and kube-apiserver reports its fields in the
+ * order of their names. */
+MUST_CHECK int apiserver_strict_decode_patched(const struct apiserver_resource *resource,
+					       const json_t *object, json_t *warnings,
+					       struct err_text err);

@@ -71,13 +71,25 @@ static void normalize_members(const struct api_openapi_node *node, json_t *val)
 	}
 }
 
-/* Converts times to UTC. Malformed ones were refused when the body was decoded. */
+/* Is the time written as the server writes it, like nearly all? Malformed ones are left as they are. */
+static bool is_normal_time(const json_t *value, bool micro)
+{
+	const char *text = api_text(value);
+	size_t n = json_string_length(value);
+	return n == (micro ? sizeof("2006-01-02T15:04:05.000000Z")
+			   : sizeof("2006-01-02T15:04:05Z")) -
+			       1 &&
+	       text[10] == 'T' && text[19] == (micro ? '.' : 'Z') && text[n - 1] == 'Z';
+}
+
+/* Converts times to UTC. */
 static void normalize_text(const char *type, json_t *value)
 {
 	char text[API_TIME_TEXT_MAX];
 	uint64_t ns;
 	bool micro = strcmp(type, "v1.MicroTime") == 0;
-	if ((!micro && strcmp(type, "v1.Time") != 0) || api_time_parse(api_text(value), &ns) < 0)
+	if ((!micro && strcmp(type, "v1.Time") != 0) || is_normal_time(value, micro) ||
+	    api_time_parse(api_text(value), &ns) < 0)
 		return;
 	json_string_set(value, micro ? api_micro_time_format(ns, text) : api_time_format(ns, text));
 }

@@ -217,17 +217,12 @@ static int check_kind(const struct apiserver_call *call, const struct apiserver_
 
 /* ---- fields ---- */
 
-int apiserver_request_body_check_fields(const struct apiserver_resource *resource,
-					struct slice text, const json_t *object,
-					enum apiserver_strictness strictness,
-					struct strbuf *warnings, struct strbuf *ret_why)
+/* What becomes of the lines that strict decoding found, and of its result. */
+static int judge_lines(int ret, const json_t *found, enum apiserver_strictness strictness,
+		       struct strbuf *warnings, struct strbuf *ret_why)
 {
-	json_t *found = json_array(), *line;
-	char err[512] = "";
+	const json_t *line;
 	size_t i;
-	int ret = apiserver_strict_decode(resource, text, object, found, ERR_TEXT(err));
-	if (ret < 0)
-		strbuf_adds(ret_why, err);
 	if (ret == 0 && strictness == APISERVER_STRICT && json_array_size(found) != 0) {
 		strbuf_adds(ret_why, "strict decoding error: ");
 		ret = ERR_CONFIG;
@@ -238,6 +233,18 @@ int apiserver_request_body_check_fields(const struct apiserver_resource *resourc
 		else if (strictness == APISERVER_WARN)
 			strbuf_addf(warnings, "%s\n", api_text(line));
 	}
+	return ret;
+}
+
+int apiserver_request_body_check_patched(const struct apiserver_resource *resource,
+					 const json_t *object, enum apiserver_strictness strictness,
+					 struct strbuf *warnings, struct strbuf *ret_why)
+{
+	json_t *found = json_array();
+	char err[512] = "";
+	int ret = apiserver_strict_decode_patched(resource, object, found, ERR_TEXT(err));
+	strbuf_adds(ret_why, err);
+	ret = judge_lines(ret, found, strictness, warnings, ret_why);
 	json_decref(found);
 	return ret;
 }
@@ -248,8 +255,12 @@ static int check_fields(struct slice text, const struct apiserver_resource *reso
 			struct strbuf *warnings, struct apiserver_status *status)
 {
 	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
-	int e = apiserver_request_body_check_fields(resource, text, object, strictness, warnings,
-						    &why);
+	json_t *found = json_array();
+	char err[512] = "";
+	int e = apiserver_strict_decode(resource, text, object, found, ERR_TEXT(err));
+	strbuf_adds(&why, err);
+	e = judge_lines(e, found, strictness, warnings, &why);
+	json_decref(found);
 	if (e < 0)
 		return apiserver_status_bad_request(
 			status, "%s in version \"%s\" cannot be handled as a %s: %s",

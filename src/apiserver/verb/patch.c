@@ -58,7 +58,7 @@ static int make_merged(struct patching *patching, const json_t *old, json_t **re
 	if (o == NULL)
 		return apiserver_status_bad_request(patching->req->status,
 						    "the patch is nested too deeply");
-	*ret = api_tree_copy(o);
+	*ret = api_tree_copy_object(o, old);
 	json_decref(o);
 	return 0;
 }
@@ -164,12 +164,9 @@ static int check_types(struct patching *patching, const json_t *object)
 
 /* The results of other patches are decoded like a body; the message shows the whole result. Its text is
  * made only for messages. */
-enum { RESULT_FORM = JSON_COMPACT | JSON_SORT_KEYS };
-
 static int check_result(struct patching *patching, json_t *object)
 {
 	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT, version = STRBUF_INIT;
-	CLEANUP(freep) char *text = NULL;
 	apiserver_object_add_version(&version, patching->writing.resource);
 	strbuf_reset(&patching->req->answer->warnings);
 	const char *kind = api_kind(object);
@@ -187,16 +184,13 @@ static int check_result(struct patching *patching, json_t *object)
 			    kind, api_version(object));
 		e = ERR_TYPE;
 	} else {
-		if (apiserver_strict_has_unknown(patching->writing.resource, object))
-			text = json_dumps(object, RESULT_FORM);
-		e = apiserver_request_body_check_fields(
-			patching->writing.resource, slice_of(text != NULL ? text : ""), object,
-			patching->options.strictness, &patching->req->answer->warnings, &why);
+		e = apiserver_request_body_check_patched(patching->writing.resource, object,
+							 patching->options.strictness,
+							 &patching->req->answer->warnings, &why);
 	}
 	if (e == 0)
 		return 0;
-	if (text == NULL)
-		text = json_dumps(object, RESULT_FORM);
+	CLEANUP(freep) char *text = json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS);
 	return refuse_result(patching, text, why.s);
 }
 
@@ -267,21 +261,26 @@ static int make_object(struct patching *patching, const json_t *old, json_t **re
 /* A patch cannot change apiVersion and kind of a custom resource. */
 static int check_identity(struct patching *patching, const json_t *object)
 {
-	CLEANUP(strbuf_done) struct strbuf version = STRBUF_INIT, kind = STRBUF_INIT;
+	CLEANUP(strbuf_done) struct strbuf version = STRBUF_INIT, text = STRBUF_INIT;
 	const struct api_kind *k = patching->writing.resource->kind;
 	struct api_errors errs = { 0 };
-	int e = 0;
-	strbuf_addf(&version, "must be %s/%s", k->group, patching->writing.resource->version);
-	strbuf_addf(&kind, "must be %s", k->kind);
-	if (!patching->writing.resource->built_in &&
-	    strcmp(api_version(object), version.s + strlen("must be ")) != 0)
+	if (patching->writing.resource->built_in)
+		return 0;
+	apiserver_object_add_version(&version, patching->writing.resource);
+	if (strcmp(api_version(object), version.s) != 0) {
+		strbuf_addf(&text, "must be %s", version.s);
 		apiserver_add_invalid(&errs, "apiVersion", json_object_get(object, "apiVersion"),
-				      version.s);
-	if (!patching->writing.resource->built_in && strcmp(api_kind(object), k->kind) != 0)
-		apiserver_add_invalid(&errs, "kind", json_object_get(object, "kind"), kind.s);
-	if (errs.n != 0)
-		e = apiserver_status_unprocessable(patching->req->status, k->group,
-						   api_kind(object), api_name(object), &errs);
+				      text.s);
+	}
+	strbuf_reset(&text);
+	if (strcmp(api_kind(object), k->kind) != 0) {
+		strbuf_addf(&text, "must be %s", k->kind);
+		apiserver_add_invalid(&errs, "kind", json_object_get(object, "kind"), text.s);
+	}
+	int e = errs.n == 0
+			? 0
+			: apiserver_status_unprocessable(patching->req->status, k->group,
+							 api_kind(object), api_name(object), &errs);
 	api_errors_done(&errs);
 	return e;
 }

@@ -546,6 +546,21 @@ static void old_versions(void **state)
 	asked_done(&a);
 }
 
+/* As kube-apiserver reports them: those of a body in its order, those of a patched object by name. */
+static void order_of_unknown_fields(void **state)
+{
+	struct fixture *f = *state;
+	struct asked a;
+	ask_as(f, "POST " CMS "?fieldValidation=Warn", "application/json",
+	       "{\"metadata\":{\"name\":\"order\"},\"zz\":1,\"aa\":2}", &a);
+	assert_string_equal(a.answer.warnings.s, "unknown field \"zz\"\nunknown field \"aa\"\n");
+	asked_done(&a);
+	ask_as(f, "PATCH " CMS "/order?fieldValidation=Warn", "application/merge-patch+json",
+	       "{\"zz\":1,\"aa\":2}", &a);
+	assert_string_equal(a.answer.warnings.s, "unknown field \"aa\"\nunknown field \"zz\"\n");
+	asked_done(&a);
+}
+
 /* A null in what is applied is refused; in other bodies it goes. */
 static void nulls(void **state)
 {
@@ -680,6 +695,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(addresses_stay, setup, teardown),
 		cmocka_unit_test_setup_teardown(node_ports, setup, teardown),
 		cmocka_unit_test_setup_teardown(service_types, setup, teardown),
+		cmocka_unit_test_setup_teardown(order_of_unknown_fields, setup, teardown),
 		cmocka_unit_test_setup_teardown(nulls, setup, teardown),
 		cmocka_unit_test_setup_teardown(old_versions, setup, teardown),
 		cmocka_unit_test_setup_teardown(empty_lists, setup, teardown),

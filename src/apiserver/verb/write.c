@@ -54,16 +54,20 @@ static struct apiserver_env env_of_writing(const struct apiserver_writing *writi
 
 void apiserver_write_uid(json_t *meta)
 {
+	static const char digits[] = "0123456789abcdef";
 	uint8_t b[16];
 	char text[40];
+	size_t n = 0;
 	rng_secure(b, sizeof(b));
 	b[6] = (uint8_t)((b[6] & 0x0f) | 0x40);
 	b[8] = (uint8_t)((b[8] & 0x3f) | 0x80);
-	snprintf(text, sizeof(text),
-		 "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1],
-		 b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14],
-		 b[15]);
-	json_object_set_new(meta, "uid", json_string(text));
+	for (size_t i = 0; i < sizeof(b); i++) {
+		if (i >= 4 && i <= 10 && i % 2 == 0)
+			text[n++] = '-';
+		text[n++] = digits[b[i] >> 4];
+		text[n++] = digits[b[i] & 0x0f];
+	}
+	json_object_set_new(meta, "uid", json_stringn_nocheck(text, n));
 }
 
 /* As in Kubernetes, from characters that cannot spell words. */
@@ -365,7 +369,8 @@ int apiserver_write_new(const struct apiserver_writing *writing, json_t *object,
 	bool generate = api_name(object)[0] == '\0' && base[0] != '\0';
 	int e = check_namespace(writing, object);
 	for (int i = 0; e == 0 || e == ERR_DUPLICATE; i++) {
-		json_t *copy = api_tree_copy(object);
+		/* Another try with another name begins with what was sent. */
+		json_t *copy = generate ? api_tree_copy(object) : json_incref(object);
 		if (generate)
 			generate_name(apiserver_object_meta(copy), base);
 		strbuf_reset(&name);
