@@ -1,35 +1,67 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Makes the IPAddress object of a claim, and completes one that lacks owners or finalizer. */
+/* Writes the IPAddress object of a claim, and completes one that lacks owners or finalizer. */
 #include "controller/ipam/address_object.h"
 
+#include <assert.h>
 #include <string.h>
 
+#include "api/json_text.h"
 #include "api/kind.h"
+#include "api/machine/nameservers.h"
 #include "api/meta.h"
 #include "api/tree.h"
+#include "base/mem.h"
 
 enum { LABEL_VALUE_MAX = 63 };
 
+/* ---- text ---- */
+
+/* `"key":"value"` */
+static void add_member(struct strbuf *out, const char *key, const char *value)
+{
+	strbuf_addc(out, '"');
+	strbuf_adds(out, key);
+	strbuf_adds(out, "\":");
+	strbuf_add_json(out, slice_of(value));
+}
+
+/* The same behind another member. */
+static void add_next(struct strbuf *out, const char *key, const char *value)
+{
+	strbuf_addc(out, ',');
+	add_member(out, key, value);
+}
+
+static void add_version(struct strbuf *out, const struct api_kind *kind)
+{
+	strbuf_adds(out, "\"apiVersion\":\"");
+	api_kind_api_version(out, kind);
+	strbuf_addc(out, '"');
+}
+
+/* ---- owners ---- */
+
 /* CT-3: the claim controls the address, the pool only keeps it; neither goes before it. */
-static json_t *owner_entry(const char *version, const char *kind, const char *name, const char *uid,
-			   bool controls)
+static void add_claim_owner(struct strbuf *out, const struct api_kind *kind,
+			    const struct ipam_claim *claim)
 {
-	return json_pack("{s:s, s:s, s:s, s:s, s:b, s:b}", "apiVersion", version, "kind", kind,
-			 "name", name, "uid", uid, "controller", controls, "blockOwnerDeletion", 1);
-}
-
-static json_t *claim_owner(const struct api_kind *kind, const struct ipam_claim *claim)
-{
-	CLEANUP(strbuf_done) struct strbuf version = STRBUF_INIT;
 	char uid[IPAM_UID_TEXT_MAX];
-	api_kind_api_version(&version, kind);
-	return owner_entry(version.s, kind->kind, claim->o.name, ipam_uid_text(&claim->uid, uid),
-			   true);
+	strbuf_addc(out, '{');
+	add_version(out, kind);
+	add_next(out, "kind", kind->kind);
+	add_next(out, "name", claim->o.name);
+	add_next(out, "uid", ipam_uid_text(&claim->uid, uid));
+	strbuf_adds(out, ",\"controller\":true,\"blockOwnerDeletion\":true}");
 }
 
-static json_t *pool_owner(const json_t *pool)
+static void add_pool_owner(struct strbuf *out, const json_t *pool)
 {
-	return owner_entry(api_version(pool), api_kind(pool), api_name(pool), api_uid(pool), false);
+	strbuf_addc(out, '{');
+	add_member(out, "apiVersion", api_version(pool));
+	add_next(out, "kind", api_kind(pool));
+	add_next(out, "name", api_name(pool));
+	add_next(out, "uid", api_uid(pool));
+	strbuf_adds(out, ",\"controller\":false,\"blockOwnerDeletion\":true}");
 }
 
 const json_t *ipam_pool_nameservers(const json_t *pool, const json_t *otherwise)
@@ -60,32 +92,74 @@ static bool add_cluster_label(json_t *meta, const struct ipam_claim *claim)
 	return true;
 }
 
-json_t *ipam_make_address(const struct ipam_address_input *input)
+char *ipam_nameservers_text(const json_t *nameservers)
+{
+	return json_dumps(nameservers, JSON_COMPACT | JSON_SORT_KEYS);
+}
+
+static void add_annotation(struct strbuf *out, const json_t *nameservers)
+{
+	CLEANUP(freep) char *text = ipam_nameservers_text(nameservers);
+	assert(text != NULL); /* a tree that was read can be written */
+	strbuf_adds(out, ",\"annotations\":{");
+	add_member(out, MACHINE_NAMESERVERS_ANNOTATION, text);
+	strbuf_addc(out, '}');
+}
+
+static void add_metadata(struct strbuf *out, const struct ipam_address_input *input)
+{
+	const struct ipam_claim *claim = input->claim;
+	const char *cluster = cluster_label_of(claim);
+	strbuf_adds(out, ",\"metadata\":{");
+	add_member(out, "name", claim->o.name);
+	add_next(out, "namespace", claim->o.ns);
+	if (cluster != NULL) {
+		strbuf_adds(out, ",\"labels\":{");
+		add_member(out, IPAM_CLUSTER_LABEL, cluster);
+		strbuf_addc(out, '}');
+	}
+	if (input->annotated && input->nameservers != NULL)
+		add_annotation(out, input->nameservers);
+	strbuf_adds(out, ",\"ownerReferences\":[");
+	add_claim_owner(out, input->claim_kind, claim);
+	strbuf_addc(out, ',');
+	add_pool_owner(out, input->pool);
+	strbuf_adds(out, "],\"finalizers\":[\"" IPAM_ADDRESS_FINALIZER "\"]}");
+}
+
+static void add_spec(struct strbuf *out, const struct ipam_address_input *input)
 {
 	const struct ipam_claim *claim = input->claim;
 	const char *gateway = api_get_string(input->pool, "spec.gateway");
 	union net_addr addr = net_ip_from_number(input->family, input->number);
-	CLEANUP(strbuf_done) struct strbuf version = STRBUF_INIT;
 	char text[NET_ADDR_TEXT_MAX];
 	net_addr_ip_str(&addr, text);
-	api_kind_api_version(&version, input->kind);
-	json_t *object = json_pack(
-		"{s:s, s:s, s:{s:s, s:s, s:[o, o], s:[s]}, s:{s:{s:s}, s:{s:s, s:s, "
-		"s:s}, s:s, s:i}}",
-		"apiVersion", version.s, "kind", "IPAddress", "metadata", "name", claim->o.name,
-		"namespace", claim->o.ns, "ownerReferences", claim_owner(input->claim_kind, claim),
-		pool_owner(input->pool), "finalizers", IPAM_ADDRESS_FINALIZER, "spec", "claimRef",
-		"name", claim->o.name, "poolRef", "apiGroup", IPAM_GROUP, "kind",
-		ipam_pool_kind_text(claim->pool_kind), "name", claim->pool_name, "address", text,
-		"prefix", (int)input->prefix);
+	strbuf_adds(out, ",\"spec\":{\"claimRef\":{");
+	add_member(out, "name", claim->o.name);
+	strbuf_adds(out, "},\"poolRef\":{");
+	add_member(out, "apiGroup", IPAM_GROUP);
+	add_next(out, "kind", ipam_pool_kind_text(claim->pool_kind));
+	add_next(out, "name", claim->pool_name);
+	strbuf_addc(out, '}');
+	add_next(out, "address", text);
+	strbuf_addf(out, ",\"prefix\":%u", input->prefix);
 	if (gateway[0] != '\0')
-		json_object_set_new(json_object_get(object, "spec"), "gateway",
-				    json_string(gateway));
-	add_cluster_label(json_object_get(object, "metadata"), claim);
-	if (input->nameservers != NULL)
-		json_object_set_new(json_object_get(object, "spec"), "nameservers",
-				    json_deep_copy(input->nameservers));
-	return object;
+		add_next(out, "gateway", gateway);
+	if (input->nameservers != NULL) {
+		strbuf_adds(out, ",\"nameservers\":");
+		api_json_add(out, input->nameservers);
+	}
+	strbuf_addc(out, '}');
+}
+
+void ipam_write_address(struct strbuf *out, const struct ipam_address_input *input)
+{
+	strbuf_addc(out, '{');
+	add_version(out, input->kind);
+	add_next(out, "kind", "IPAddress");
+	add_metadata(out, input);
+	add_spec(out, input);
+	strbuf_addc(out, '}');
 }
 
 /* ---- repair ---- */
@@ -109,6 +183,12 @@ static bool has_owner(const json_t *owners, const char *uid)
 			return true;
 	}
 	return false;
+}
+
+static bool append_owner(json_t *owners, const struct strbuf *text)
+{
+	json_array_append_new(owners, api_json_load(strbuf_slice(text), 0, NULL));
+	return true;
 }
 
 /* Claims of that name that existed before: an object has one controlling owner. */
@@ -146,12 +226,14 @@ bool ipam_repair_address(json_t *address, const struct api_kind *claim_kind,
 	bool changed = add_cluster_label(meta, claim);
 	changed = remove_other_claims(owners, uid) || changed;
 	if (!has_owner(owners, uid)) {
-		json_array_append_new(owners, claim_owner(claim_kind, claim));
-		changed = true;
+		CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+		add_claim_owner(&text, claim_kind, claim);
+		changed = append_owner(owners, &text);
 	}
 	if (!has_owner(owners, api_uid(pool))) {
-		json_array_append_new(owners, pool_owner(pool));
-		changed = true;
+		CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+		add_pool_owner(&text, pool);
+		changed = append_owner(owners, &text);
 	}
 	if (!api_has_finalizer(address, IPAM_ADDRESS_FINALIZER) && !api_is_deleting(address)) {
 		json_array_append_new(list_of(meta, "finalizers"),

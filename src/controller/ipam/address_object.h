@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* IPAddress objects: made for a claim, repaired, compared. No I/O. */
+/* IPAddress objects: written for a claim, repaired, compared. No I/O. */
 #pragma once
 
 #include "api/tree.h"
 
 #include "api/kind.h"
 #include "base/compiler.h"
+#include "base/strbuf.h"
 #include "controller/ipam/records.h"
 #include "controller/ipam/state.h"
 
@@ -17,10 +18,14 @@ struct ipam_address_input {
 	sa_family_t family;
 	unsigned prefix;
 	const json_t *nameservers; /* {search, addresses}; NULL: none */
+	bool annotated;		   /* with the name servers, for where the API drops the field */
 };
 
-/* A new tree, complete with owner references, finalizer and label (CT-3, PR-6, PR-7). */
-json_t *ipam_make_address(const struct ipam_address_input *input) MUST_CHECK;
+/* Appends the JSON of a new address, complete with owner references, finalizer and label (CT-3, PR-6,
+ * PR-7). As text, since a tree would cost more than all else that a claim needs. */
+void ipam_write_address(struct strbuf *out, const struct ipam_address_input *input);
+/* The name servers as the annotation has them: text for the caller to free. */
+char *ipam_nameservers_text(const json_t *nameservers) MUST_CHECK;
 
 /* Adds what an address of the claim must have and lacks: owner references, finalizer, label. Its
  * spec is never touched (PR-6). True: something was added. */

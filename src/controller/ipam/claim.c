@@ -104,14 +104,14 @@ static int release(const struct pass *pass)
 
 /* ---- finalizer ---- */
 
-static int send_json_patch(const struct pass *pass, const struct kube_ref *ref, const json_t *patch,
+static int send_json_patch(const struct pass *pass, const struct kube_ref *ref, struct slice patch,
 			   struct kube_status *reterr)
 {
 	CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
 	api_kind_path(&path, ref->kind, ref->ns, ref->name, NULL);
 	struct kube_request request = { .method = "PATCH",
 					.path = path.s,
-					.body = patch,
+					.raw = patch,
 					.content_type = "application/json-patch+json" };
 	return kube_call(pass->ctx->conn, &request, NULL, reterr);
 }
@@ -124,22 +124,21 @@ static int add_finalizer(const struct pass *pass)
 	struct kube_ref ref = { .kind = ipam_claim_kind(pass->ctx),
 				.ns = claim->o.ns,
 				.name = claim->o.name };
+	CLEANUP(strbuf_done) struct strbuf patch = STRBUF_INIT;
 	struct kube_status st = { 0 };
-	json_t *added = claim->has_other_finalizers ? json_string(IPAM_RELEASE_FINALIZER)
-						    : json_pack("[s]", IPAM_RELEASE_FINALIZER);
-	json_t *patch = json_pack(
-		"[{s:s, s:s, s:s}, {s:s, s:s, s:o}]", "op", "add", "path",
-		"/metadata/resourceVersion", "value", claim->o.rv, "op", "add", "path",
-		claim->has_other_finalizers ? "/metadata/finalizers/-" : "/metadata/finalizers",
-		"value", added);
-	int r = send_json_patch(pass, &ref, patch, &st);
+	strbuf_adds(&patch, "[{\"op\":\"add\",\"path\":\"/metadata/resourceVersion\",\"value\":");
+	strbuf_add_json(&patch, slice_of(claim->o.rv));
+	strbuf_adds(&patch, "},{\"op\":\"add\",\"path\":\"/metadata/finalizers");
+	strbuf_adds(&patch, claim->has_other_finalizers
+				    ? "/-\",\"value\":\"" IPAM_RELEASE_FINALIZER "\"}]"
+				    : "\",\"value\":[\"" IPAM_RELEASE_FINALIZER "\"]}]");
+	int r = send_json_patch(pass, &ref, strbuf_slice(&patch), &st);
 	if (r == 0)
 		r = 1;
 	else if (r == ERR_NOTFOUND || r == ERR_CONFLICT)
 		r = 0;
 	r = ipam_note_error(pass->ctx, "finalizer of the claim", r, &st);
 	kube_status_done(&st);
-	json_decref(patch);
 	return r;
 }
 
@@ -150,6 +149,7 @@ static int create_address(const struct pass *pass, net_ip_number number)
 	assert(pass->pool_obj != NULL); /* addresses are drawn from known pools only */
 	struct ipam_default_nameservers defaults = ipam_default_nameservers_of(pass->ctx);
 	const json_t *pool = kube_tree_of(pass->pool_obj);
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT, stored = STRBUF_INIT;
 	struct kube_ref in = { .kind = ipam_address_kind(pass->ctx), .ns = pass->claim->o.ns };
 	struct kube_status st = { 0 };
 	struct ipam_address_input input = {
@@ -162,13 +162,12 @@ static int create_address(const struct pass *pass, net_ip_number number)
 		.prefix = pass->pool.prefix,
 		.nameservers = ipam_pool_nameservers(pool, defaults.value),
 	};
-	json_t *object = ipam_make_address(&input), *made = NULL;
-	ipam_detect_pruning(pass->ctx, object);
-	if (ipam_pruning_of(pass->ctx) != IPAM_FIELD_KEPT)
-		ipam_annotate_nameservers(object);
-	int r = kube_create(pass->ctx->conn, &in, object, &made, &st);
+	ipam_detect_pruning(pass->ctx, &input);
+	input.annotated = ipam_pruning_of(pass->ctx) != IPAM_FIELD_KEPT;
+	ipam_write_address(&text, &input);
+	int r = kube_create_text(pass->ctx->conn, &in, strbuf_slice(&text), &stored, &st);
 	if (r == 0)
-		r = ipam_note_stored(pass->ctx, object, made);
+		r = ipam_note_stored(pass->ctx, &input, strbuf_slice(&stored));
 	else if (r == ERR_DUPLICATE)
 		r = 0; /* ours from an attempt whose answer was lost, or a foreign one: the watch will show which */
 	else
@@ -178,8 +177,6 @@ static int create_address(const struct pass *pass, net_ip_number number)
 		r = ipam_report_refused(pass->ctx, pass->claim);
 	}
 	kube_status_done(&st);
-	json_decref(object);
-	json_decref(made);
 	ipam_default_nameservers_done(&defaults);
 	return r;
 }

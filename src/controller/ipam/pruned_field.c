@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Finds out whether the API drops name servers of addresses, and writes the annotation in their place. */
+/* Finds out whether the API drops name servers of addresses, and writes the annotation where it did. */
 #include "controller/ipam/pruned_field.h"
 
-#include <stdlib.h>
-
+#include "api/json_text.h"
 #include "api/kind.h"
 #include "api/machine/nameservers.h"
 #include "api/meta.h"
 #include "base/err.h"
+#include "base/mem.h"
+#include "controller/ipam/address_object.h"
 #include "controller/ipam/request_error.h"
 #include "controller/ipam/state.h"
-#include "controller/ipam/watches.h"
 #include "kube/client/client.h"
 
 enum ipam_pruning ipam_pruning_of(const struct controller_ctx *ctx)
@@ -18,67 +18,67 @@ enum ipam_pruning ipam_pruning_of(const struct controller_ctx *ctx)
 	return atomic_load(&ipam_state_of(ctx)->pruning);
 }
 
-/* False: nothing can be said, since nothing was sent. */
-static bool compare_stored(const struct controller_ctx *ctx, const json_t *sent,
-			   const json_t *stored)
+/* Searches the answer as compact JSON, as servers write it; else parses it into *ret_tree. */
+static bool has_nameservers(struct slice stored, json_t **ret_tree)
 {
-	if (api_get(sent, "spec.nameservers") == NULL)
+	struct slice found;
+	if (api_json_member(stored, "spec", "nameservers", &found))
+		return true;
+	*ret_tree = api_json_load(stored, 0, NULL);
+	return api_get(*ret_tree, "spec.nameservers") != NULL;
+}
+
+/* True: they are gone. What is no JSON says nothing. */
+static bool note_pruning(struct controller_ctx *ctx, struct slice stored, json_t **ret_tree)
+{
+	bool kept = has_nameservers(stored, ret_tree);
+	if (!kept && *ret_tree == NULL)
 		return false;
-	atomic_store(&ipam_state_of(ctx)->pruning, api_get(stored, "spec.nameservers") != NULL
-							   ? IPAM_FIELD_KEPT
-							   : IPAM_FIELD_PRUNED);
-	return true;
+	atomic_store(&ipam_state_of(ctx)->pruning, kept ? IPAM_FIELD_KEPT : IPAM_FIELD_PRUNED);
+	return !kept;
 }
 
-void ipam_detect_pruning(struct controller_ctx *ctx, const json_t *address)
+void ipam_detect_pruning(struct controller_ctx *ctx, const struct ipam_address_input *address)
 {
-	CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
-	json_t *stored = NULL;
-	if (ipam_pruning_of(ctx) != IPAM_PRUNING_UNKNOWN ||
-	    api_get(address, "spec.nameservers") == NULL)
+	CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT, text = STRBUF_INIT;
+	CLEANUP(strbuf_done) struct strbuf stored = STRBUF_INIT;
+	json_t *tree = NULL;
+	if (ipam_pruning_of(ctx) != IPAM_PRUNING_UNKNOWN || address->nameservers == NULL)
 		return;
-	api_kind_path(&path, ipam_address_kind(ctx), api_namespace(address), NULL, NULL);
+	api_kind_path(&path, address->kind, address->claim->o.ns, NULL, NULL);
 	strbuf_adds(&path, "?dryRun=All");
-	struct kube_request request = { .method = "POST", .path = path.s, .body = address };
+	ipam_write_address(&text, address);
+	struct kube_request request = {
+		.method = "POST", .path = path.s, .raw = strbuf_slice(&text), .answer_text = &stored
+	};
 	/* What is wrong shows when the address is created. */
-	if (kube_call(ctx->conn, &request, &stored, NULL) == 0)
-		compare_stored(ctx, address, stored);
-	json_decref(stored);
+	if (kube_call(ctx->conn, &request, NULL, NULL) == 0)
+		note_pruning(ctx, strbuf_slice(&stored), &tree);
+	json_decref(tree);
 }
 
-/* As the annotation has them. */
-static char *print_nameservers(const json_t *nameservers)
+static int annotate_stored(struct controller_ctx *ctx, const struct ipam_address_input *sent)
 {
-	return json_dumps(nameservers, JSON_COMPACT | JSON_SORT_KEYS);
-}
-
-void ipam_annotate_nameservers(json_t *address)
-{
-	const json_t *nameservers = api_get(address, "spec.nameservers");
-	if (nameservers == NULL)
-		return;
-	char *text = print_nameservers(nameservers);
-	json_object_set_new(json_object_get(address, "metadata"), "annotations",
-			    json_pack("{s:s}", MACHINE_NAMESERVERS_ANNOTATION, text));
-	free(text);
-}
-
-int ipam_note_stored(struct controller_ctx *ctx, const json_t *sent, const json_t *stored)
-{
-	struct kube_ref ref = { .kind = ipam_address_kind(ctx),
-				.ns = api_namespace(stored),
-				.name = api_name(stored) };
+	CLEANUP(freep) char *text = ipam_nameservers_text(sent->nameservers);
+	struct kube_ref ref = { .kind = sent->kind,
+				.ns = sent->claim->o.ns,
+				.name = sent->claim->o.name };
 	struct kube_status st = { 0 };
-	if (!compare_stored(ctx, sent, stored) || ipam_pruning_of(ctx) == IPAM_FIELD_KEPT ||
-	    api_annotation(stored, MACHINE_NAMESERVERS_ANNOTATION) != NULL)
-		return 0;
-	char *text = print_nameservers(api_get(sent, "spec.nameservers"));
 	json_t *patch = json_pack("{s:{s:{s:s}}}", "metadata", "annotations",
 				  MACHINE_NAMESERVERS_ANNOTATION, text);
 	int r = kube_merge(ctx->conn, &ref, NULL, patch, NULL, &st);
 	r = r == ERR_NOTFOUND ? 0 : ipam_note_error(ctx, "annotation of the address", r, &st);
 	kube_status_done(&st);
 	json_decref(patch);
-	free(text);
 	return r;
+}
+
+int ipam_note_stored(struct controller_ctx *ctx, const struct ipam_address_input *sent,
+		     struct slice stored)
+{
+	json_t *tree = NULL;
+	bool lost = sent->nameservers != NULL && note_pruning(ctx, stored, &tree) &&
+		    api_annotation(tree, MACHINE_NAMESERVERS_ANNOTATION) == NULL;
+	json_decref(tree);
+	return lost ? annotate_stored(ctx, sent) : 0;
 }

@@ -3,10 +3,11 @@
  * drops it; then an annotation of the address carries the name servers. */
 #pragma once
 
-#include "api/tree.h"
-
 #include "base/compiler.h"
+#include "base/slice.h"
 #include "controller/controller.h"
+
+struct ipam_address_input;
 
 enum ipam_pruning {
 	IPAM_PRUNING_UNKNOWN, /* no address had name servers so far */
@@ -17,10 +18,8 @@ enum ipam_pruning {
 enum ipam_pruning ipam_pruning_of(const struct controller_ctx *ctx);
 /* Finds out by a create of the address that the API only tries (dry run), unless it is known or the
  * address has no name servers. */
-void ipam_detect_pruning(struct controller_ctx *ctx, const json_t *address);
-/* Compares what was sent with what was stored. An address that lost its name servers and has no
- * annotation, since the CRD has changed, gets one here. As reconcile. */
-MUST_CHECK int ipam_note_stored(struct controller_ctx *ctx, const json_t *sent,
-				const json_t *stored);
-/* Adds the annotation to an address that has spec.nameservers. */
-void ipam_annotate_nameservers(json_t *address);
+void ipam_detect_pruning(struct controller_ctx *ctx, const struct ipam_address_input *address);
+/* Compares what was sent with the JSON of what was stored. An address that lost its name servers and has
+ * no annotation, since the CRD has changed, gets one here. As reconcile. */
+MUST_CHECK int ipam_note_stored(struct controller_ctx *ctx, const struct ipam_address_input *sent,
+				struct slice stored);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The label of an IPAddress with the name of its Cluster: on new ones and on those that are repaired. */
+/* New IPAddresses, and their label with the name of the Cluster, also on those that are repaired. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "api/machine/nameservers.h"
 #include "api/meta.h"
 #include "controller/ipam/address_object.h"
 
@@ -52,6 +53,16 @@ static struct ipam_claim make_claim(size_t row)
 				    .has_cluster_label = has_label };
 }
 
+/* The address that a claim gets, read from its text. */
+static json_t *make_address(const struct ipam_address_input *input)
+{
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	ipam_write_address(&text, input);
+	json_t *address = json_loadb(text.s, text.n, JSON_REJECT_DUPLICATES, NULL);
+	assert_non_null(address);
+	return address;
+}
+
 static void assert_label(const json_t *address, const char *expected)
 {
 	const json_t *found =
@@ -69,13 +80,13 @@ static void label_table(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(labels); i++) {
 		struct ipam_claim claim = make_claim(i);
 		json_t *address =
-			ipam_make_address(&(struct ipam_address_input){ .kind = &address_kind,
-									.claim_kind = &claim_kind,
-									.claim = &claim,
-									.pool = pool,
-									.number = 0x0a00000a,
-									.family = AF_INET,
-									.prefix = 24 });
+			make_address(&(struct ipam_address_input){ .kind = &address_kind,
+								   .claim_kind = &claim_kind,
+								   .claim = &claim,
+								   .pool = pool,
+								   .number = 0x0a00000a,
+								   .family = AF_INET,
+								   .prefix = 24 });
 		assert_label(address, labels[i].label);
 		assert_false(ipam_repair_address(address, &claim_kind, &claim, pool));
 		json_object_del(json_object_get(address, "metadata"), "labels");
@@ -84,6 +95,52 @@ static void label_table(void **state)
 		assert_label(address, labels[i].label);
 		json_decref(address);
 	}
+	json_decref(pool);
+}
+
+/* CT-3, PR-6, PR-7: all that an address has, and texts that need escapes. */
+static void address_is_whole(void **state)
+{
+	(void)state;
+	static const char want[] =
+		"{'apiVersion': '" IPAM_GROUP "/v1beta2', 'kind': 'IPAddress', 'metadata': {"
+		"'name': 'a', 'namespace': 'ns',"
+		"'annotations': {'" MACHINE_NAMESERVERS_ANNOTATION "':"
+		"'{\\\"addresses\\\":[\\\"10.0.0.53\\\"]}'},"
+		"'ownerReferences': [{'apiVersion': '" IPAM_GROUP "/v1beta2',"
+		"'kind': 'IPAddressClaim', 'name': 'a', 'uid': 'claim-uid',"
+		"'controller': true, 'blockOwnerDeletion': true},"
+		"{'apiVersion': '" IPAM_GROUP "/v1alpha2',"
+		"'kind': '" IPAM_POOL_KIND "', 'name': 'pool', 'uid': 'pool-uid',"
+		"'controller': false, 'blockOwnerDeletion': true}],"
+		"'finalizers': ['" IPAM_ADDRESS_FINALIZER "']},"
+		"'spec': {'claimRef': {'name': 'a'}, 'poolRef': {'apiGroup': '" IPAM_GROUP "',"
+		"'kind': '" IPAM_POOL_KIND "', 'name': 'pool'},"
+		"'address': 'fd00::a', 'prefix': 64, 'gateway': '\\\"\\\\\\n',"
+		"'nameservers': {'addresses': ['10.0.0.53']}}}";
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	json_t *pool = make_pool();
+	json_t *nameservers = json_pack("{s:[s]}", "addresses", "10.0.0.53");
+	json_object_set_new(pool, "spec", json_pack("{s:s}", "gateway", "\"\\\n"));
+	struct ipam_claim claim = make_claim(0);
+	for (const char *p = want; *p != '\0'; p++)
+		strbuf_addc(&text, *p == '\'' ? '"' : *p);
+	json_t *wanted = json_loads(text.s, 0, NULL);
+	json_t *address = make_address(
+		&(struct ipam_address_input){ .kind = &address_kind,
+					      .claim_kind = &claim_kind,
+					      .claim = &claim,
+					      .pool = pool,
+					      .number = ((net_ip_number)0xfd00 << 112) + 10,
+					      .family = AF_INET6,
+					      .prefix = 64,
+					      .nameservers = nameservers,
+					      .annotated = true });
+	assert_non_null(wanted);
+	assert_true(json_equal(address, wanted));
+	json_decref(address);
+	json_decref(wanted);
+	json_decref(nameservers);
 	json_decref(pool);
 }
 
@@ -110,6 +167,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(label_table),
+		cmocka_unit_test(address_is_whole),
 		cmocka_unit_test(other_labels_stay),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

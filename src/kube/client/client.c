@@ -217,6 +217,8 @@ static void set_unusable(struct kube_status *reterr, int code, const char *text)
 	reterr->code = code;
 }
 
+static const char not_an_object[] = "the response is not an API object";
+
 static int decode_answer(struct slice text, bool identity, int code, json_t **ret,
 			 struct kube_status *reterr)
 {
@@ -233,10 +235,22 @@ static int decode_answer(struct slice text, bool identity, int code, json_t **re
 	/* Callers read and change members: anything else would be misused. */
 	if (!json_is_object(v)) {
 		json_decref(v);
-		set_unusable(reterr, code, "the response is not an API object");
+		set_unusable(reterr, code, not_an_object);
 		return ERR_PARSE;
 	}
 	*ret = v;
+	return 0;
+}
+
+/* The caller searches the text: it has to be an object, at least by its ends. */
+static int give_text(struct slice text, int code, struct strbuf *ret, struct kube_status *reterr)
+{
+	struct slice object = slice_trim(text);
+	if (object.n < 2 || object.p[0] != '{' || object.p[object.n - 1] != '}') {
+		set_unusable(reterr, code, not_an_object);
+		return ERR_PARSE;
+	}
+	strbuf_add_slice(ret, object);
 	return 0;
 }
 
@@ -278,6 +292,8 @@ int kube_call(struct kube_conn *conn, const struct kube_request *request, json_t
 	if (e == ERR_LIMIT && x.code >= 200 && x.code <= 299)
 		set_unusable(reterr, x.code, "the answer is longer than the limit of 16 MiB");
 	kube_exchange_done(&x);
+	if (e == 0 && request->answer_text != NULL)
+		e = give_text(strbuf_slice(&text), x.code, request->answer_text, reterr);
 	if (e == 0 && ret != NULL)
 		e = decode_answer(strbuf_slice(&text), request->identity, x.code, ret, reterr);
 	return e;

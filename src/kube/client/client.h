@@ -48,7 +48,9 @@ struct kube_request {
 	const char *content_type; /* NULL: application/json */
 	const char *accept;	  /* NULL: application/json */
 	bool identity; /* the answer may lack all but apiVersion, kind and metadata, and managedFields */
-	uint64_t timeout_ns; /* of all attempts and the waits between them; 0: 60 s */
+	struct strbuf
+		*answer_text; /* gets the answer as it came, an object, appended; may be NULL */
+	uint64_t timeout_ns;  /* of all attempts and the waits between them; 0: 60 s */
 };
 
 enum {

@@ -202,8 +202,8 @@ int kube_conn_exchange(struct kube_conn *conn, struct kube_exchange *exchange)
 	int r = refresh_tls(conn, exchange, &changed);
 	if (r < 0)
 		return r;
-	strbuf_addf(&bearer, "Bearer %.*s", (int)exchange->token.n,
-		    exchange->token.n != 0 ? exchange->token.p : "");
+	strbuf_adds(&bearer, "Bearer ");
+	strbuf_add_slice(&bearer, exchange->token);
 	collect_headers(conn, exchange, bearer.s, &headers);
 	r = send_request(conn, exchange, &headers, changed);
 	vec_done(&headers.all);

@@ -48,17 +48,31 @@ int kube_get(struct kube_conn *conn, const struct kube_ref *ref, json_t **ret,
 			 reterr);
 }
 
-int kube_create(struct kube_conn *conn, const struct kube_ref *in, const json_t *object,
-		json_t **ret, struct kube_status *reterr)
+static int create_object(struct kube_conn *conn, const struct kube_ref *in,
+			 struct kube_request *request, json_t **ret, struct kube_status *reterr)
 {
 	CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
 	const struct kube_ref all = { .kind = in->kind, .ns = in->ns };
 	int r = path_of(&path, &all, NULL, reterr);
 	if (r < 0)
 		return r;
-	return kube_call(conn,
-			 &(struct kube_request){ .method = "POST", .path = path.s, .body = object },
-			 ret, reterr);
+	request->method = "POST";
+	request->path = path.s;
+	return kube_call(conn, request, ret, reterr);
+}
+
+int kube_create(struct kube_conn *conn, const struct kube_ref *in, const json_t *object,
+		json_t **ret, struct kube_status *reterr)
+{
+	struct kube_request request = { .body = object };
+	return create_object(conn, in, &request, ret, reterr);
+}
+
+int kube_create_text(struct kube_conn *conn, const struct kube_ref *in, struct slice object,
+		     struct strbuf *ret, struct kube_status *reterr)
+{
+	struct kube_request request = { .raw = object, .answer_text = ret };
+	return create_object(conn, in, &request, NULL, reterr);
 }
 
 int kube_update(struct kube_conn *conn, const struct kube_ref *ref, const char *sub,

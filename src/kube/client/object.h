@@ -10,6 +10,7 @@
 
 #include "api/kind.h"
 #include "base/compiler.h"
+#include "base/strbuf.h"
 
 struct kube_conn;
 struct kube_status;
@@ -26,6 +27,11 @@ MUST_CHECK int kube_get(struct kube_conn *conn, const struct kube_ref *ref, json
 /* POST. Of `in` only kind and ns are used: the name is in the object. */
 MUST_CHECK int kube_create(struct kube_conn *conn, const struct kube_ref *in, const json_t *object,
 			   json_t **ret, struct kube_status *reterr);
+/* The same of an object whose JSON the caller has written; the JSON of the answer is appended to
+ * `ret`. */
+MUST_CHECK int kube_create_text(struct kube_conn *conn, const struct kube_ref *in,
+				struct slice object, struct strbuf *ret,
+				struct kube_status *reterr);
 /* PUT; the object's resourceVersion must be the one that was read. */
 MUST_CHECK int kube_update(struct kube_conn *conn, const struct kube_ref *ref, const char *sub,
 			   const json_t *value, json_t **ret, struct kube_status *reterr);

@@ -57,6 +57,38 @@ static void verbs(void **state)
 	rig_down(&g);
 }
 
+/* Texts go out and come back as they are; what cannot be an object is an error. */
+static void creates_by_text(void **state)
+{
+	static const struct {
+		const char *answer, *text; /* NULL: refused */
+	} rows[] = {
+		{ "{\"a\":1}\n", "{\"a\":1}" },
+		{ " {\n  \"a\": 1\n}\n", "{\n  \"a\": 1\n}" },
+		{ "<html>fine</html>", NULL },
+		{ "[{}]", NULL },
+		{ "{", NULL },
+		{ "", NULL },
+	};
+	struct kube_ref pods = { api_kind_find("", "Pod"), "ns", NULL, NULL };
+	struct rig g;
+	(void)state;
+	rig_up(&g);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP(strbuf_done) struct strbuf got = STRBUF_INIT;
+		fakeapi_push(g.f, &(struct fakeapi_reply){ .body = rows[i].answer });
+		int r = kube_create_text(g.conn, &pods, SLICE("{\"b\": 2}"), &got, &g.st);
+		asked(g.f, i, "POST /api/v1/namespaces/ns/pods", "application/json\r\n",
+		      "{\"b\": 2}");
+		assert_int_equal(r, rows[i].text != NULL ? 0 : ERR_PARSE);
+		assert_string_equal(got.s, rows[i].text != NULL ? rows[i].text : "");
+		if (r < 0)
+			assert_string_equal(g.st.message, "the response is not an API object");
+		kube_status_done(&g.st);
+	}
+	rig_down(&g);
+}
+
 /* A path that leads elsewhere is never asked for: deleting `pods/..` would delete the namespace,
  * and `pods/` all of them. */
 static void names_that_lead_elsewhere(void **state)
@@ -206,6 +238,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(verbs),
+		cmocka_unit_test(creates_by_text),
 		cmocka_unit_test(names_that_lead_elsewhere),
 		cmocka_unit_test(edits),
 		cmocka_unit_test(edits_nothing),
