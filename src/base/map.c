@@ -7,6 +7,8 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
+enum { FEW_ENTRIES = 8 };
+
 void map_init(struct map *map)
 {
 	*map = (struct map){ 0 };
@@ -72,15 +74,28 @@ static uint64_t hash_of(struct slice key)
 	return hash_bytes(hash_process_key(), key.p, key.n);
 }
 
+/* Few are compared faster than a key is hashed. */
+static const struct map_entry *find_any(const struct map *map, struct slice key)
+{
+	if (map->n_e > FEW_ENTRIES)
+		return find_entry(map, key, hash_of(key));
+	for (size_t i = 0; i < map->n_e; i++) {
+		const struct map_entry *e = &map->e[i];
+		if (e->key != NULL && slice_eq((struct slice){ e->key, e->key_n }, key))
+			return e;
+	}
+	return NULL;
+}
+
 void *map_get(const struct map *map, struct slice key)
 {
-	const struct map_entry *e = find_entry(map, key, hash_of(key));
+	const struct map_entry *e = find_any(map, key);
 	return e != NULL ? e->value : NULL;
 }
 
 bool map_has(const struct map *map, struct slice key)
 {
-	return find_entry(map, key, hash_of(key)) != NULL;
+	return find_any(map, key) != NULL;
 }
 
 void *map_set(struct map *map, struct slice key, void *value)

@@ -53,7 +53,10 @@ void strbuf_add(struct strbuf *out, const void *data, size_t len)
 
 void strbuf_addc(struct strbuf *out, char ch)
 {
-	strbuf_add(out, &ch, 1);
+	if (out->cap - out->n < 2)
+		reserve_bytes(out, 1);
+	out->s[out->n++] = ch;
+	out->s[out->n] = '\0';
 }
 
 void strbuf_adds(struct strbuf *out, const char *text)

@@ -76,6 +76,8 @@ static void prune_nulls(const struct schema_node *node, json_t *tree)
 	json_t *value;
 	void *next;
 	size_t i;
+	if (node == NULL)
+		return; /* the schema does not describe the values below, such as metadata */
 	json_object_foreach_safe(tree, next, key, value)
 	{
 		const struct schema_node *m = schema_node_member(node, key);
@@ -85,7 +87,7 @@ static void prune_nulls(const struct schema_node *node, json_t *tree)
 			prune_nulls(m, value);
 	}
 	json_array_foreach (tree, i, value)
-		prune_nulls(node != NULL ? node->items : NULL, value);
+		prune_nulls(node->items, value);
 }
 
 static json_t *default_of(const struct schema_node *node)
