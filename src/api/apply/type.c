@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,20 +21,76 @@ static const char *schema_string(const json_t *schema, const char *key)
 
 /* What is read from a schema, once for each write or for good: a field is visited by every step. */
 struct facts {
-	uint64_t write; /* in which it was read, or FOR_GOOD */
+	uint64_t write; /* in which it was read */
 	const json_t *schema;
 	bool preserve, whole;
 	struct managed_atom atom; /* without its type */
 	const json_t *properties, *others, *items;
 };
 
-enum { MEMO_BITS = 7, NO_WRITE = 0, FOR_GOOD = 1, FIRST_WRITE = 2 };
+static void resolve_schema(struct managed_atom *atom, const json_t *schema);
+
+static struct facts gather_facts(const json_t *schema)
+{
+	struct facts facts = { .schema = schema };
+	facts.preserve =
+		json_is_true(json_object_get(schema, "x-kubernetes-preserve-unknown-fields"));
+	facts.whole = json_is_true(json_object_get(schema, "x-kubernetes-embedded-resource"));
+	facts.properties = json_object_get(schema, "properties");
+	facts.others = json_object_get(schema, "additionalProperties");
+	facts.items = json_object_get(schema, "items");
+	resolve_schema(&facts.atom, schema);
+	return facts;
+}
+
+/* Fibonacci hashing: addresses of schemas differ by multiples of a few sizes. */
+static uint64_t hash_schema(const json_t *schema)
+{
+	return (uint64_t)(uintptr_t)schema * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+/* ---- for good ---- */
+
+/* A hash table of facts by the addresses of their schemas, for all threads: it stays in their caches.
+ * Threads add to it without a lock; nothing is ever removed, as the schemas are not. */
+enum { KEPT_BITS = 10 };
+
+struct kept_facts {
+	struct facts facts;
+	struct kept_facts *next;
+};
+
+static _Atomic(struct kept_facts *) kept[1 << KEPT_BITS];
+
+static const struct facts *keep_facts(const json_t *schema)
+{
+	_Atomic(struct kept_facts *) *bucket = &kept[hash_schema(schema) >> (64 - KEPT_BITS)];
+	struct kept_facts *first = atomic_load_explicit(bucket, memory_order_acquire);
+	for (const struct kept_facts *entry = first; entry != NULL; entry = entry->next) {
+		if (entry->facts.schema == schema)
+			return &entry->facts;
+	}
+	/* Two threads may both add them: one is as good as the other. */
+	struct kept_facts *entry = xmalloc(sizeof(*entry));
+	entry->facts = gather_facts(schema);
+	entry->next = first;
+	while (!atomic_compare_exchange_weak_explicit(bucket, &entry->next, entry,
+						      memory_order_acq_rel, memory_order_acquire)) {
+	}
+	return &entry->facts;
+}
+
+/* ---- for one write ---- */
+
+enum { MEMO_BITS = 7 };
 
 struct memo {
-	uint64_t writes; /* so far */
-	uint64_t write;	 /* number of the present one, NO_WRITE or FOR_GOOD */
+	uint64_t write; /* number of the present or last one */
 	struct facts slots[1 << MEMO_BITS];
 };
+
+/* How the facts of the thread's present write are remembered. */
+static _Thread_local enum { NO_WRITE, ONE_WRITE, FOR_GOOD } mode;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t at_thread_end;
@@ -59,44 +116,29 @@ static struct memo *memo_of_thread(void)
 
 void managed_type_memo_begin(bool for_good)
 {
-	struct memo *memo = memo_of_thread();
-	assert(memo->write == NO_WRITE);
-	memo->write = for_good ? FOR_GOOD : FIRST_WRITE + memo->writes++;
+	assert(mode == NO_WRITE);
+	mode = for_good ? FOR_GOOD : ONE_WRITE;
+	if (!for_good)
+		memo_of_thread()->write++;
 }
 
 void managed_type_memo_end(void)
 {
-	struct memo *memo = memo_of_thread();
-	assert(memo->write != NO_WRITE);
-	memo->write = NO_WRITE;
-}
-
-static void resolve_schema(struct managed_atom *atom, const json_t *schema);
-
-static void gather_facts(struct facts *facts, const json_t *schema, uint64_t write)
-{
-	*facts = (struct facts){ .write = write, .schema = schema };
-	facts->preserve =
-		json_is_true(json_object_get(schema, "x-kubernetes-preserve-unknown-fields"));
-	facts->whole = json_is_true(json_object_get(schema, "x-kubernetes-embedded-resource"));
-	facts->properties = json_object_get(schema, "properties");
-	facts->others = json_object_get(schema, "additionalProperties");
-	facts->items = json_object_get(schema, "items");
-	resolve_schema(&facts->atom, schema);
+	assert(mode != NO_WRITE);
+	mode = NO_WRITE;
 }
 
 /* Valid until the next call. Outside of a write nothing is remembered, since schemas may go. */
 static const struct facts *facts_of(const json_t *schema)
 {
-	/* Fibonacci hashing: addresses of schemas differ by multiples of a few sizes. */
-	uint64_t hash = (uint64_t)(uintptr_t)schema * UINT64_C(0x9e3779b97f4a7c15);
+	if (mode == FOR_GOOD)
+		return keep_facts(schema);
 	struct memo *memo = memo_of_thread();
-	struct facts *facts = &memo->slots[hash >> (64 - MEMO_BITS)];
-	bool known = facts->schema == schema &&
-		     (facts->write == FOR_GOOD ||
-		      (facts->write == memo->write && memo->write != NO_WRITE));
-	if (!known)
-		gather_facts(facts, schema, memo->write);
+	struct facts *facts = &memo->slots[hash_schema(schema) >> (64 - MEMO_BITS)];
+	if (mode == NO_WRITE || facts->schema != schema || facts->write != memo->write) {
+		*facts = gather_facts(schema);
+		facts->write = memo->write;
+	}
 	return facts;
 }
 
