@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Decides by its heartbeat whether an extension runs, and by its Deployment what it does. A Lease alone says nothing:
- * in some namespace many may write one. As in an election, an extension that stopped renewing its Lease is gone after
- * the Lease's duration, counted from when this process saw the last change. Clocks are compared only to skip what is
- * minutes old: nobody gives a heartbeat back. */
+ * in some namespace many may write one. Clocks are compared only to skip what is minutes old: nobody gives a
+ * heartbeat back. */
 #include "controller/dnsrecord/rivals.h"
 
 #include <pthread.h>
@@ -21,6 +20,7 @@
 #include "base/vec.h"
 #include "controller/dnsrecord/plan/extension.h"
 #include "controller/dnsrecord/watches.h"
+#include "controller/shared/lease_age.h"
 #include "kube/client/client.h"
 #include "kube/client/object.h"
 #include "kube/decode/tree.h"
@@ -28,12 +28,6 @@
 enum {
 	OLD_S = 300, /* more than clocks in a cluster differ by */
 	ERROR_AGAIN_S = 1,
-};
-
-/* The heartbeat of a namespace as it was last seen. */
-struct heartbeat_version {
-	char *version;
-	uint64_t changed_ns; /* when that version was first seen */
 };
 
 struct rival {
@@ -48,7 +42,7 @@ struct rival_list {
 struct dnsrecord_rivals {
 	atomic_bool is_checked;
 	pthread_mutex_t checking; /* one worker checks at a time: guards `seen` */
-	struct map seen;	  /* struct heartbeat_version by namespace */
+	struct map seen;	  /* struct lease_age by namespace */
 	pthread_mutex_t lock;	  /* guards `running` */
 	struct rival_list running;
 };
@@ -76,7 +70,7 @@ void dnsrecord_rivals_free(struct dnsrecord_rivals *rivals)
 	const struct map_entry *entry;
 	size_t pos = 0;
 	while ((entry = map_next(&rivals->seen, &pos)) != NULL) {
-		free(((struct heartbeat_version *)entry->value)->version);
+		lease_age_done(entry->value);
 		free(entry->value);
 	}
 	map_done(&rivals->seen);
@@ -105,20 +99,14 @@ static bool is_old(const json_t *lease)
 static uint64_t time_left_ns(struct dnsrecord_rivals *rivals, const json_t *lease)
 {
 	struct slice ns = slice_of(api_namespace(lease));
-	const char *version = api_resource_version(lease);
-	struct heartbeat_version *seen = map_get(&rivals->seen, ns);
-	uint64_t now_ns = clock_mono_ns();
-	if (seen == NULL) {
-		seen = xcalloc(1, sizeof(*seen));
-		map_set(&rivals->seen, ns, seen);
+	struct lease_age *age = map_get(&rivals->seen, ns);
+	if (age == NULL) {
+		age = xcalloc(1, sizeof(*age));
+		map_set(&rivals->seen, ns, age);
 	}
-	if (seen->version == NULL || strcmp(seen->version, version) != 0) {
-		free(seen->version);
-		seen->version = xstrdup(version);
-		seen->changed_ns = now_ns;
-	}
-	uint64_t expires_ns = seen->changed_ns + dnsrecord_extension_duration_ns(lease);
-	return expires_ns > now_ns && !is_old(lease) ? expires_ns - now_ns : 0;
+	uint64_t left_ns = lease_age_left_ns(age, lease, dnsrecord_extension_duration_ns(lease),
+					     clock_mono_ns());
+	return is_old(lease) ? 0 : left_ns;
 }
 
 /* The watch may be behind: before a heartbeat counts as expired, the API is asked. */

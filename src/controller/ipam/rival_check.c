@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Decides by its Lease whether the in-cluster provider runs. As in an election, a holder that stopped
- * renewing is gone after the Lease's duration, counted from when this process saw the last change:
- * clocks of two machines are never compared. */
+/* Decides by its Lease whether the in-cluster provider runs. */
 #include "controller/ipam/rival_check.h"
 
 #include <pthread.h>
@@ -18,6 +16,7 @@
 #include "base/mem.h"
 #include "controller/ipam/state.h"
 #include "controller/ipam/watches.h"
+#include "controller/shared/lease_age.h"
 #include "kube/client/client.h"
 #include "kube/client/object.h"
 #include "kube/decode/tree.h"
@@ -34,11 +33,10 @@ enum presence { NOT_CHECKED, ABSENT, RUNNING };
 
 struct ipam_rival {
 	_Atomic enum presence presence; /* written by whoever looks */
-	pthread_mutex_t looking; /* one worker looks at a time: guards version and changed_ns */
-	char *version;		 /* of the Lease as last seen */
-	uint64_t changed_ns;	 /* when that version was first seen */
-	pthread_mutex_t naming;	 /* guards holder */
-	char *holder;		 /* while it runs */
+	pthread_mutex_t looking;	/* one worker looks at a time: guards age */
+	struct lease_age age;
+	pthread_mutex_t naming; /* guards holder */
+	char *holder;		/* while it runs */
 };
 
 struct ipam_rival *ipam_rival_new(void)
@@ -56,7 +54,7 @@ void ipam_rival_free(struct ipam_rival *rival)
 	pthread_mutex_destroy(&rival->looking);
 	pthread_mutex_destroy(&rival->naming);
 	free(rival->holder);
-	free(rival->version);
+	lease_age_done(&rival->age);
 	free(rival);
 }
 
@@ -76,18 +74,9 @@ static uint64_t duration_ns_of(const json_t *lease)
 	return (uint64_t)(duration_s > 0 ? duration_s : DURATION_S) * NS_PER_S;
 }
 
-/* Nanoseconds until the Lease expires, by this version of it; 0: it has. */
 static uint64_t time_left_ns(struct ipam_rival *rival, const json_t *lease)
 {
-	const char *version = api_resource_version(lease);
-	uint64_t now_ns = clock_mono_ns();
-	if (rival->version == NULL || strcmp(rival->version, version) != 0) {
-		free(rival->version);
-		rival->version = xstrdup(version);
-		rival->changed_ns = now_ns;
-	}
-	uint64_t expires_ns = rival->changed_ns + duration_ns_of(lease);
-	return expires_ns > now_ns ? expires_ns - now_ns : 0;
+	return lease_age_left_ns(&rival->age, lease, duration_ns_of(lease), clock_mono_ns());
 }
 
 /* The watch may be behind: before the Lease counts as expired, the API is asked. */
