@@ -34,13 +34,15 @@ static bool preserves_unknown(const json_t *schema)
 /* ---- the tree ---- */
 
 /* Does the tree have a field that the text's scan would report? Most have none, and need no scan. The
- * same rules as in scan_value. */
-static bool has_unknown_field(const json_t *schema, const json_t *value)
+ * same rules as in scan_value. `stored` is not searched. */
+static bool has_unknown_field(const json_t *schema, const json_t *value, const json_t *stored)
 {
 	const struct api_openapi_node *node = api_openapi_node(schema);
 	const char *key;
 	json_t *inner;
 	size_t i, key_n;
+	if (value == stored)
+		return false;
 	if (node->preserve && node->properties == NULL && node->additional_properties == NULL &&
 	    node->items == NULL)
 		return false;
@@ -49,13 +51,13 @@ static bool has_unknown_field(const json_t *schema, const json_t *value)
 		const json_t *member = json_object_getn(node->properties, key, key_n);
 		if (member == NULL)
 			member = node->additional_properties;
-		if (member == NULL ? !node->preserve : has_unknown_field(member, inner))
+		if (member == NULL ? !node->preserve : has_unknown_field(member, inner, stored))
 			return true;
 	}
 	if (!json_is_array(value) || node->items == NULL)
 		return false;
 	json_array_foreach (value, i, inner) {
-		if (has_unknown_field(node->items, inner))
+		if (has_unknown_field(node->items, inner, stored))
 			return true;
 	}
 	return false;
@@ -250,9 +252,9 @@ static void scan_text(const struct apiserver_resource *resource, struct slice bo
 
 /* A tree has no duplicate keys: most have nothing to report, and need no text. */
 static void report_unknown(const struct apiserver_resource *resource, const json_t *object,
-			   size_t form, json_t *warnings)
+			   const json_t *stored, size_t form, json_t *warnings)
 {
-	if (!has_unknown_field(resource->openapi, object))
+	if (!has_unknown_field(resource->openapi, object, stored))
 		return;
 	CLEANUP(freep) char *json = json_dumps(object, form);
 	if (json != NULL)
@@ -262,19 +264,19 @@ static void report_unknown(const struct apiserver_resource *resource, const json
 int apiserver_strict_decode(const struct apiserver_resource *resource, struct slice text,
 			    const json_t *object, json_t *warnings, struct err_text err)
 {
-	int code = apiserver_strict_type_check(resource, object, err);
+	int code = apiserver_strict_type_check(resource, object, NULL, err);
 	if (code == 0 && text.n != 0)
 		scan_text(resource, text, warnings);
 	else if (code == 0)
-		report_unknown(resource, object, JSON_COMPACT, warnings);
+		report_unknown(resource, object, NULL, JSON_COMPACT, warnings);
 	return code;
 }
 
 int apiserver_strict_decode_patched(const struct apiserver_resource *resource, const json_t *object,
-				    json_t *warnings, struct err_text err)
+				    const json_t *stored, json_t *warnings, struct err_text err)
 {
-	int code = apiserver_strict_type_check(resource, object, err);
+	int code = apiserver_strict_type_check(resource, object, stored, err);
 	if (code == 0)
-		report_unknown(resource, object, JSON_COMPACT | JSON_SORT_KEYS, warnings);
+		report_unknown(resource, object, stored, JSON_COMPACT | JSON_SORT_KEYS, warnings);
 	return code;
 }

@@ -22,7 +22,8 @@ enum { APISERVER_STRICT_LINES_MAX = 100 };
 MUST_CHECK int apiserver_strict_decode(const struct apiserver_resource *resource, struct slice text,
 				       const json_t *object, json_t *warnings, struct err_text err);
 /* The same of an object that a patch made: it has no text, and kube-apiserver reports its fields in the
- * order of their names. */
+ * order of their names. `stored`: a value in it that is as it was stored, and need not be checked, or
+ * NULL. */
 MUST_CHECK int apiserver_strict_decode_patched(const struct apiserver_resource *resource,
-					       const json_t *object, json_t *warnings,
-					       struct err_text err);
+					       const json_t *object, const json_t *stored,
+					       json_t *warnings, struct err_text err);

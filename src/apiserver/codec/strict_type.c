@@ -17,8 +17,9 @@
 #include "base/strbuf.h"
 
 struct walk {
-	const char *owner;  /* the innermost struct: "ServicePort"; "" at the very top */
-	struct strbuf path; /* of fields, without places in lists: "spec.ports.port" */
+	const char *owner;    /* the innermost struct: "ServicePort"; "" at the very top */
+	struct strbuf path;   /* of fields, without places in lists: "spec.ports.port" */
+	const json_t *stored; /* a value that is not checked, or NULL */
 	struct err_text err;
 };
 
@@ -173,8 +174,8 @@ static int check_value(struct walk *walk, const json_t *schema, const json_t *va
 {
 	const struct api_openapi_node *node = api_openapi_node(schema);
 	const char *type = node->type;
-	if (json_is_null(value))
-		return 0; /* as if it were missing */
+	if (json_is_null(value) || value == walk->stored)
+		return 0; /* null is as if it were missing */
 	if (is_special(node->go_type))
 		return check_special(walk, value, node->go_type);
 	if (strcmp(type, "object") == 0)
@@ -190,9 +191,9 @@ static int check_value(struct walk *walk, const json_t *schema, const json_t *va
 }
 
 int apiserver_strict_type_check(const struct apiserver_resource *resource, const json_t *object,
-				struct err_text err)
+				const json_t *stored, struct err_text err)
 {
-	struct walk w = { .owner = "", .path = STRBUF_INIT, .err = err };
+	struct walk w = { .owner = "", .path = STRBUF_INIT, .stored = stored, .err = err };
 	const json_t *meta = json_object_get(object, "metadata");
 	int code = 0;
 	if (resource->built_in)

@@ -11,6 +11,7 @@
 #include "base/err_text.h"
 
 /* ERR_TYPE with the message of Go's decoder for the first value of a wrong type: of the whole
- * object for built-in kinds, else of its metadata. */
+ * object for built-in kinds, else of its metadata. `stored`: a value in it that is not checked, or NULL. */
 MUST_CHECK int apiserver_strict_type_check(const struct apiserver_resource *resource,
-					   const json_t *object, struct err_text err);
+					   const json_t *object, const json_t *stored,
+					   struct err_text err);

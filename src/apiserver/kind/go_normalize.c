@@ -48,9 +48,11 @@ static json_t *zero_of(const json_t *schema)
 	return json_null();
 }
 
-static void normalize_value(const json_t *schema, json_t *value);
+/* `stored` is a value that is as it was stored, which is left alone, or NULL. */
+static void normalize_value(const json_t *schema, json_t *value, const json_t *stored);
 
-static void normalize_members(const struct api_openapi_node *node, json_t *val)
+static void normalize_members(const struct api_openapi_node *node, json_t *val,
+			      const json_t *stored)
 {
 	const json_t *members = node->properties;
 	const char *key;
@@ -64,7 +66,7 @@ static void normalize_members(const struct api_openapi_node *node, json_t *val)
 	{
 		member = json_object_get(members, key);
 		if (member != NULL)
-			normalize_value(member, value);
+			normalize_value(member, value, stored);
 		if (member == NULL ? !node->preserve
 				   : keep_of(member) == KEEP_FULL && is_empty(value))
 			json_object_del(val, key);
@@ -94,8 +96,10 @@ static void normalize_text(const char *type, json_t *value)
 	json_string_set(value, micro ? api_micro_time_format(ns, text) : api_time_format(ns, text));
 }
 
-static void normalize_value(const json_t *schema, json_t *val)
+static void normalize_value(const json_t *schema, json_t *val, const json_t *stored)
 {
+	if (val == stored)
+		return;
 	if (!json_is_string(val) && !json_is_object(val) && !json_is_array(val))
 		return;
 	const struct api_openapi_node *node = api_openapi_node(schema);
@@ -106,14 +110,19 @@ static void normalize_value(const json_t *schema, json_t *val)
 	if (json_is_string(val)) {
 		normalize_text(node->go_type, val);
 	} else if (json_is_object(val) && node->properties != NULL) {
-		normalize_members(node, val);
+		normalize_members(node, val, stored);
 	} else if (json_is_object(val) && below != NULL) {
 		json_object_foreach (val, key, value)
-			normalize_value(below, value);
+			normalize_value(below, value, stored);
 	} else if (json_is_array(val) && below != NULL) {
 		json_array_foreach (val, i, value)
-			normalize_value(below, value);
+			normalize_value(below, value, stored);
 	}
+}
+
+static const json_t *managed_fields_of(const json_t *object)
+{
+	return json_object_get(json_object_get(object, "metadata"), "managedFields");
 }
 
 /* Go's decoder turns null in a list or map into the zero value of the item's type. */
@@ -126,9 +135,9 @@ static json_t *zero_of_null(const json_t *schema)
 }
 
 /* A null member of a struct is an unset one: normalizing drops it later. */
-static void fill_nulls(const json_t *schema, json_t *val)
+static void fill_nulls(const json_t *schema, json_t *val, const json_t *stored)
 {
-	if (!json_is_object(val) && !json_is_array(val))
+	if ((!json_is_object(val) && !json_is_array(val)) || val == stored)
 		return;
 	const struct api_openapi_node *node = api_openapi_node(schema);
 	const json_t *members = node->properties;
@@ -144,35 +153,39 @@ static void fill_nulls(const json_t *schema, json_t *val)
 		if (member == NULL && fill && json_is_null(value))
 			json_object_set_new(val, key, zero_of_null(below));
 		else if (member != NULL || fill)
-			fill_nulls(member != NULL ? member : below, value);
+			fill_nulls(member != NULL ? member : below, value, stored);
 	}
 	json_array_foreach (val, i, value) {
 		if (json_is_null(value) && fill)
 			json_array_set_new(val, i, zero_of_null(below));
 		else
-			fill_nulls(below, value);
+			fill_nulls(below, value, stored);
 	}
 }
 
-void apiserver_go_fill_nulls(const struct apiserver_resource *resource, json_t *object)
+void apiserver_go_fill_nulls(const struct apiserver_resource *resource, json_t *object,
+			     const json_t *old)
 {
+	const json_t *stored = managed_fields_of(old);
 	if (resource->built_in)
-		fill_nulls(resource->openapi, object);
+		fill_nulls(resource->openapi, object, stored);
 	else
-		fill_nulls(apiserver_objectmeta_schema(), json_object_get(object, "metadata"));
+		fill_nulls(apiserver_objectmeta_schema(), json_object_get(object, "metadata"),
+			   stored);
 }
 
 void apiserver_go_normalize_by(const json_t *schema, json_t *object)
 {
-	normalize_value(schema, object);
+	normalize_value(schema, object, NULL);
 }
 
 void apiserver_go_normalize(const struct apiserver_resource *resource, json_t *object)
 {
-	normalize_value(resource->openapi, object);
+	normalize_value(resource->openapi, object, NULL);
 }
 
-void apiserver_go_normalize_metadata(json_t *object)
+void apiserver_go_normalize_metadata(json_t *object, const json_t *old)
 {
-	normalize_value(apiserver_objectmeta_schema(), json_object_get(object, "metadata"));
+	normalize_value(apiserver_objectmeta_schema(), json_object_get(object, "metadata"),
+			managed_fields_of(old));
 }

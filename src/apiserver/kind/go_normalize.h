@@ -13,7 +13,9 @@ void apiserver_go_normalize(const struct apiserver_resource *resource, json_t *o
 /* The same, given the schema. */
 void apiserver_go_normalize_by(const json_t *schema, json_t *object);
 /* Replaces null in lists and maps by the zero value of the item's type, as Go's decoder does. Runs first
- * on every object that a client sends. In custom resources only metadata has Go types. */
-void apiserver_go_fill_nulls(const struct apiserver_resource *resource, json_t *object);
-/* The metadata alone: it has Go types in custom resources, too. */
-void apiserver_go_normalize_metadata(json_t *object);
+ * on every object that a client sends. In custom resources only metadata has Go types. managedFields that
+ * the object shares with `old`, the stored one or NULL, are left alone. */
+void apiserver_go_fill_nulls(const struct apiserver_resource *resource, json_t *object,
+			     const json_t *old);
+/* The metadata alone: it has Go types in custom resources, too. `old` as above. */
+void apiserver_go_normalize_metadata(json_t *object, const json_t *old);

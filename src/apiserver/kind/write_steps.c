@@ -28,7 +28,7 @@ void apiserver_prepare(const struct apiserver_resource *resource, const struct a
 	if (resource->built_in)
 		apiserver_go_normalize(resource, object); /* its metadata, too */
 	else
-		apiserver_go_normalize_metadata(object);
+		apiserver_go_normalize_metadata(object, old);
 	if (resource->strategy->prepare != NULL)
 		resource->strategy->prepare(env, object, old);
 }
@@ -136,7 +136,7 @@ void apiserver_prepare_status(const struct apiserver_resource *resource, json_t 
 	if (resource->strategy->prepare_status == NULL)
 		drop_unused_members(object);
 	api_schema_prepare(resource->schema, object);
-	apiserver_go_normalize_metadata(object);
+	apiserver_go_normalize_metadata(object, old);
 	if (resource->strategy->prepare_status != NULL)
 		resource->strategy->prepare_status(object, old);
 	keep_all_but_status(object, old);

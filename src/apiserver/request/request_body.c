@@ -237,12 +237,14 @@ static int judge_lines(int ret, const json_t *found, enum apiserver_strictness s
 }
 
 int apiserver_request_body_check_patched(const struct apiserver_resource *resource,
-					 const json_t *object, enum apiserver_strictness strictness,
+					 const json_t *object, const json_t *old,
+					 enum apiserver_strictness strictness,
 					 struct strbuf *warnings, struct strbuf *ret_why)
 {
+	const json_t *stored = json_object_get(json_object_get(old, "metadata"), "managedFields");
 	json_t *found = json_array();
 	char err[512] = "";
-	int ret = apiserver_strict_decode_patched(resource, object, found, ERR_TEXT(err));
+	int ret = apiserver_strict_decode_patched(resource, object, stored, found, ERR_TEXT(err));
 	strbuf_adds(ret_why, err);
 	ret = judge_lines(ret, found, strictness, warnings, ret_why);
 	json_decref(found);
@@ -333,7 +335,7 @@ int apiserver_request_body_object(const struct apiserver_call *call,
 	if (e == 0)
 		e = check_fields(text, resource, o, strictness, warnings, status);
 	if (e == 0) {
-		apiserver_go_fill_nulls(resource, o);
+		apiserver_go_fill_nulls(resource, o, NULL);
 		apiserver_drop_duplicate_owners(o, "", warnings);
 	}
 	if (e == 0)

@@ -27,9 +27,9 @@ MUST_CHECK int apiserver_request_body_patch(const struct apiserver_call *call, j
 /* The configuration of a server-side apply: a YAML mapping. */
 MUST_CHECK int apiserver_request_body_apply(const struct apiserver_call *call, json_t **ret,
 					    struct apiserver_status *status);
-/* Strict decoding of an object that a patch made. ERR_TYPE or ERR_CONFIG with the reason in `ret_why`. */
+/* Strict decoding of an object that a patch made of `old`. ERR_TYPE or ERR_CONFIG with the reason in `ret_why`. */
 MUST_CHECK int apiserver_request_body_check_patched(const struct apiserver_resource *resource,
-						    const json_t *object,
+						    const json_t *object, const json_t *old,
 						    enum apiserver_strictness strictness,
 						    struct strbuf *warnings,
 						    struct strbuf *ret_why);

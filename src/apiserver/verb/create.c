@@ -40,7 +40,7 @@ static int answer_review(struct apiserver_request *req, json_t *object)
 	struct api_errors errs = { 0 };
 	int e = 0;
 	env.groups = req->call->who->groups;
-	apiserver_go_normalize_metadata(object); /* drops empty fields */
+	apiserver_go_normalize_metadata(object, NULL); /* drops empty fields */
 	if (req->resource->strategy->validate != NULL)
 		req->resource->strategy->validate(&env, object, NULL, &errs);
 	if (errs.n != 0)

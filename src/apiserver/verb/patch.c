@@ -164,7 +164,7 @@ static int check_types(struct patching *patching, const json_t *object)
 
 /* The results of other patches are decoded like a body; the message shows the whole result. Its text is
  * made only for messages. */
-static int check_result(struct patching *patching, json_t *object)
+static int check_result(struct patching *patching, const json_t *old, json_t *object)
 {
 	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT, version = STRBUF_INIT;
 	apiserver_object_add_version(&version, patching->writing.resource);
@@ -184,7 +184,7 @@ static int check_result(struct patching *patching, json_t *object)
 			    kind, api_version(object));
 		e = ERR_TYPE;
 	} else {
-		e = apiserver_request_body_check_patched(patching->writing.resource, object,
+		e = apiserver_request_body_check_patched(patching->writing.resource, object, old,
 							 patching->options.strictness,
 							 &patching->req->answer->warnings, &why);
 	}
@@ -194,19 +194,20 @@ static int check_result(struct patching *patching, json_t *object)
 	return refuse_result(patching, text, why.s);
 }
 
-static int decode_strategic(struct patching *patching, json_t *object)
+static int decode_strategic(struct patching *patching, const json_t *old, json_t *object)
 {
 	int e = check_types(patching, object);
 	if (e < 0)
 		return e;
 	apiserver_strict_narrow(patching->writing.resource, object);
-	return check_result(patching, object);
+	return check_result(patching, old, object);
 }
 
 /* An applied configuration has the schema's types already. Strings with a format (base64, times)
  * and the sizes of numbers are checked only when the result is converted to the kind's Go type. */
-static int decode_applied(struct patching *patching, json_t *object)
+static int decode_applied(struct patching *patching, const json_t *old, json_t *object)
 {
+	(void)old;
 	CLEANUP(strbuf_done) struct strbuf kind = STRBUF_INIT;
 	const struct apiserver_resource *resource = patching->writing.resource;
 	char err[512];
@@ -230,7 +231,7 @@ static int decode_applied(struct patching *patching, json_t *object)
 static const struct patch_type {
 	const char *media;
 	int (*make)(struct patching *patching, const json_t *old, json_t **ret);
-	int (*decode)(struct patching *patching,
+	int (*decode)(struct patching *patching, const json_t *old,
 		      json_t *object); /* refuses values of wrong types */
 	bool built_in_only;
 	bool applies; /* creates missing objects, and sets managedFields itself */
@@ -248,12 +249,12 @@ static int make_object(struct patching *patching, const json_t *old, json_t **re
 	int e = patching->type->make(patching, old, &o);
 	if (e < 0)
 		return e;
-	e = patching->type->decode(patching, o);
+	e = patching->type->decode(patching, old, o);
 	if (e < 0) {
 		json_decref(o);
 		return e;
 	}
-	apiserver_go_fill_nulls(patching->writing.resource, o);
+	apiserver_go_fill_nulls(patching->writing.resource, o, old);
 	*ret = o;
 	return 0;
 }
