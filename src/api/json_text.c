@@ -172,17 +172,29 @@ static json_t *read_word(struct reader *reader)
 	return value;
 }
 
+/* Whether the character at `at` has an odd number of backslashes before it, from `from` on. */
+static bool is_escaped(const char *from, const char *at)
+{
+	size_t n = 0;
+	while (at - n > from && at[-(ptrdiff_t)n - 1] == '\\')
+		n++;
+	return n % 2 != 0;
+}
+
 /* Moves behind the string that begins here. False: it has no end. */
 static bool skip_string(struct reader *reader)
 {
-	const char *at = reader->at + 1;
-	at += count_plain(at, (size_t)(reader->end - at));
-	while (at < reader->end && *at != '"') {
-		at += *at == '\\' && reader->end - at > 1 ? 2 : 1;
-		at += count_plain(at, (size_t)(reader->end - at));
-	}
-	reader->at = at < reader->end ? at + 1 : at;
-	return at < reader->end;
+	const char *from = reader->at + 1, *at = from;
+	do {
+		at = memchr(at, '"', (size_t)(reader->end - at));
+		if (at == NULL) {
+			reader->at = reader->end;
+			return false;
+		}
+		at++;
+	} while (is_escaped(from, at - 1));
+	reader->at = at;
+	return true;
 }
 
 /* Moves behind the value that begins here. Braces and brackets are counted, not told apart. */
