@@ -8,6 +8,8 @@
 
 #include <jansson.h>
 
+#include "base/strbuf.h"
+
 enum api_status { API_UNKNOWN, API_FALSE, API_TRUE };
 
 struct api_condition {
@@ -23,6 +25,10 @@ struct api_condition {
  * was there, so that callers write only then. */
 bool api_condition_set(json_t *conditions, const struct api_condition *condition,
 		       uint64_t now_wall_ns);
+/* Appends the JSON of the entry that api_condition_set would add to an empty list, without the closing
+ * brace: members of the caller's own may follow. */
+void api_condition_write(struct strbuf *out, const struct api_condition *condition,
+			 uint64_t now_wall_ns);
 /* The entry, or NULL. */
 json_t *api_condition_find(const json_t *conditions, const char *type);
 enum api_status api_condition_status(const json_t *conditions, const char *type);

@@ -67,9 +67,32 @@ static void updated_time(void **state)
 	json_decref(l);
 }
 
+/* The text is that of the entry which api_condition_set makes. */
+static void written_as_set(void **state)
+{
+	static const struct api_condition rows[] = {
+		{ "Ready", API_TRUE, "Fine", "a \"b\"\n", 7, false },
+		{ "Ready", API_FALSE, "Bad", NULL, 0, true },
+		{ "Ready", API_UNKNOWN, "Who", "", 0, false },
+	};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+		json_t *list = json_array();
+		api_condition_set(list, &rows[i], 1700000000ULL * 1000000000U);
+		api_condition_write(&text, &rows[i], 1700000000ULL * 1000000000U);
+		strbuf_addc(&text, '}');
+		json_t *got = json_loads(text.s, 0, NULL);
+		assert_true(json_equal(got, json_array_get(list, 0)));
+		json_decref(got);
+		json_decref(list);
+	}
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(set_and_change),
+	const struct CMUnitTest tests[] = { cmocka_unit_test(written_as_set),
+					    cmocka_unit_test(set_and_change),
 					    cmocka_unit_test(updated_time) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

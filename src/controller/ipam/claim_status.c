@@ -104,25 +104,57 @@ static bool set_status(json_t *status, const char *version, int64_t generation,
 	return changed;
 }
 
+/* "conditions":[...]; `generation` is NULL for the older form. */
+static void add_condition(struct strbuf *out, const struct report *report,
+			  const int64_t *generation)
+{
+	struct api_condition condition = condition_of(report, generation != NULL ? *generation : 0);
+	strbuf_adds(out, "\"conditions\":[");
+	api_condition_write(out, &condition, clock_wall_ns());
+	if (generation == NULL && report->address == NULL)
+		strbuf_adds(out, ",\"severity\":\"Warning\"");
+	strbuf_adds(out, "}]");
+}
+
+/* The JSON of what set_status makes of an empty status. */
+static void add_status(struct strbuf *out, const char *version, int64_t generation,
+		       const struct report *report)
+{
+	bool newer = strcmp(version, "v1beta2") == 0;
+	strbuf_addc(out, '{');
+	add_condition(out, report, newer ? &generation : NULL);
+	strbuf_adds(out, newer ? ",\"deprecated\":{\"v1beta1\":{" : ",\"v1beta2\":{");
+	add_condition(out, report, newer ? NULL : &generation);
+	strbuf_adds(out, newer ? "}}" : "}");
+	if (report->address != NULL) {
+		strbuf_adds(out, ",\"addressRef\":{\"name\":");
+		strbuf_add_json(out, slice_of(report->address));
+		strbuf_addc(out, '}');
+	}
+	strbuf_addc(out, '}');
+}
+
 /* The first status of a claim needs no read before: there is nothing to keep. */
 static int write_first(struct controller_ctx *ctx, const struct ipam_claim *claim,
 		       const struct kube_ref *ref, const struct report *report)
 {
+	CLEANUP(strbuf_done) struct strbuf patch = STRBUF_INIT;
 	struct kube_status st = { 0 };
-	json_t *status = json_object();
 	char uid[IPAM_UID_TEXT_MAX];
-	set_status(status, ref->kind->version, claim->generation, report);
-	json_t *patch =
-		json_pack("{s:{s:s, s:s}, s:o}", "metadata", "uid", ipam_uid_text(&claim->uid, uid),
-			  "resourceVersion", claim->o.rv, "status", status);
-	int r = kube_merge(ctx->conn, ref, "status", patch, NULL, &st);
+	strbuf_adds(&patch, "{\"metadata\":{\"uid\":");
+	strbuf_add_json(&patch, slice_of(ipam_uid_text(&claim->uid, uid)));
+	strbuf_adds(&patch, ",\"resourceVersion\":");
+	strbuf_add_json(&patch, slice_of(claim->o.rv));
+	strbuf_adds(&patch, "},\"status\":");
+	add_status(&patch, ref->kind->version, claim->generation, report);
+	strbuf_addc(&patch, '}');
+	int r = kube_merge_text(ctx->conn, ref, "status", strbuf_slice(&patch), &st);
 	if (r == 0)
 		r = 1;
 	else if (r == ERR_CONFLICT || r == ERR_NOTFOUND)
 		r = 0;
 	r = ipam_note_error(ctx, "status of the claim", r, &st);
 	kube_status_done(&st);
-	json_decref(patch);
 	return r;
 }
 

@@ -87,18 +87,31 @@ int kube_update(struct kube_conn *conn, const struct kube_ref *ref, const char *
 			 ret, reterr);
 }
 
-int kube_merge(struct kube_conn *conn, const struct kube_ref *ref, const char *sub,
-	       const json_t *value, json_t **ret, struct kube_status *reterr)
+static int merge_object(struct kube_conn *conn, const struct kube_ref *ref, const char *sub,
+			struct kube_request *request, json_t **ret, struct kube_status *reterr)
 {
 	CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
 	int r = path_of(&path, ref, sub, reterr);
 	if (r < 0)
 		return r;
-	const struct kube_request request = { .method = "PATCH",
-					      .path = path.s,
-					      .body = value,
-					      .content_type = "application/merge-patch+json" };
-	return kube_call(conn, &request, ret, reterr);
+	request->method = "PATCH";
+	request->path = path.s;
+	request->content_type = "application/merge-patch+json";
+	return kube_call(conn, request, ret, reterr);
+}
+
+int kube_merge(struct kube_conn *conn, const struct kube_ref *ref, const char *sub,
+	       const json_t *value, json_t **ret, struct kube_status *reterr)
+{
+	struct kube_request request = { .body = value };
+	return merge_object(conn, ref, sub, &request, ret, reterr);
+}
+
+int kube_merge_text(struct kube_conn *conn, const struct kube_ref *ref, const char *sub,
+		    struct slice patch, struct kube_status *reterr)
+{
+	struct kube_request request = { .raw = patch };
+	return merge_object(conn, ref, sub, &request, NULL, reterr);
 }
 
 static int apply_object(struct kube_conn *conn, const struct kube_ref *ref, const char *sub,

@@ -32,6 +32,9 @@ MUST_CHECK int kube_create(struct kube_conn *conn, const struct kube_ref *in, co
 MUST_CHECK int kube_create_text(struct kube_conn *conn, const struct kube_ref *in,
 				struct slice object, struct strbuf *ret,
 				struct kube_status *reterr);
+/* A merge patch whose JSON the caller has written. */
+MUST_CHECK int kube_merge_text(struct kube_conn *conn, const struct kube_ref *ref, const char *sub,
+			       struct slice patch, struct kube_status *reterr);
 /* PUT; the object's resourceVersion must be the one that was read. */
 MUST_CHECK int kube_update(struct kube_conn *conn, const struct kube_ref *ref, const char *sub,
 			   const json_t *value, json_t **ret, struct kube_status *reterr);
