@@ -123,7 +123,11 @@ def test_pauses(c, controller, ns):
     make_claim(c, ns, "last", "pool")
     wait_bound(c, ns, "last")
     assert bound(c, ns, "lost") is None and bound(c, ns, "sleeping") is None
-    patch(c, clusters + "/nowhere", {"spec": {"paused": False}})
+    patch(c, clusters + "/nowhere", {"spec": {"paused": False}, "metadata": {"annotations": {PAUSED: ""}}})
+    make_claim(c, ns, "later", "pool")
+    wait_bound(c, ns, "later")
+    assert bound(c, ns, "lost") is None
+    patch(c, clusters + "/nowhere", {"metadata": {"annotations": {PAUSED: None}}})
     wait_bound(c, ns, "lost")
     patch(c, claims_path(ns, "sleeping"), {"metadata": {"annotations": {PAUSED: None}}})
     wait_bound(c, ns, "sleeping")
@@ -131,6 +135,11 @@ def test_pauses(c, controller, ns):
     delete(c, claims_path(ns, "last"))
     make_claim(c, ns, "next", "pool")
     until(lambda: get(c, claims_path(ns, "last"))["metadata"].get("deletionTimestamp"))
+    make_pool(c, ns, "awake", ["10.4.1.10"])
+    make_claim(c, ns, "behind", "awake")
+    wait_bound(c, ns, "behind")  # those before it have had their pass
+    assert bound(c, ns, "next") is None and get(c, addresses_path(ns, "next")) is None
+    assert get(c, addresses_path(ns, "last"))["metadata"].get("deletionTimestamp") is None
     patch(c, pools_path(ns, "pool"), {"metadata": {"annotations": {PAUSED: None}}})
     wait_bound(c, ns, "next")
     until(lambda: get(c, claims_path(ns, "last")) is None)
@@ -139,6 +148,29 @@ def test_pauses(c, controller, ns):
     until(lambda: get(c, clusters + "/nowhere") is None)
     delete(c, claims_path(ns, "lost"))
     until(lambda: get(c, claims_path(ns, "lost")) is None)
+
+
+def test_new_name_servers(c, controller, ns):
+    """IP-11: those of an address stay as they were when it was allocated; new ones of the pool are for new addresses."""
+    make_pool(c, ns, "pool", ["10.11.0.10-10.11.0.20"], nameservers={"addresses": ["10.11.0.53"], "search": ["old.example"]})
+    make_claim(c, ns, "before", "pool")
+    wait_bound(c, ns, "before")
+    patch(c, pools_path(ns, "pool"), {"spec": {"nameservers": {"addresses": ["10.11.0.54"], "search": ["new.example"]}}})
+
+    def servers(name):
+        return get(c, addresses_path(ns, name))["spec"]["nameservers"]
+
+    def fresh(i=iter(range(100))):
+        """A claim that was made after the controller has seen the change."""
+        name = f"after-{next(i)}"
+        make_claim(c, ns, name, "pool")
+        wait_bound(c, ns, name)
+        if servers(name)["addresses"] == ["10.11.0.54"]:
+            return name
+        delete(c, claims_path(ns, name))
+        return None
+    assert servers(until(fresh)) == {"addresses": ["10.11.0.54"], "search": ["new.example"]}
+    assert servers("before") == {"addresses": ["10.11.0.53"], "search": ["old.example"]}
 
 
 def test_messages_follow_what_is_wrong(c, controller, ns):
