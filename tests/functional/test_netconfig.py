@@ -450,6 +450,9 @@ def test_256_characters_of_domains(convert):
     ('searchDomains: ["a\\nDNS=10.9.9.9"]', "is not a search domain"),
     ("nameservers: [10.0.0.300]", "'10.0.0.300' is not an IP address"),
     ("nameservers: [dns.example]", "'dns.example' is not an IP address"),
+    ("nameservers: [10.0.0.1, 0.0.0.0]", "nameservers[1]: '0.0.0.0' stands for no host (0.0.0.0/8): no name server can have it"),
+    ('nameservers: ["ff02::fb"]', "nameservers[0]: 'ff02::fb' is a multicast address"),
+    ("nameservers: [255.255.255.255]", "'255.255.255.255' is the broadcast address"),
     ('deviceName: "a b"', "cannot be the name of an interface"),
     ("ipAddrs: [10.0.0.1]", "is not an address with its prefix"),
     ("gateway4: x", "'x' is not an IPv4 address"),
@@ -457,6 +460,14 @@ def test_256_characters_of_domains(convert):
 def test_bad_values_reach_no_guest(value, text):
     err = netconfig("-f", "-", status=1, stdin=VM + f"    - {{{value}}}\n")
     assert re.match(r"<stdin>:7:\d+: spec.network.devices\[0\]\.", err) and text in err
+
+
+def test_loopback_name_server():
+    """IP-16: it may be meant, where the guest has a DNS server: a warning."""
+    status, out, err = run("netconfig", "-f", "-", stdin=VM + '    - {nameservers: [127.0.0.53], macAddr: "00:50:56:00:00:01"}\n')
+    assert status == 0 and '["127.0.0.53"]' in out
+    assert err == ("<stdin>:7:22: warning: spec.network.devices[0].nameservers[0]: '127.0.0.53' is a loopback address: it is a name "
+                   "server only if the guest runs one itself\n")
 
 
 def test_all_problems_are_listed_at_once():

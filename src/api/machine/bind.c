@@ -4,9 +4,7 @@
  * passes there. */
 #include "api/machine/bind.h"
 
-#include <arpa/inet.h>
 #include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -187,45 +185,13 @@ static int read_prefix(const struct binder *binder, int family)
 
 /* ---- addresses that no guest can use ---- */
 
-/* The first bits of an address. */
-struct ip_block {
-	int family;
-	const char *network;
-	int prefix;
-	const char *what; /* the addresses of it */
-};
-
-static const struct ip_block unusable_blocks[] = {
-	{ AF_INET, "0.0.0.0", 8, "stands for no host (0.0.0.0/8)" },
-	{ AF_INET, "127.0.0.0", 8, "is a loopback address" },
-	{ AF_INET, "224.0.0.0", 4, "is a multicast address" },
-	{ AF_INET, "255.255.255.255", 32, "is the broadcast address" },
-	{ AF_INET6, "::", 128, "stands for no host" },
-	{ AF_INET6, "::1", 128, "is the loopback address" },
-	{ AF_INET6, "ff00::", 8, "is a multicast address" },
-};
-
-static bool have_same_bits(int family, const char *left, const char *right, int bits)
-{
-	uint8_t one[16] = { 0 }, other[16] = { 0 };
-	if (inet_pton(family, left, one) != 1 || inet_pton(family, right, other) != 1)
-		return false;
-	size_t whole = (size_t)bits / 8;
-	unsigned rest = (unsigned)bits % 8;
-	return memcmp(one, other, whole) == 0 &&
-	       (rest == 0 || ((unsigned)(one[whole] ^ other[whole]) >> (8 - rest)) == 0);
-}
-
 /* Warnings: the objects may be right for a network that is unusual. */
 static void warn_about_address(const struct binder *binder, int family, const char *ip)
 {
-	for (size_t i = 0; i < ARRAY_LEN(unusable_blocks); i++) {
-		const struct ip_block *block = &unusable_blocks[i];
-		if (!binder->dns_only && block->family == family &&
-		    have_same_bits(family, ip, block->network, block->prefix))
-			machine_warn(binder->problems, binder->address, "spec.address",
-				     "'%s' %s: a guest cannot use it", ip, block->what);
-	}
+	const struct machine_ip_block *block = machine_ip_find_block(family, ip);
+	if (!binder->dns_only && block != NULL)
+		machine_warn(binder->problems, binder->address, "spec.address",
+			     "'%s' %s: a guest cannot use it", ip, block->what);
 }
 
 /* Routers of IPv6 have link-local addresses, too. */
@@ -238,8 +204,8 @@ static void warn_about_gateway(const struct binder *binder, int family, const ch
 	if (strcmp(gateway, ip) == 0)
 		machine_warn(binder->problems, binder->address, "spec.gateway",
 			     "the gateway '%s' is the address itself", gateway);
-	else if (prefix >= 0 && !have_same_bits(family, gateway, ip, prefix) &&
-		 !(family == AF_INET6 && have_same_bits(family, gateway, "fe80::", 10)))
+	else if (prefix >= 0 && !machine_ip_share_bits(family, gateway, ip, prefix) &&
+		 !(family == AF_INET6 && machine_ip_share_bits(family, gateway, "fe80::", 10)))
 		machine_warn(binder->problems, binder->address, "spec.gateway",
 			     "the gateway '%s' is not in the network of the address, %s/%d",
 			     gateway, ip, prefix);

@@ -3,7 +3,6 @@
  * domain with blanks on to networkd, and refuses the whole file for one bad address. */
 #include "api/machine/nameservers.h"
 
-#include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -42,20 +41,6 @@ void machine_list_join(struct machine_list *list, struct arena *arena,
 		if (!machine_list_has(list, more->v[i]))
 			machine_list_add(list, arena, more->v[i]);
 	}
-}
-
-int machine_ip_parse(const char *text, char ret[MACHINE_IP_TEXT_MAX])
-{
-	struct in_addr v4;
-	struct in6_addr v6;
-	if (inet_pton(AF_INET, text, &v4) == 1) {
-		inet_ntop(AF_INET, &v4, ret, MACHINE_IP_TEXT_MAX);
-		return AF_INET;
-	}
-	if (inet_pton(AF_INET6, text, &v6) != 1 || IN6_IS_ADDR_V4MAPPED(&v6))
-		return 0;
-	inet_ntop(AF_INET6, &v6, ret, MACHINE_IP_TEXT_MAX);
-	return AF_INET6;
 }
 
 static bool is_alnum(char ch)
@@ -124,12 +109,24 @@ static void read_server(const json_t *entry, const json_t *object, const char *f
 {
 	char canonical[MACHINE_IP_TEXT_MAX];
 	struct slice text = api_text_slice(entry);
-	if (!json_is_string(entry) || strlen(text.p) != text.n ||
-	    machine_ip_parse(text.p, canonical) == 0) {
+	int family = json_is_string(entry) && strlen(text.p) == text.n
+			     ? machine_ip_parse(text.p, canonical)
+			     : 0;
+	if (family == 0) {
 		machine_report(problems, object, field, "'%.100s' is not an IP address",
 			       api_text(entry));
 		return;
 	}
+	const struct machine_ip_block *block = machine_ip_find_block(family, canonical);
+	if (block != NULL && !block->is_loopback) {
+		machine_report(problems, object, field, "'%s' %s: no name server can have it",
+			       canonical, block->what);
+		return;
+	}
+	if (block != NULL)
+		machine_warn(problems, object, field,
+			     "'%s' %s: it is a name server only if the guest runs one itself",
+			     canonical, block->what);
 	machine_list_add(ret, problems->arena, arena_strdup(problems->arena, canonical));
 }
 

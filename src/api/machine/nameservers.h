@@ -15,6 +15,7 @@
 
 #include <jansson.h>
 
+#include "api/machine/ip.h"
 #include "api/machine/problem.h"
 #include "base/arena.h"
 #include "base/compiler.h"
@@ -27,7 +28,6 @@ enum {
 	MACHINE_NAMESERVERS_BYTES_MAX = 16 << 10, /* of a text */
 	MACHINE_LIST_MAX = 32,			  /* entries of one list, as the CRD has it */
 	MACHINE_DOMAIN_MAX = 253,
-	MACHINE_IP_TEXT_MAX = 46,
 };
 
 /* Texts in an arena, in order. */
@@ -47,12 +47,9 @@ bool machine_list_has(const struct machine_list *list, const char *text);
 void machine_list_join(struct machine_list *list, struct arena *arena,
 		       const struct machine_list *more);
 
-/* An IP address in canonical form; its family, or 0 for any other text. IPv4 addresses inside of
- * IPv6 ones (::ffff:10.0.0.1) are refused, since guests differ in what they make of them. */
-int machine_ip_parse(const char *text, char ret[MACHINE_IP_TEXT_MAX]);
-
 /* Reads a list of addresses or of domains; `value` NULL or null is an empty one. `field` is where
- * it stands in `object`. */
+ * it stands in `object`. An address where no DNS server can be (0.0.0.0, multicast) is not valid, and
+ * loopback, where only the guest itself can have one, has a warning. */
 void machine_read_servers(const json_t *value, const json_t *object, const char *field,
 			  struct machine_problems *problems, struct machine_list *ret);
 void machine_read_domains(const json_t *value, const json_t *object, const char *field,

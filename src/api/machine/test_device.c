@@ -92,7 +92,7 @@ static void device_is_read(void **state)
 	sample_read(&sample,
 		    HEAD "{devices: [{deviceName: ens192, macAddr: 00-50-56-AB-CD-EF, dhcp4: true, "
 			 "mtu: 9000, ipAddrs: [\"2001:DB8::1/64\"], gateway6: \"FE80::1\", routes: "
-			 "[{to: 10.0.0.0/8, via: 10.1.1.1, metric: 5}], nameservers: [\"::1\"], "
+			 "[{to: 10.0.0.0/8, via: 10.1.1.1, metric: 5}], nameservers: [\"::2\"], "
 			 "searchDomains: [A.b.], dhcp4Overrides: {useDNS: true, useDomains: route, "
 			 "hostname: \"h\\\"x\", routeMetric: 7, useNTP: null}}]}}}",
 		    false);
@@ -107,7 +107,7 @@ static void device_is_read(void **state)
 	assert_string_equal(device->gateway6, "fe80::1");
 	assert_string_equal(device->routes[0].to, "10.0.0.0/8");
 	assert_int_equal(device->routes[0].metric, 5);
-	assert_list(&device->own.addresses, "::1");
+	assert_list(&device->own.addresses, "::2");
 	assert_list(&device->own.search, "a.b");
 	static const char *const overrides[] = { "hostname",	"\"h\\\"x\"", "route-metric",
 						 "7",		"use-dns",    "true",

@@ -119,6 +119,18 @@ static const struct {
 	{ "{\"search\":[],\"addresses\":[]}", false, 0, 0, 0, NULL },
 	{ "{\"search\":[\"a.b\"]}", true, 1, 0, 0, NULL },
 	{ "{\"addresses\":[\"10.0.0.1\",\"::1\"]}", true, 0, 2, 0, NULL },
+	{ "{\"addresses\":[\"0.0.0.0\"]}", true, 0, 0, 1,
+	  "'0.0.0.0' stands for no host (0.0.0.0/8): no name server can have it" },
+	{ "{\"addresses\":[\"0::0\"]}", true, 0, 0, 1, "'::' stands for no host: no name" },
+	{ "{\"addresses\":[\"224.0.0.251\"]}", true, 0, 0, 1,
+	  "'224.0.0.251' is a multicast address: no name server can have it" },
+	{ "{\"addresses\":[\"ff02::fb\"]}", true, 0, 0, 1, "'ff02::fb' is a multicast address" },
+	{ "{\"addresses\":[\"255.255.255.255\"]}", true, 0, 0, 1,
+	  "'255.255.255.255' is the broadcast address" },
+	{ "{\"addresses\":[\"127.0.0.53\"]}", true, 0, 1, 0,
+	  "'127.0.0.53' is a loopback address: it is a name server only if the guest runs one" },
+	{ "{\"addresses\":[\"::1\"]}", true, 0, 1, 0, "'::1' is the loopback address" },
+	{ "{\"addresses\":[\"223.255.255.255\",\"240.0.0.1\",\"fe80::1\"]}", true, 0, 3, 0, NULL },
 	{ "{\"addresses\":[\"10.0.0.1\",\"x\"]}", true, 0, 1, 1, "'x' is not an IP address" },
 	{ "{\"addresses\":[7]}", true, 0, 0, 1, "'' is not an IP address" },
 	{ "{\"addresses\":[\"10.0.0.1\\u0000x\"]}", false, 0, 0, 1, "is not JSON: line 1" },
@@ -146,6 +158,8 @@ static void text_table(void **state)
 			fail_msg("%s: %d, %zu errors", texts[i].text, found, problems.n_errors);
 		assert_int_equal(dns.search.n, texts[i].n_search);
 		assert_int_equal(dns.addresses.n, texts[i].n_addresses);
+		if (texts[i].problem != NULL && problems.n == 0)
+			fail_msg("%s: no problem", texts[i].text);
 		if (texts[i].problem != NULL &&
 		    strstr(problems.v[0].text, texts[i].problem) == NULL)
 			fail_msg("%s: %s", texts[i].text, problems.v[0].text);

@@ -54,6 +54,20 @@ static json_t *texts_of(const struct machine_list *list)
 	return texts;
 }
 
+/* Not warnings: with these the value can be used. */
+static void list_errors(const struct machine_problems *problems, struct strbuf *out)
+{
+	size_t listed = 0;
+	for (size_t i = 0; i < problems->n && listed < PROBLEMS_MAX; i++) {
+		const struct machine_problem *problem = &problems->v[i];
+		if (!problem->warning)
+			strbuf_addf(out, "%s%s: %s", listed++ > 0 ? "; " : "", problem->field,
+				    problem->text);
+	}
+	if (problems->n_errors > listed)
+		strbuf_addf(out, "; and %zu more problems", problems->n_errors - listed);
+}
+
 /* The entries that guests can use, in canonical form, and what is wrong with others. */
 static struct ipam_default_nameservers read_config(const json_t *config)
 {
@@ -66,12 +80,8 @@ static struct ipam_default_nameservers read_config(const json_t *config)
 	IGNORE(machine_parse_default_nameservers(
 		api_text_slice(api_get(config, "data.nameservers")), config, "data.nameservers",
 		&problems, &read));
-	for (size_t i = 0; i < problems.n && i < PROBLEMS_MAX; i++)
-		strbuf_addf(&text, "%s%s: %s", i > 0 ? "; " : "", problems.v[i].field,
-			    problems.v[i].text);
-	if (problems.n > PROBLEMS_MAX)
-		strbuf_addf(&text, "; and %zu more problems", problems.n - PROBLEMS_MAX);
-	if (problems.n > 0)
+	list_errors(&problems, &text);
+	if (problems.n_errors > 0)
 		defaults.problems = xstrdup(text.s);
 	if (read.search.n + read.addresses.n > 0)
 		defaults.value = json_pack("{s:o, s:o}", "search", texts_of(&read.search),

@@ -62,6 +62,11 @@ static void test_refused(void **state)
 		{ "{'addresses':['10.0.0.1'],'prefix':24,'nameservers':{'addresses':['dns.example']"
 		  "}}",
 		  "spec.nameservers.addresses[0]" },
+		{ "{'addresses':['10.0.0.1'],'prefix':24,'nameservers':{'addresses':['127.0.0.1',"
+		  "'0.0.0.0','::','239.1.2.3','ff05::2','255.255.255.255']}}",
+		  "spec.nameservers.addresses[1] spec.nameservers.addresses[2] "
+		  "spec.nameservers.addresses[3] spec.nameservers.addresses[4] "
+		  "spec.nameservers.addresses[5]" },
 		{ "{'addresses':['10.0.0.1'],'prefix':24,'nameservers':{'search':['ok.example','"
 		  "bad domain;x']}}",
 		  "spec.nameservers.search[1]" },
