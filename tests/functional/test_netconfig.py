@@ -450,6 +450,8 @@ def test_256_characters_of_domains(convert):
     ('searchDomains: ["a\\nDNS=10.9.9.9"]', "is not a search domain"),
     ("nameservers: [10.0.0.300]", "'10.0.0.300' is not an IP address"),
     ("nameservers: [dns.example]", "'dns.example' is not an IP address"),
+    ('nameservers: ["::ffff:1.2.3.4"]', "'::ffff:1.2.3.4' is an IPv4 address in the form of IPv6, which is not accepted: write 1.2.3.4"),
+    ('nameservers: ["fe80::1%eth0"]', "'fe80::1%eth0' has a zone (%eth0): zones are not allowed"),
     ("nameservers: [10.0.0.1, 0.0.0.0]", "nameservers[1]: '0.0.0.0' stands for no host (0.0.0.0/8): no name server can have it"),
     ('nameservers: ["ff02::fb"]', "nameservers[0]: 'ff02::fb' is a multicast address"),
     ("nameservers: [255.255.255.255]", "'255.255.255.255' is the broadcast address"),

@@ -222,7 +222,9 @@ static void add_gateway(const struct binder *binder, int family)
 		return;
 	int found = machine_ip_parse(text, gateway);
 	if (found == 0)
-		report_address(binder, field, "the gateway '%.100s' is not an IP address", text);
+		report_address(
+			binder, field, "the gateway '%.100s' %s", text,
+			machine_ip_refusal(text, "is not an IP address", binder->problems->arena));
 	else if (found != family)
 		report_address(binder, field,
 			       "the gateway '%s' is not of the same family as the address",
@@ -242,7 +244,9 @@ static void add_address(const struct binder *binder)
 	char ip[MACHINE_IP_TEXT_MAX];
 	int family = machine_ip_parse(text, ip);
 	if (family == 0) {
-		report_address(binder, "spec.address", "'%.100s' is not an IP address", text);
+		report_address(
+			binder, "spec.address", "'%.100s' %s", text,
+			machine_ip_refusal(text, "is not an IP address", binder->problems->arena));
 		return;
 	}
 	int prefix = read_prefix(binder, family);

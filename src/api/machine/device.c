@@ -136,8 +136,12 @@ static void read_address(const struct reader *reader, const char *text, const ch
 	struct arena *arena = reader->problems->arena;
 	const char *cidr = parse_cidr(text, arena, NULL);
 	if (cidr == NULL) {
-		machine_report(reader->problems, reader->machine->object, field,
-			       "'%.100s' is not an address with its prefix, as 10.0.0.1/24", text);
+		machine_report(reader->problems, reader->machine->object, field, "'%.100s' %s",
+			       text,
+			       machine_ip_refusal(text,
+						  "is not an address with its prefix, as "
+						  "10.0.0.1/24",
+						  arena));
 		return;
 	}
 	const char *ip = arena_strndup(arena, cidr, strcspn(cidr, "/"));
@@ -168,7 +172,11 @@ static const char *read_gateway(const struct reader *reader, const char *name, i
 		return NULL;
 	if (machine_ip_parse(text, canonical) != family) {
 		machine_report(reader->problems, reader->machine->object, field_of(reader, name),
-			       "'%.100s' is not an IPv%d address", text, family == AF_INET ? 4 : 6);
+			       "'%.100s' %s", text,
+			       machine_ip_refusal(text,
+						  family == AF_INET ? "is not an IPv4 address"
+								    : "is not an IPv6 address",
+						  reader->problems->arena));
 		return NULL;
 	}
 	return arena_strdup(reader->problems->arena, canonical);

@@ -32,6 +32,28 @@ int machine_ip_parse(const char *text, char ret[MACHINE_IP_TEXT_MAX])
 	return AF_INET6;
 }
 
+const char *machine_ip_refusal(const char *text, const char *otherwise, struct arena *arena)
+{
+	char copy[2 * MACHINE_IP_TEXT_MAX], ip[MACHINE_IP_TEXT_MAX];
+	size_t n = strcspn(text, "/");
+	struct in6_addr v6;
+	if (n >= sizeof(copy))
+		return otherwise;
+	memcpy(copy, text, n);
+	copy[n] = '\0';
+	char *zone = strchr(copy, '%');
+	if (zone != NULL)
+		*zone = '\0';
+	if (zone != NULL && machine_ip_parse(copy, ip) != 0)
+		return arena_printf(arena, "has a zone (%%%s): zones are not allowed", zone + 1);
+	if (inet_pton(AF_INET6, copy, &v6) != 1 || !IN6_IS_ADDR_V4MAPPED(&v6))
+		return otherwise;
+	inet_ntop(AF_INET, &v6.s6_addr[12], ip, sizeof(ip));
+	return arena_printf(
+		arena, "is an IPv4 address in the form of IPv6, which is not accepted: write %s",
+		ip);
+}
+
 bool machine_ip_share_bits(int family, const char *left, const char *right, int bits)
 {
 	uint8_t one[16] = { 0 }, other[16] = { 0 };

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "base/arena.h"
 #include "base/compiler.h"
 
 enum { MACHINE_IP_TEXT_MAX = 46 };
@@ -21,6 +22,9 @@ struct machine_ip_block {
 /* An IP address in canonical form; its family, or 0 for any other text. IPv4 addresses inside of
  * IPv6 ones (::ffff:10.0.0.1) are refused, since guests differ in what they make of them. */
 int machine_ip_parse(const char *text, char ret[MACHINE_IP_TEXT_MAX]);
+/* What is wrong with a text that is not such an address, to stand after it: how it must be written, or
+ * else `otherwise`. What follows a '/' is left aside. */
+const char *machine_ip_refusal(const char *text, const char *otherwise, struct arena *arena);
 /* Both are of the family. */
 bool machine_ip_share_bits(int family, const char *left, const char *right, int bits);
 /* NULL for an address that a host can have. */

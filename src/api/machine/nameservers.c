@@ -113,8 +113,9 @@ static void read_server(const json_t *entry, const json_t *object, const char *f
 			     ? machine_ip_parse(text.p, canonical)
 			     : 0;
 	if (family == 0) {
-		machine_report(problems, object, field, "'%.100s' is not an IP address",
-			       api_text(entry));
+		machine_report(problems, object, field, "'%.100s' %s", api_text(entry),
+			       machine_ip_refusal(api_text(entry), "is not an IP address",
+						  problems->arena));
 		return;
 	}
 	const struct machine_ip_block *block = machine_ip_find_block(family, canonical);

@@ -50,6 +50,11 @@ static const struct {
 	  "metadata.deletionTimestamp", "the IPAddress 'm-0-0' is being deleted" },
 	{ VM(POOL) ADDRESS("m-0-0", "address: 10.0.0.300, prefix: 24"), "spec.address",
 	  "'10.0.0.300' is not an IP address" },
+	{ VM(POOL) ADDRESS("m-0-0", "address: \"::FFFF:a00:1\", prefix: 24"), "spec.address",
+	  "'::FFFF:a00:1' is an IPv4 address in the form of IPv6, which is not accepted: write "
+	  "10.0.0.1" },
+	{ VM(POOL) ADDRESS("m-0-0", "address: \"fd00::1\", prefix: 64, gateway: \"fe80::1%eth0\""),
+	  "spec.gateway", "the gateway 'fe80::1%eth0' has a zone (%eth0): zones are not allowed" },
 	{ VM(POOL) ADDRESS("m-0-0", "address: 10.0.0.1"), "spec", "the address has no prefix" },
 	{ VM(POOL) ADDRESS("m-0-0", "address: 10.0.0.1, prefix: 33"), "spec.prefix",
 	  "the prefix of an IPv4 address is a number from 0 to 32" },

@@ -132,6 +132,12 @@ static const struct {
 	{ "{\"addresses\":[\"::1\"]}", true, 0, 1, 0, "'::1' is the loopback address" },
 	{ "{\"addresses\":[\"223.255.255.255\",\"240.0.0.1\",\"fe80::1\"]}", true, 0, 3, 0, NULL },
 	{ "{\"addresses\":[\"10.0.0.1\",\"x\"]}", true, 0, 1, 1, "'x' is not an IP address" },
+	{ "{\"addresses\":[\"::ffff:1.2.3.4\"]}", true, 0, 0, 1,
+	  "'::ffff:1.2.3.4' is an IPv4 address in the form of IPv6, which is not accepted: write "
+	  "1.2.3.4" },
+	{ "{\"addresses\":[\"fe80::1%eth0\"]}", true, 0, 0, 1,
+	  "'fe80::1%eth0' has a zone (%eth0): zones are not allowed" },
+	{ "{\"addresses\":[\"x%eth0\"]}", true, 0, 0, 1, "'x%eth0' is not an IP address" },
 	{ "{\"addresses\":[7]}", true, 0, 0, 1, "'' is not an IP address" },
 	{ "{\"addresses\":[\"10.0.0.1\\u0000x\"]}", false, 0, 0, 1, "is not JSON: line 1" },
 	{ "{\"search\":[\"a b\"]}", true, 0, 0, 1, "'a b' is not a search domain: a label has" },
