@@ -447,6 +447,7 @@ def test_256_characters_of_domains(convert):
 
 @pytest.mark.parametrize("value, text", [
     ('searchDomains: ["bad domain;x"]', "'bad domain;x' is not a search domain"),
+    ("searchDomains: [é.de]", "'é.de' is not a search domain: letters beyond ASCII must be written in their xn-- form"),
     ('searchDomains: ["a\\nDNS=10.9.9.9"]', "is not a search domain"),
     ("nameservers: [10.0.0.300]", "'10.0.0.300' is not an IP address"),
     ("nameservers: [dns.example]", "'dns.example' is not an IP address"),

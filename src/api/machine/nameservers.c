@@ -10,7 +10,7 @@
 #include "api/tree.h"
 #include "api/yaml/yaml.h"
 
-enum { FIRST_ENTRIES = 4, LABEL_MAX = 63, FIELD_MAX = 256 };
+enum { FIRST_ENTRIES = 4, LABEL_MAX = 63, FIELD_MAX = 256, ASCII_MAX = 0x7f };
 
 void machine_list_add(struct machine_list *list, struct arena *arena, const char *text)
 {
@@ -76,8 +76,11 @@ const char *machine_domain_parse(struct slice text, char ret[MACHINE_DOMAIN_MAX 
 		return "it is empty";
 	if (text.n > MACHINE_DOMAIN_MAX)
 		return "it has more than 253 characters";
-	for (size_t i = 0; i < text.n; i++)
+	for (size_t i = 0; i < text.n; i++) {
+		if ((unsigned char)text.p[i] > ASCII_MAX)
+			return "letters beyond ASCII must be written in their xn-- form";
 		ret[i] = ascii_lower(text.p[i]);
+	}
 	ret[text.n] = '\0';
 	struct slice rest = { ret, text.n };
 	const char *wrong = NULL;

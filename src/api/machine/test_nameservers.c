@@ -141,6 +141,11 @@ static const struct {
 	{ "{\"addresses\":[7]}", true, 0, 0, 1, "'' is not an IP address" },
 	{ "{\"addresses\":[\"10.0.0.1\\u0000x\"]}", false, 0, 0, 1, "is not JSON: line 1" },
 	{ "{\"search\":[\"a b\"]}", true, 0, 0, 1, "'a b' is not a search domain: a label has" },
+	{ "{\"search\":[\"\303\251.de\"]}", true, 0, 0, 1,
+	  "'\303\251.de' is not a search domain: letters beyond ASCII must be written in their "
+	  "xn-- "
+	  "form" },
+	{ "{\"search\":[\"xn--9ca.de\"]}", true, 1, 0, 0, NULL },
 	{ "{\"search\":[null]}", true, 0, 0, 1, "'' is not a search domain: it is no string" },
 	{ "{\"search\":\"a.b\"}", false, 0, 0, 1, "must be a list" },
 	{ "[\"10.0.0.1\"]", false, 0, 0, 1, "must be an object with the lists" },

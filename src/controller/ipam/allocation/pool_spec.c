@@ -11,6 +11,8 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 
+#define RANGE_FORMS "must be an IP address, a range 'first-last' or a network 'address/length'"
+
 enum { PATH_MAX_BYTES = 96 };
 
 static void add_invalid(struct api_errors *errors, const char *field, const json_t *value,
@@ -22,6 +24,21 @@ static void add_invalid(struct api_errors *errors, const char *field, const json
 }
 
 /* ---- lists of addresses ---- */
+
+/* Why an entry cannot be read. */
+static const char *explain_range(struct slice text)
+{
+	struct slice last = text, first = slice_cut(&last, '-');
+	sa_family_t first_family, last_family;
+	struct net_ip_range low, high;
+	if (slice_find(text, '%') >= 0)
+		return RANGE_FORMS "; zones are not allowed";
+	if (last.p != NULL && net_ip_range_parse(first, &first_family, &low) == 0 &&
+	    net_ip_range_parse(last, &last_family, &high) == 0 && first_family == last_family &&
+	    high.first < low.first)
+		return RANGE_FORMS "; the range ends before it begins";
+	return RANGE_FORMS;
+}
 
 /* Adds the list's ranges to the set. *family is that of the first entry of all lists; entries of the
  * other one, and what is no range, are errors at their place. */
@@ -36,9 +53,7 @@ static void read_ranges(const json_t *list, const char *field, sa_family_t *fami
 		struct net_ip_range range;
 		snprintf(path, sizeof(path), "%s[%zu]", field, i);
 		if (net_ip_range_parse(api_text_slice(entry), &own, &range) < 0) {
-			add_invalid(errors, path, entry,
-				    "must be an IP address, a range 'first-last' or a network "
-				    "'address/length'");
+			add_invalid(errors, path, entry, explain_range(api_text_slice(entry)));
 		} else if (*family != AF_UNSPEC && own != *family) {
 			add_invalid(errors, path, entry,
 				    "all addresses of a pool must be of one family: IPv4 or IPv6");

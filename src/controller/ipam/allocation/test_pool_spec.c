@@ -93,6 +93,31 @@ static void test_refused(void **state)
 	}
 }
 
+/* Entries that look like ranges are told what is wrong with them. */
+static void test_refused_ranges(void **state)
+{
+	static const struct {
+		const char *entry, *end;
+	} rows[] = {
+		{ "10.7.5.9-10.7.5.1", "'address/length'; the range ends before it begins" },
+		{ "fd00::2-fd00::1", "'address/length'; the range ends before it begins" },
+		{ "fe80::1%eth0", "'address/length'; zones are not allowed" },
+		{ "10.7.5.9-fd00::1", "'address/length'" },
+		{ "10.7.5.9-x", "'address/length'" },
+		{ "-", "'address/length'" },
+	};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		char why[256];
+		struct ipam_pool_spec pool;
+		json_t *spec = json_pack("{s:[s], s:i}", "addresses", rows[i].entry, "prefix", 24);
+		assert_true(ipam_pool_spec_read(spec, &pool, ERR_TEXT(why)) < 0);
+		if (!slice_ends(slice_of(why), slice_of(rows[i].end)))
+			fail_msg("%s: %s", rows[i].entry, why);
+		json_decref(spec);
+	}
+}
+
 static bool write_range(void *ctx, struct net_ip_range range)
 {
 	struct strbuf *out = ctx;
@@ -234,9 +259,8 @@ static void test_why_unusable(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_usable),
-		cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_refused),	     cmocka_unit_test(test_refused_ranges),
+		cmocka_unit_test(test_usable),	     cmocka_unit_test(test_empty),
 		cmocka_unit_test(test_why_unusable),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
