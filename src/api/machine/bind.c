@@ -211,11 +211,18 @@ static void warn_about_gateway(const struct binder *binder, int family, const ch
 			     gateway, ip, prefix);
 }
 
+/* A field of the IPAddress; no value but a string is an address, and others are shown. */
+static const char *show_field(const struct binder *binder, const char *field)
+{
+	const json_t *value = api_get(binder->address, field);
+	return json_is_null(value) ? "" : machine_show(value, binder->problems->arena);
+}
+
 static void add_gateway(const struct binder *binder, int family)
 {
 	struct machine_device *device = &binder->machine->devices[binder->device];
 	const char **slot = family == AF_INET ? &device->gateway4 : &device->gateway6;
-	const char *text = api_get_string(binder->address, "spec.gateway");
+	const char *text = show_field(binder, "spec.gateway");
 	const char *field = "spec.gateway";
 	char gateway[MACHINE_IP_TEXT_MAX];
 	if (text[0] == '\0')
@@ -240,7 +247,7 @@ static void add_gateway(const struct binder *binder, int family)
 static void add_address(const struct binder *binder)
 {
 	struct machine_device *device = &binder->machine->devices[binder->device];
-	const char *text = api_get_string(binder->address, "spec.address");
+	const char *text = show_field(binder, "spec.address");
 	char ip[MACHINE_IP_TEXT_MAX];
 	int family = machine_ip_parse(text, ip);
 	if (family == 0) {

@@ -53,9 +53,20 @@ static const char *parse_cidr(const char *text, struct arena *arena, int *ret_fa
 	return arena_printf(arena, "%s/%u", ip, (unsigned)prefix);
 }
 
+/* A field that is a string; "" if it is missing, or after a report. */
+static const char *read_text(const struct reader *reader, const char *name)
+{
+	const json_t *value = json_object_get(reader->tree, name);
+	if (value != NULL && !json_is_null(value) && !json_is_string(value))
+		machine_report(reader->problems, reader->machine->object, field_of(reader, name),
+			       "must be a string, not %s",
+			       machine_show(value, reader->problems->arena));
+	return api_text(value);
+}
+
 static void read_name(const struct reader *reader)
 {
-	const char *name = api_text(json_object_get(reader->tree, "deviceName"));
+	const char *name = read_text(reader, "deviceName");
 	if (name[0] == '\0') {
 		reader->device->name =
 			arena_printf(reader->problems->arena, "eth%zu", reader->index);
@@ -94,7 +105,7 @@ static const char *parse_mac(const char *text, struct arena *arena)
 static void read_mac(const struct reader *reader)
 {
 	const json_t *object = reader->machine->object;
-	const char *text = api_text(json_object_get(reader->tree, "macAddr"));
+	const char *text = read_text(reader, "macAddr");
 	const char *field = field_of(reader, "macAddr");
 	if (text[0] == '\0') {
 		field = arena_printf(reader->problems->arena, "status.network[%zu].macAddr",
@@ -131,9 +142,10 @@ static void read_mtu(const struct reader *reader)
 		reader->device->mtu = (unsigned)mtu;
 }
 
-static void read_address(const struct reader *reader, const char *text, const char *field)
+static void read_address(const struct reader *reader, const json_t *entry, const char *field)
 {
 	struct arena *arena = reader->problems->arena;
+	const char *text = machine_show(entry, arena);
 	const char *cidr = parse_cidr(text, arena, NULL);
 	if (cidr == NULL) {
 		machine_report(reader->problems, reader->machine->object, field, "'%.100s' %s",
@@ -160,14 +172,14 @@ static void read_addresses(const struct reader *reader)
 	json_array_foreach (api_tree(list), i, entry) {
 		char name[MACHINE_FIELD_MAX];
 		snprintf(name, sizeof(name), "ipAddrs[%zu]", i);
-		read_address(reader, api_text(entry), field_of(reader, name));
+		read_address(reader, entry, field_of(reader, name));
 	}
 }
 
 static const char *read_gateway(const struct reader *reader, const char *name, int family)
 {
 	char canonical[MACHINE_IP_TEXT_MAX];
-	const char *text = api_text(json_object_get(reader->tree, name));
+	const char *text = read_text(reader, name);
 	if (text[0] == '\0')
 		return NULL;
 	if (machine_ip_parse(text, canonical) != family) {
@@ -185,8 +197,8 @@ static const char *read_gateway(const struct reader *reader, const char *name, i
 static void read_route(const struct reader *reader, const json_t *tree, size_t index)
 {
 	const json_t *metric = json_object_get(tree, "metric");
-	const char *to = api_text(json_object_get(tree, "to"));
-	const char *via = api_text(json_object_get(tree, "via"));
+	const char *to = machine_show(json_object_get(tree, "to"), reader->problems->arena);
+	const char *via = machine_show(json_object_get(tree, "via"), reader->problems->arena);
 	char canonical[MACHINE_IP_TEXT_MAX], name[MACHINE_FIELD_MAX];
 	int family = 0;
 	const char *network = parse_cidr(to, reader->problems->arena, &family);

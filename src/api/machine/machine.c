@@ -8,6 +8,8 @@
 #include "api/meta.h"
 #include "api/tree.h"
 
+enum { NAME_MAX_BYTES = 253 }; /* of an object of Kubernetes */
+
 static const struct {
 	const char *kind, *network;
 } kinds[] = {
@@ -133,9 +135,19 @@ void machine_read(const json_t *object, const char *name, struct machine_problem
 		return;
 	}
 	ret->network = kinds[rank].network;
-	if (!api_is_subdomain_name(name))
+	if (strlen(name) > NAME_MAX_BYTES)
 		machine_report(problems, object, "metadata.name",
-			       "'%.100s' cannot be the name of a machine", name);
+			       "'%s' cannot be the name of a machine: it has %zu characters, at "
+			       "most %d are allowed",
+			       machine_shorten(name, problems->arena), strlen(name),
+			       NAME_MAX_BYTES);
+	else if (!api_is_subdomain_name(name))
+		machine_report(
+			problems, object, "metadata.name",
+			"'%s' cannot be the name of a machine: it must have lower-case letters, "
+			"digits, '-' and '.' only, and begin and end with a letter or a "
+			"digit",
+			machine_shorten(name, problems->arena));
 	const json_t *network = api_get(object, ret->network);
 	if (json_array_size(json_object_get(network, "routes")) != 0)
 		machine_warn(problems, object,

@@ -116,7 +116,8 @@ static void read_server(const json_t *entry, const json_t *object, const char *f
 			     ? machine_ip_parse(text.p, canonical)
 			     : 0;
 	if (family == 0) {
-		machine_report(problems, object, field, "'%.100s' %s", api_text(entry),
+		machine_report(problems, object, field, "'%s' %s",
+			       machine_show(entry, problems->arena),
 			       machine_ip_refusal(api_text(entry), "is not an IP address",
 						  problems->arena));
 		return;
@@ -142,8 +143,8 @@ static void read_domain(const json_t *entry, const json_t *object, const char *f
 				    ? machine_domain_parse(api_text_slice(entry), canonical)
 				    : "it is no string";
 	if (wrong != NULL) {
-		machine_report(problems, object, field, "'%.100s' is not a search domain: %s",
-			       api_text(entry), wrong);
+		machine_report(problems, object, field, "'%s' is not a search domain: %s",
+			       machine_show(entry, problems->arena), wrong);
 		return;
 	}
 	machine_list_add(ret, problems->arena, arena_strdup(problems->arena, canonical));

@@ -4,9 +4,31 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_PROBLEMS = 8, TEXT_MAX = 512 };
+#include "api/tree.h"
+#include "base/mem.h"
+
+enum { FIRST_PROBLEMS = 8, TEXT_MAX = 512, SHOWN_MAX = 100 };
+
+const char *machine_shorten(const char *text, struct arena *arena)
+{
+	size_t n = SHOWN_MAX;
+	if (strlen(text) <= SHOWN_MAX)
+		return text;
+	while (n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80) /* inside of a UTF-8 character */
+		n--;
+	return arena_printf(arena, "%.*s...", (int)n, text);
+}
+
+const char *machine_show(const json_t *value, struct arena *arena)
+{
+	if (value == NULL || json_is_string(value))
+		return machine_shorten(api_text(value), arena);
+	CLEANUP(freep) char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+	return arena_strdup(arena, machine_shorten(text != NULL ? text : "", arena));
+}
 
 static void add_problem(struct machine_problems *problems, struct machine_problem problem)
 {

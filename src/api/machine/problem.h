@@ -29,6 +29,10 @@ struct machine_problems {
 	size_t n_errors; /* those that are no warnings, also those beyond the limit */
 };
 
+/* A text for a message: of a long one the beginning, and dots. */
+const char *machine_shorten(const char *text, struct arena *arena);
+/* Likewise a value: a string as it is, others as JSON; "" for a missing one. */
+const char *machine_show(const json_t *value, struct arena *arena);
 /* `field` is copied. */
 void machine_report(struct machine_problems *problems, const json_t *object, const char *field,
 		    const char *fmt, ...) PRINTF_LIKE(4, 5);

@@ -50,6 +50,11 @@ static const struct {
 	  "metadata.deletionTimestamp", "the IPAddress 'm-0-0' is being deleted" },
 	{ VM(POOL) ADDRESS("m-0-0", "address: 10.0.0.300, prefix: 24"), "spec.address",
 	  "'10.0.0.300' is not an IP address" },
+	{ VM(POOL) ADDRESS("m-0-0", "address: 5, prefix: 24"), "spec.address",
+	  "'5' is not an IP address" },
+	{ VM(POOL) ADDRESS("m-0-0", "address: 10.0.0.1, prefix: 24, gateway: 7"), "spec.gateway",
+	  "the gateway '7' is not an IP address" },
+	{ VM(POOL) ADDRESS("m-0-0", "address: 10.0.0.1, prefix: 24, gateway: null"), "", "" },
 	{ VM(POOL) ADDRESS("m-0-0", "address: \"::FFFF:a00:1\", prefix: 24"), "spec.address",
 	  "'::FFFF:a00:1' is an IPv4 address in the form of IPv6, which is not accepted: write "
 	  "10.0.0.1" },

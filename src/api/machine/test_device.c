@@ -28,6 +28,11 @@ static const struct {
 	{ "[{macAddr: \"00:50:56:00:00:0g\"}]", "[0].macAddr", "'00:50:56:00:00:0g' is not a" },
 	{ "[{macAddr: \"00:50:56:00:00:0a\"}, {macAddr: 00-50-56-00-00-0A}]", "[1].macAddr",
 	  "'00:50:56:00:00:0a' is the MAC address of device 0 already" },
+	{ "[{macAddr: 5}]", "[0].macAddr", "must be a string, not 5" },
+	{ "[{macAddr: null}]", NULL, NULL },
+	{ "[{deviceName: {a: b}}]", "[0].deviceName", "must be a string, not {\"a\":\"b\"}" },
+	{ "[{gateway4: 7}]", "[0].gateway4", "must be a string, not 7" },
+	{ "[{ipAddrs: [5]}]", "[0].ipAddrs[0]", "'5' is not an address with its prefix" },
 	{ "[{dhcp4: maybe}]", "[0].dhcp4", "must be true or false" },
 	{ "[{mtu: 67}]", "[0].mtu", "must be a number from 68 to 65535" },
 	{ "[{mtu: 65536}]", "[0].mtu", "must be a number from 68 to 65535" },
@@ -180,7 +185,10 @@ static void other_kinds_are_refused(void **state)
 		"[{}]}}}}}",
 		false);
 	assert_int_equal(sample.problems.n, 2);
-	assert_string_equal(sample.problems.v[0].text, "'A_b' cannot be the name of a machine");
+	assert_string_equal(
+		sample.problems.v[0].text,
+		"'A_b' cannot be the name of a machine: it must have lower-case letters, digits, "
+		"'-' and '.' only, and begin and end with a letter or a digit");
 	assert_true(sample.problems.v[1].warning);
 	assert_int_equal(sample.machine.n_devices, 1);
 	sample_done(&sample);

@@ -138,7 +138,7 @@ static const struct {
 	{ "{\"addresses\":[\"fe80::1%eth0\"]}", true, 0, 0, 1,
 	  "'fe80::1%eth0' has a zone (%eth0): zones are not allowed" },
 	{ "{\"addresses\":[\"x%eth0\"]}", true, 0, 0, 1, "'x%eth0' is not an IP address" },
-	{ "{\"addresses\":[7]}", true, 0, 0, 1, "'' is not an IP address" },
+	{ "{\"addresses\":[7]}", true, 0, 0, 1, "'7' is not an IP address" },
 	{ "{\"addresses\":[\"10.0.0.1\\u0000x\"]}", false, 0, 0, 1, "is not JSON: line 1" },
 	{ "{\"search\":[\"a b\"]}", true, 0, 0, 1, "'a b' is not a search domain: a label has" },
 	{ "{\"search\":[\"\303\251.de\"]}", true, 0, 0, 1,
@@ -146,7 +146,7 @@ static const struct {
 	  "xn-- "
 	  "form" },
 	{ "{\"search\":[\"xn--9ca.de\"]}", true, 1, 0, 0, NULL },
-	{ "{\"search\":[null]}", true, 0, 0, 1, "'' is not a search domain: it is no string" },
+	{ "{\"search\":[null]}", true, 0, 0, 1, "'null' is not a search domain: it is no string" },
 	{ "{\"search\":\"a.b\"}", false, 0, 0, 1, "must be a list" },
 	{ "[\"10.0.0.1\"]", false, 0, 0, 1, "must be an object with the lists" },
 	{ "{\"servers\":[\"10.0.0.1\"]}", false, 0, 0, 1, "has the unknown member 'servers'" },
