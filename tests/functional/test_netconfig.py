@@ -415,6 +415,23 @@ def test_domains_without_servers(convert):
         "eth0": {}, "eth1": {"search": ["a", "b", "c"], "addresses": ["10.0.0.53"]}, "eth2": {}}
 
 
+LONE = "warning: no device has a name server: netplan uses the search domains alone, but cloud-init 22.4 leaves them out"
+
+
+def test_domains_without_any_server(netplan, convert):
+    """The warning says what its readers make of it."""
+    for device, file in (("ipAddrs: [10.0.0.1/24]", "ifcfg-eth0"), ("dhcp4: true", None)):
+        machine = VM + f"    - {{{device}, searchDomains: [a.example]}}\n"
+        status, out, err = run("netconfig", "-f", "-", "-o", "nocloud", stdin=machine)
+        assert status == 0 and LONE in err
+        found = [p.name for p in convert(out, "sysconfig").rglob("*") if p.is_file() and "a.example" in p.read_text()]
+        assert found == ([file] if file else [])
+        assert netplan(netconfig("-f", "-", stdin=machine))["eth0"]["dns"] == {"search": ["a.example"]}
+    for more, args in ((", nameservers: [10.0.0.53]", []), ("", ["-o", "merged"])):
+        _, _, err = run("netconfig", "-f", "-", *args, stdin=machine.replace("}\n", more + "}\n"))
+        assert LONE not in err
+
+
 def many(count, form):
     return "[" + ", ".join(form.format(i) for i in range(count)) + "]"
 

@@ -200,6 +200,18 @@ static void print_cuts(const struct netconfig *run)
 			    MACHINE_GUEST_DOMAINS_MAX, MACHINE_GUEST_DOMAIN_CHARACTERS_MAX);
 }
 
+/* Domains go where servers are (merge.h): they stand alone only if no device has one. */
+static void warn_about_lone_domains(const struct netconfig *run)
+{
+	const struct machine_nameservers *all = &run->merged.all;
+	if (run->form != OUT_MERGED && all->search.n != 0 && all->addresses.n == 0)
+		kubecli_say(
+			&run->cli,
+			"warning: no device has a name server: netplan uses the search domains "
+			"alone, but cloud-init 22.4 leaves them out of /etc/resolv.conf, and on "
+			"a device with DHCP drops them");
+}
+
 static bool make_machine(struct netconfig *run)
 {
 	struct machine_objects objects = { run->gathered.objects.v, run->gathered.objects.n,
@@ -211,6 +223,7 @@ static bool make_machine(struct netconfig *run)
 		return false;
 	machine_merge(&run->machine, &run->opts, &run->arena, &run->merged);
 	print_cuts(run);
+	warn_about_lone_domains(run);
 	return true;
 }
 
