@@ -344,7 +344,7 @@ def test_invalid_default_nameservers(c, controller, ns):
                    if x["type"] == "DefaultNameserversInvalid")
     patch(c, path, {"data": {"capv": "yes please", "nameserver": "10.0.0.53"}})
     settings = until(lambda: [e for e in events(c, "default") if e["reason"] == "InvalidSettings"])[0]
-    for text in ("data.capv is true or false, not 'yes please'", "data has the unknown key 'nameserver'"):
+    for text in ("data.capv must be true or false, not 'yes please'", "data has the unknown key 'nameserver'"):
         assert text in settings["note"] and controller.find(f"ConfigMap 'fairlead-ipam': .*{text}")
     set_default("addresses: [10.0.0.54]\n")
     until(lambda: condition() == ("False", ""))

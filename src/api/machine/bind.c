@@ -169,8 +169,9 @@ static int read_prefix(const struct binder *binder, int family)
 	if (prefix == NULL)
 		prefix = api_get(binder->from, "spec.prefix");
 	if (prefix == NULL) {
-		report_address(binder, "spec",
-			       "the address has no prefix (the length of its network's, as 24)");
+		report_address(
+			binder, "spec",
+			"the address has no prefix: the number of bits of its network, such as 24");
 		return -1;
 	}
 	json_int_t number = json_is_integer(prefix) ? json_integer_value(prefix) : -1;

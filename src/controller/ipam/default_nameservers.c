@@ -121,9 +121,10 @@ static void report_settings(const struct controller_ctx *ctx, const json_t *conf
 			continue;
 		strbuf_adds(&text, n > 1 ? "; " : "");
 		if (is_capv)
-			strbuf_addf(&text,
-				    "data.capv is true or false, not '%.100s': it counts as false",
-				    api_text(value));
+			strbuf_addf(
+				&text,
+				"data.capv must be true or false, not '%.100s': it counts as false",
+				api_text(value));
 		else
 			strbuf_addf(
 				&text,
