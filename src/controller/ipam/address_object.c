@@ -2,7 +2,6 @@
 /* Writes the IPAddress object of a claim, and completes one that lacks owners or finalizer. */
 #include "controller/ipam/address_object.h"
 
-#include <assert.h>
 #include <string.h>
 
 #include "api/json_text.h"
@@ -64,11 +63,43 @@ static void add_pool_owner(struct strbuf *out, const json_t *pool)
 	strbuf_adds(out, ",\"controller\":false,\"blockOwnerDeletion\":true}");
 }
 
+/* ---- name servers ---- */
+
+static const char *const nameserver_lists[] = { "addresses", "search" };
+
 const json_t *ipam_pool_nameservers(const json_t *pool, const json_t *otherwise)
 {
 	const json_t *own = api_get(pool, "spec.nameservers");
-	return json_object_size(own) > 0 ? own : otherwise;
+	for (size_t i = 0; i < ARRAY_LEN(nameserver_lists); i++) {
+		if (json_array_size(json_object_get(own, nameserver_lists[i])) > 0)
+			return own;
+	}
+	return otherwise;
 }
+
+/* Without empty lists (IP-13). */
+static void add_nameservers(struct strbuf *out, const json_t *nameservers)
+{
+	char before = '{';
+	for (size_t i = 0; i < ARRAY_LEN(nameserver_lists); i++) {
+		const json_t *list = json_object_get(nameservers, nameserver_lists[i]);
+		if (json_array_size(list) == 0)
+			continue;
+		strbuf_addf(out, "%c\"%s\":", before, nameserver_lists[i]);
+		api_json_add(out, list);
+		before = ',';
+	}
+	strbuf_adds(out, before == '{' ? "{}" : "}");
+}
+
+char *ipam_nameservers_text(const json_t *nameservers)
+{
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	add_nameservers(&text, nameservers);
+	return xstrdup(text.s);
+}
+
+/* ---- label ---- */
 
 /* The claim's label, or else the Cluster that its spec names; NULL: none, also where no label
  * can hold the name. */
@@ -92,15 +123,11 @@ static bool add_cluster_label(json_t *meta, const struct ipam_claim *claim)
 	return true;
 }
 
-char *ipam_nameservers_text(const json_t *nameservers)
-{
-	return json_dumps(nameservers, JSON_COMPACT | JSON_SORT_KEYS);
-}
+/* ---- the object ---- */
 
 static void add_annotation(struct strbuf *out, const json_t *nameservers)
 {
 	CLEANUP(freep) char *text = ipam_nameservers_text(nameservers);
-	assert(text != NULL); /* a tree that was read can be written */
 	strbuf_adds(out, ",\"annotations\":{");
 	add_member(out, MACHINE_NAMESERVERS_ANNOTATION, text);
 	strbuf_addc(out, '}');
@@ -147,7 +174,7 @@ static void add_spec(struct strbuf *out, const struct ipam_address_input *input)
 		add_next(out, "gateway", gateway);
 	if (input->nameservers != NULL) {
 		strbuf_adds(out, ",\"nameservers\":");
-		api_json_add(out, input->nameservers);
+		add_nameservers(out, input->nameservers);
 	}
 	strbuf_addc(out, '}');
 }

@@ -24,7 +24,7 @@ struct ipam_address_input {
 /* Appends the JSON of a new address, complete with owner references, finalizer and label (CT-3, PR-6,
  * PR-7). As text, since a tree would cost more than all else that a claim needs. */
 void ipam_write_address(struct strbuf *out, const struct ipam_address_input *input);
-/* The name servers as the annotation has them: text for the caller to free. */
+/* The name servers as the annotation has them, without empty lists: text for the caller to free. */
 char *ipam_nameservers_text(const json_t *nameservers) MUST_CHECK;
 
 /* Adds what an address of the claim must have and lacks: owner references, finalizer, label. Its
@@ -35,5 +35,5 @@ bool ipam_repair_address(json_t *address, const struct api_kind *claim_kind,
  * which is added when something else is missing, too. */
 bool ipam_address_is_complete(const struct ipam_address *address, const struct ipam_claim *claim,
 			      const char *pool_uid);
-/* The name servers of new addresses of the pool: its own, else `otherwise`; NULL: none. */
+/* The name servers of new addresses of the pool: its own if it lists any, else `otherwise`; NULL: none. */
 const json_t *ipam_pool_nameservers(const json_t *pool, const json_t *otherwise);

@@ -11,6 +11,7 @@
 
 #include "api/machine/nameservers.h"
 #include "api/meta.h"
+#include "base/mem.h"
 #include "controller/ipam/address_object.h"
 
 #define L63 "c23456789012345678901234567890123456789012345678901234567890123"
@@ -144,6 +145,53 @@ static void address_is_whole(void **state)
 	json_decref(pool);
 }
 
+/* IP-13: lists without entries count as none, and no address has them. */
+static void empty_lists_count_as_none(void **state)
+{
+	static const struct {
+		const char *own;     /* spec.nameservers of the pool */
+		const char *written; /* NULL: the pool has none, the default counts */
+	} rows[] = {
+		{ "{}", NULL },
+		{ "{\"addresses\":[]}", NULL },
+		{ "{\"addresses\":[],\"search\":[]}", NULL },
+		{ "{\"addresses\":null,\"search\":null}", NULL },
+		{ "{\"search\":[\"a.example\"]}", "{\"search\":[\"a.example\"]}" },
+		{ "{\"search\":[\"a.example\"],\"addresses\":[]}", "{\"search\":[\"a.example\"]}" },
+		{ "{\"search\":[],\"addresses\":[\"10.0.0.1\"]}",
+		  "{\"addresses\":[\"10.0.0.1\"]}" },
+		{ "{\"search\":[\"a.example\"],\"addresses\":[\"10.0.0.1\"]}",
+		  "{\"addresses\":[\"10.0.0.1\"],\"search\":[\"a.example\"]}" },
+	};
+	json_t *otherwise = json_pack("{s:[], s:[s]}", "search", "addresses", "10.0.0.53");
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		json_t *pool = make_pool();
+		json_object_set_new(
+			pool, "spec",
+			json_pack("{s:o}", "nameservers", json_loads(rows[i].own, 0, NULL)));
+		const json_t *found = ipam_pool_nameservers(pool, otherwise);
+		CLEANUP(freep) char *text = ipam_nameservers_text(found);
+		assert_int_equal(found == otherwise, rows[i].written == NULL);
+		assert_string_equal(text, rows[i].written != NULL
+						  ? rows[i].written
+						  : "{\"addresses\":[\"10.0.0.53\"]}");
+		json_decref(pool);
+	}
+	json_t *pool = make_pool();
+	struct ipam_claim claim = make_claim(0);
+	json_t *address = make_address(&(struct ipam_address_input){ .kind = &address_kind,
+								     .claim_kind = &claim_kind,
+								     .claim = &claim,
+								     .pool = pool,
+								     .family = AF_INET,
+								     .nameservers = otherwise });
+	assert_int_equal(json_object_size(api_get(address, "spec.nameservers")), 1);
+	json_decref(address);
+	json_decref(pool);
+	json_decref(otherwise);
+}
+
 /* What somebody else has put there stays. */
 static void other_labels_stay(void **state)
 {
@@ -168,6 +216,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(label_table),
 		cmocka_unit_test(address_is_whole),
+		cmocka_unit_test(empty_lists_count_as_none),
 		cmocka_unit_test(other_labels_stay),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
