@@ -181,6 +181,7 @@ static void compute_usable(const json_t *spec, const struct net_ip_ranges *exclu
 	struct net_ip_range network = network_of(pool);
 	net_ip_ranges_each(&pool->addresses, add_range, &pool->usable);
 	net_ip_ranges_each(excluded, remove_range, &pool->usable);
+	pool->all_excluded = net_ip_ranges_count(&pool->usable) == 0;
 	if (pool->has_gateway)
 		remove_one(&pool->usable, pool->gateway);
 	pool->allows_reserved = json_is_true(json_object_get(spec, "allocateReservedIPAddresses"));
@@ -260,11 +261,16 @@ bool ipam_pool_spec_is_empty(const struct ipam_pool_spec *spec, struct err_text 
 	if (net_ip_ranges_lowest(&spec->usable, &lowest) ||
 	    !net_ip_ranges_lowest(&spec->addresses, &lowest))
 		return false;
+	bool only = net_ip_ranges_count(&spec->addresses) == 1;
+	if (spec->all_excluded && !only) {
+		err_text_set(why, "all its addresses are in spec.excludedAddresses");
+		return true;
+	}
 	union net_addr addr = net_ip_from_number(spec->family, lowest);
 	net_addr_ip_str(&addr, text);
-	err_text_set(why, "%s, its %s address, %s", text,
-		     net_ip_ranges_count(&spec->addresses) == 1 ? "only" : "lowest",
-		     ipam_pool_spec_why_unusable(spec, spec->family, lowest));
+	err_text_set(why, "%s, its %s address, %s", text, only ? "only" : "lowest",
+		     spec->all_excluded ? "is among spec.excludedAddresses"
+					: ipam_pool_spec_why_unusable(spec, spec->family, lowest));
 	return true;
 }
 

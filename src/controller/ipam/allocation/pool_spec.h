@@ -24,6 +24,7 @@ struct ipam_pool_spec {
 	 * it, the network's first address and the last one of an IPv4 network. */
 	struct net_ip_ranges usable;
 	bool has_gateway, allows_reserved;
+	bool all_excluded; /* spec.excludedAddresses alone leaves none */
 	net_ip_number gateway;
 	int64_t grace_s; /* how long a released address rests */
 };
@@ -31,7 +32,8 @@ struct ipam_pool_spec {
 /* Reads a spec; an invalid one is ERR_CONFIG with its first error. */
 MUST_CHECK int ipam_pool_spec_read(const json_t *spec, struct ipam_pool_spec *ret,
 				   struct err_text err);
-/* May none of its addresses be allocated? Then `why` is set: what the lowest one is instead. */
+/* May none of its addresses be allocated? Then `why` is set: what the lowest one is instead, or that all
+ * are excluded. */
 bool ipam_pool_spec_is_empty(const struct ipam_pool_spec *spec, struct err_text why);
 /* Which field keeps an address that is not usable from being allocated: "is the gateway (spec.gateway)". */
 const char *ipam_pool_spec_why_unusable(const struct ipam_pool_spec *spec, sa_family_t family,

@@ -185,7 +185,7 @@ static void test_usable(void **state)
 	}
 }
 
-/* A pool without a usable address names what its lowest one is. */
+/* A pool without a usable address names what its lowest one is, unless exclusion alone is the cause. */
 static void test_empty(void **state)
 {
 	static const struct {
@@ -207,7 +207,15 @@ static void test_empty(void **state)
 		  "10.0.0.5, its only address, is the gateway (spec.gateway)" },
 		{ "{'addresses':['10.0.0.5-10.0.0.6'],'prefix':24,'excludedAddresses':['10.0.0.0/"
 		  "24']}",
-		  "10.0.0.5, its lowest address, is among spec.excludedAddresses" },
+		  "all its addresses are in spec.excludedAddresses" },
+		{ "{'addresses':['10.3.0.0/24'],'prefix':24,'excludedAddresses':['10.3.0.0/24']}",
+		  "all its addresses are in spec.excludedAddresses" },
+		{ "{'addresses':['10.3.0.0'],'prefix':24,'excludedAddresses':['10.3.0.0/24']}",
+		  "10.3.0.0, its only address, is among spec.excludedAddresses" },
+		{ "{'addresses':['10.3.0.0/30'],'prefix':30,'excludedAddresses':['10.3.0.0-10.3.0."
+		  "2']}",
+		  "10.3.0.0, its lowest address, is reserved as the first one of its network "
+		  "(spec.allocateReservedIPAddresses)" },
 	};
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
