@@ -4,7 +4,7 @@ calls the hook in process; and what is reported where nothing refuses it."""
 import pytest
 
 import crdlib
-from controllerlib import namespace, start, until
+from controllerlib import events, namespace, start, until
 from ipamhooklib import FLAGS, HOOK, NAME, REGISTRATIONS, Machine, port_of, register, registration
 from ipamlib import (GLOBAL_POOL, GROUP, POOL, addresses_path, bound, claims_path, delete, get, make_claim, make_pool, patch,
                      pools_path, ready_of, wait_bound)
@@ -298,7 +298,7 @@ def without_admission(in_cluster):
 
 
 def test_reported_without_admission(without_admission):
-    """PR-12: what was not refused is reported by the pool's condition and its numbers; then the hook alone refuses the
+    """PR-8, PR-12: what was not refused is reported by the pool's condition and its numbers; then the hook alone refuses the
     rows that the schema refused before, and an invalid pool can be repaired and deleted."""
     c, shipped = without_admission
     for number, (_, spec, field, _) in enumerate(REFUSED):
@@ -314,6 +314,21 @@ def test_reported_without_admission(without_admission):
     path = claim_from(c, "shop", POOL, ["10.5.0.10-10.5.0.20"])
     patch(c, path, {"spec": {"addresses": ["10.5.0.15-10.5.0.20"]}})
     until(lambda: get(c, path)["status"]["ipAddresses"] == {"total": 6, "used": 1, "free": 6, "outOfRange": 1})
+
+    def out_of_range():
+        return next(((x["status"], x["reason"], x["message"]) for x in get(c, path)["status"]["conditions"] if x["type"] == "OutOfRange"), None)
+    why = "the allocated address 10.5.0.10 is not in spec.addresses; it stays until its claim is deleted"
+    until(lambda: out_of_range() == ("True", "AddressesOutOfRange", why))
+    assert ready_of(get(c, path))[0] == "True"
+    until(lambda: [e for e in events(c, "shop") if e["reason"] == "AddressesOutOfRange" and e["note"] == why and e["type"] == "Warning"])
+    make_claim(c, "shop", "second", "pool-inclusterippool")
+    assert wait_bound(c, "shop", "second") == "10.5.0.15"
+    patch(c, path, {"spec": {"excludedAddresses": ["10.5.0.15"]}})
+    until(lambda: out_of_range() == ("True", "AddressesOutOfRange", "2 allocated addresses are out of the pool's range; the lowest one, "
+                                     "10.5.0.10, is not in spec.addresses; they stay until their claims are deleted"))
+    patch(c, path, {"spec": {"addresses": ["10.5.0.10-10.5.0.20"], "excludedAddresses": None}})
+    until(lambda: out_of_range() == ("False", "AllInRange", ""))
+    assert len([e for e in events(c, "shop") if e["reason"] == "AddressesOutOfRange"]) == 1
     shipped["metadata"] = {"name": NAME}
     assert c.call("POST", REGISTRATIONS, shipped)[0] == 201
     for kind in KINDS:

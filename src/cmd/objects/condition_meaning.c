@@ -30,6 +30,7 @@ static const struct row {
 	/* IPAddressClaim, pools */
 	{ "Ready",                         CONDITION_FINE,    CONDITION_PROBLEM, CONDITION_PROBLEM },
 	{ "Overlapping",                   CONDITION_PROBLEM, CONDITION_FINE,    CONDITION_FINE },
+	{ "OutOfRange",                    CONDITION_PROBLEM, CONDITION_FINE,    CONDITION_FINE },
 	{ "DefaultNameserversInvalid",     CONDITION_PROBLEM, CONDITION_FINE,    CONDITION_FINE },
 	{ "NameserversCut",                CONDITION_NOTE,    CONDITION_FINE,    CONDITION_FINE },
 	{ "FieldPruned",                   CONDITION_NOTE,    CONDITION_FINE,    CONDITION_FINE },

@@ -12,7 +12,7 @@
 
 static void a_healthy_pool_has_no_problems(void **state)
 {
-	static const char *const types[] = { "Overlapping", "NameserversCut",
+	static const char *const types[] = { "Overlapping", "OutOfRange", "NameserversCut",
 					     "DefaultNameserversInvalid", "FieldPruned" };
 	(void)state;
 	assert_int_equal(condition_meaning("Ready", "True"), CONDITION_FINE);
@@ -25,6 +25,7 @@ static void problems_of_a_pool(void **state)
 	(void)state;
 	assert_int_equal(condition_meaning("Ready", "False"), CONDITION_PROBLEM);
 	assert_int_equal(condition_meaning("Overlapping", "True"), CONDITION_PROBLEM);
+	assert_int_equal(condition_meaning("OutOfRange", "True"), CONDITION_PROBLEM);
 	assert_int_equal(condition_meaning("DefaultNameserversInvalid", "True"), CONDITION_PROBLEM);
 	assert_int_equal(condition_meaning("NameserversCut", "True"), CONDITION_NOTE);
 	assert_int_equal(condition_meaning("FieldPruned", "True"), CONDITION_NOTE);

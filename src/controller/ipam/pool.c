@@ -30,17 +30,55 @@
 struct counting {
 	const struct ipam_pool_spec *spec; /* NULL: invalid, nothing is in range */
 	struct ipam_pool_use use;
+	sa_family_t family;   /* of the lowest one that is out of range; AF_UNSPEC: none */
+	net_ip_number lowest; /* it */
 };
+
+static void note_out_of_range(struct counting *counting, sa_family_t family, net_ip_number number)
+{
+	if (counting->family == AF_UNSPEC || family < counting->family ||
+	    (family == counting->family && number < counting->lowest)) {
+		counting->family = family;
+		counting->lowest = number;
+	}
+}
 
 static bool count_address(void *ctx, struct kube_obj *obj)
 {
 	struct counting *counting = ctx;
+	sa_family_t family;
 	net_ip_number number;
+	bool known = ipam_ip_of(ipam_address_of(obj), &family, &number);
 	counting->use.used++;
-	if (counting->spec == NULL || !ipam_number_of(ipam_address_of(obj), &number) ||
-	    !net_ip_ranges_has(&counting->spec->usable, number))
-		counting->use.out_of_range++;
+	if (counting->spec != NULL && known && family == counting->spec->family &&
+	    net_ip_ranges_has(&counting->spec->usable, number))
+		return true;
+	counting->use.out_of_range++;
+	if (known)
+		note_out_of_range(counting, family, number);
 	return true;
+}
+
+/* Nothing if none is, or the spec is invalid, which Ready says. */
+static void write_out_of_range(const struct counting *counting, struct strbuf *out)
+{
+	bool one = counting->use.out_of_range == 1;
+	char text[NET_ADDR_TEXT_MAX];
+	if (counting->spec == NULL || counting->family == AF_UNSPEC)
+		return;
+	union net_addr lowest = net_ip_from_number(counting->family, counting->lowest);
+	net_addr_ip_str(&lowest, text);
+	if (one)
+		strbuf_addf(out, "the allocated address %s ", text);
+	else
+		strbuf_addf(out,
+			    "%lld allocated addresses are out of the pool's range; the lowest one, "
+			    "%s, ",
+			    (long long)counting->use.out_of_range, text);
+	strbuf_adds(out, ipam_pool_spec_why_unusable(counting->spec, counting->family,
+						     counting->lowest));
+	strbuf_adds(out, one ? "; it stays until its claim is deleted"
+			     : "; they stay until their claims are deleted");
 }
 
 /* ---- writing ---- */
@@ -139,6 +177,7 @@ static int write_status(struct controller_ctx *ctx, const char *key, const json_
 static int report_pool(struct controller_ctx *ctx, const char *key, const json_t *pool)
 {
 	CLEANUP(strbuf_done) struct strbuf overlap = STRBUF_INIT, cut = STRBUF_INIT;
+	CLEANUP(strbuf_done) struct strbuf stranded = STRBUF_INIT;
 	struct ipam_pool_spec spec;
 	char error[256];
 	bool valid =
@@ -146,6 +185,7 @@ static int report_pool(struct controller_ctx *ctx, const char *key, const json_t
 	bool empty = valid && ipam_pool_spec_is_empty(&spec, ERR_TEXT(error));
 	struct counting counting = { .spec = valid ? &spec : NULL };
 	ipam_each_address(ctx, key, count_address, &counting);
+	write_out_of_range(&counting, &stranded);
 	if (valid)
 		ipam_find_overlaps(ctx, key, &overlap);
 	struct ipam_default_nameservers defaults = ipam_default_nameservers_of(ctx);
@@ -157,6 +197,7 @@ static int report_pool(struct controller_ctx *ctx, const char *key, const json_t
 		.error = valid ? NULL : error,
 		.empty = empty ? error : NULL,
 		.overlap = overlap.n != 0 ? overlap.s : NULL,
+		.stranded = stranded.n != 0 ? stranded.s : NULL,
 		.pruning = ipam_pruning_of(ctx),
 		.cut = cut.n != 0 ? cut.s : NULL,
 		.bad_default = nameservers == defaults.value ? defaults.problems : NULL,

@@ -2,6 +2,8 @@
 /* Numbers and conditions of a pool's status. */
 #include "controller/ipam/pool_status.h"
 
+#include <string.h>
+
 #include "api/condition.h"
 #include "api/meta.h"
 
@@ -36,6 +38,16 @@ static bool set_numbers(json_t *status, const struct ipam_pool_report *report)
 	return changed;
 }
 
+/* False: the condition is left as it was. */
+static bool is_known(const struct ipam_pool_report *report, const char *type)
+{
+	if (strcmp(type, "OutOfRange") == 0)
+		return report->error == NULL; /* an invalid spec has no range */
+	if (strcmp(type, "FieldPruned") == 0)
+		return report->pruning != IPAM_PRUNING_UNKNOWN;
+	return true;
+}
+
 bool ipam_set_pool_status(json_t *pool, const struct ipam_pool_report *report, uint64_t now_ns)
 {
 	json_t *status = member_at(pool, "status", json_object);
@@ -61,6 +73,11 @@ bool ipam_set_pool_status(json_t *pool, const struct ipam_pool_report *report, u
 		  .reason = report->overlap != NULL ? "SharedAddresses" : "NoSharedAddresses",
 		  .message = report->overlap != NULL ? report->overlap : "",
 		  .generation = generation },
+		{ .type = "OutOfRange",
+		  .status = report->stranded != NULL ? API_TRUE : API_FALSE,
+		  .reason = report->stranded != NULL ? "AddressesOutOfRange" : "AllInRange",
+		  .message = report->stranded != NULL ? report->stranded : "",
+		  .generation = generation },
 		{ .type = "NameserversCut",
 		  .status = report->cut != NULL ? API_TRUE : API_FALSE,
 		  .reason = report->cut != NULL ? "GuestLimits" : "AllFit",
@@ -80,12 +97,12 @@ bool ipam_set_pool_status(json_t *pool, const struct ipam_pool_report *report, u
 		  .generation = generation },
 	};
 	bool changed = set_numbers(status, report);
-	/* The last row is left as it was until it is known. */
-	size_t n = ARRAY_LEN(rows) - (report->pruning == IPAM_PRUNING_UNKNOWN);
 	if (report->no_conditions)
 		return changed;
 	json_t *conditions = member_at(status, "conditions", json_array);
-	for (size_t i = 0; i < n; i++)
-		changed |= api_condition_set(conditions, &rows[i], now_ns);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		if (is_known(report, rows[i].type))
+			changed |= api_condition_set(conditions, &rows[i], now_ns);
+	}
 	return changed;
 }

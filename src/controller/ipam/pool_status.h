@@ -20,10 +20,11 @@ struct ipam_pool_use {
 struct ipam_pool_report {
 	struct ipam_pool_use use;
 	int64_t total;
-	const char *error;   /* why the spec is invalid; NULL: it is not */
-	const char *empty;   /* why no address may be allocated; NULL: some may */
-	const char *overlap; /* other pools that have addresses of this one; NULL: none */
-	const char *cut;     /* name servers that guests cannot hold; NULL: none */
+	const char *error;    /* why the spec is invalid; NULL: it is not */
+	const char *empty;    /* why no address may be allocated; NULL: some may */
+	const char *overlap;  /* other pools that have addresses of this one; NULL: none */
+	const char *stranded; /* addresses in use that are out of range; NULL: none */
+	const char *cut;      /* name servers that guests cannot hold; NULL: none */
 	const char
 		*bad_default; /* what is wrong with the default that the pool has; NULL: nothing */
 	enum ipam_pruning pruning;
