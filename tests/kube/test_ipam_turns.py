@@ -145,7 +145,7 @@ def test_order_of_a_late_pool(c, controller, ns):
 def shared_with(c, ns, name):
     """The pools of the namespace that the condition Overlapping names."""
     found = [x for x in get(c, pools_path(ns, name)).get("status", {}).get("conditions", []) if x["type"] == "Overlapping"]
-    return re.findall(rf"InClusterIPPool '{ns}/(\w+)' \(from ", found[0]["message"]) if found else []
+    return re.findall(rf"InClusterIPPool '{ns}/(\w+)' \(first shared one: ", found[0]["message"]) if found else []
 
 
 def test_start_with_bound_claims(c, controller, ns):

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Names the pools that the allocator finds to share addresses, in the order of their keys: the sentence must
- * not change from pass to pass. */
+ * not change from pass to pass. Finds addresses that more than one of them has in use. */
 #include "controller/ipam/overlap.h"
 
 #include <stdlib.h>
@@ -8,7 +8,9 @@
 
 #include "base/mem.h"
 #include "base/vec.h"
+#include "controller/ipam/records.h"
 #include "controller/ipam/state.h"
+#include "controller/ipam/watches.h"
 
 enum { NAMED_MAX = 5 }; /* pools in the sentence; further ones are counted */
 
@@ -31,31 +33,133 @@ static int compare_keys(const void *left, const void *right)
 		      ((const struct other_pool *)right)->key);
 }
 
-/* "InClusterIPPool 'NAMESPACE/NAME' (from ADDRESS)" */
+/* "InClusterIPPool 'NAMESPACE/NAME' (first shared one: ADDRESS)" */
 static void name_pool(const struct other_pool *other, struct strbuf *out)
 {
 	struct slice rest = slice_of(other->key);
 	struct slice kind = slice_cut(&rest, '/'), ns = slice_cut(&rest, '/');
 	char text[NET_ADDR_TEXT_MAX];
 	net_addr_ip_str(&other->first, text);
-	strbuf_addf(out, "%.*s '%.*s%s%.*s' (from %s)", (int)kind.n, kind.p, (int)ns.n, ns.p,
-		    ns.n > 0 ? "/" : "", (int)rest.n, rest.p, text);
+	strbuf_addf(out, "%.*s '%.*s%s%.*s' (first shared one: %s)", (int)kind.n, kind.p, (int)ns.n,
+		    ns.p, ns.n > 0 ? "/" : "", (int)rest.n, rest.p, text);
 }
+
+static void list_pools(const struct controller_ctx *ctx, const char *pool_key, other_pools *others)
+{
+	ipam_allocator_each_overlap(ipam_state_of(ctx)->allocator, pool_key, collect_pool, others);
+	if (others->n > 1)
+		qsort(others->v, others->n, sizeof(others->v[0]), compare_keys);
+}
+
+static void other_pools_done(other_pools *others)
+{
+	for (size_t i = 0; i < others->n; i++)
+		free(others->v[i].key);
+	vec_done(others);
+}
+
+static void name_pools(const other_pools *others, struct strbuf *out)
+{
+	for (size_t i = 0; i < others->n && i < NAMED_MAX; i++) {
+		strbuf_adds(out, i > 0 ? ", " : "addresses are also in ");
+		name_pool(&others->v[i], out);
+	}
+	if (others->n > NAMED_MAX)
+		strbuf_addf(out, " and %zu more pools", others->n - NAMED_MAX);
+}
+
+/* ---- addresses in use twice ---- */
+
+struct used_address {
+	sa_family_t family;
+	net_ip_number number;
+	bool is_double; /* another pool has it in use, too */
+};
+
+typedef VEC(struct used_address) used_addresses;
+
+static int compare_addresses(const void *left, const void *right)
+{
+	const struct used_address *a = left, *b = right;
+	if (a->family != b->family)
+		return a->family < b->family ? -1 : 1;
+	return a->number < b->number ? -1 : a->number > b->number;
+}
+
+static bool collect_address(void *ctx, struct kube_obj *obj)
+{
+	used_addresses *own = ctx;
+	struct used_address address = { 0 };
+	if (ipam_ip_of(ipam_address_of(obj), &address.family, &address.number))
+		vec_push(own, address);
+	return true;
+}
+
+static bool mark_double(void *ctx, struct kube_obj *obj)
+{
+	const used_addresses *own = ctx;
+	struct used_address address = { 0 }, *found;
+	if (!ipam_ip_of(ipam_address_of(obj), &address.family, &address.number))
+		return true;
+	found = bsearch(&address, own->v, own->n, sizeof(own->v[0]), compare_addresses);
+	if (found != NULL)
+		found->is_double = true;
+	return true;
+}
+
+static void write_doubles(const used_addresses *own, struct strbuf *out)
+{
+	const struct used_address *lowest = NULL;
+	size_t n = 0;
+	char text[NET_ADDR_TEXT_MAX];
+	for (size_t i = own->n; i-- > 0;) {
+		if (own->v[i].is_double) {
+			lowest = &own->v[i];
+			n++;
+		}
+	}
+	if (lowest == NULL)
+		return;
+	union net_addr addr = net_ip_from_number(lowest->family, lowest->number);
+	net_addr_ip_str(&addr, text);
+	if (n == 1)
+		strbuf_addf(out, "; 1 address is in use twice: %s", text);
+	else
+		strbuf_addf(out, "; %zu addresses are in use twice, the lowest is %s", n, text);
+}
+
+/* O(n log n) in the number of addresses of all these pools. */
+static void find_doubles(const struct controller_ctx *ctx, const char *pool_key,
+			 const other_pools *others, struct strbuf *out)
+{
+	used_addresses own = { 0 };
+	if (others->n > 0)
+		ipam_each_address(ctx, pool_key, collect_address, &own);
+	if (own.n > 0) {
+		qsort(own.v, own.n, sizeof(own.v[0]), compare_addresses);
+		for (size_t i = 0; i < others->n; i++)
+			ipam_each_address(ctx, others->v[i].key, mark_double, &own);
+		write_doubles(&own, out);
+	}
+	vec_done(&own);
+}
+
+/* ---- sentences ---- */
 
 void ipam_find_overlaps(const struct controller_ctx *ctx, const char *pool_key, struct strbuf *out)
 {
 	other_pools others = { 0 };
-	ipam_allocator_each_overlap(ipam_state_of(ctx)->allocator, pool_key, collect_pool, &others);
-	if (others.n > 1)
-		qsort(others.v, others.n, sizeof(others.v[0]), compare_keys);
-	for (size_t i = 0; i < others.n; i++) {
-		if (i < NAMED_MAX) {
-			strbuf_adds(out, i > 0 ? ", " : "addresses are also in ");
-			name_pool(&others.v[i], out);
-		}
-		free(others.v[i].key);
-	}
-	if (others.n > NAMED_MAX)
-		strbuf_addf(out, " and %zu more pools", others.n - NAMED_MAX);
-	vec_done(&others);
+	list_pools(ctx, pool_key, &others);
+	name_pools(&others, out);
+	other_pools_done(&others);
+}
+
+void ipam_find_overlaps_and_doubles(const struct controller_ctx *ctx, const char *pool_key,
+				    struct strbuf *out)
+{
+	other_pools others = { 0 };
+	list_pools(ctx, pool_key, &others);
+	name_pools(&others, out);
+	find_doubles(ctx, pool_key, &others, out);
+	other_pools_done(&others);
 }

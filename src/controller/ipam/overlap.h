@@ -8,3 +8,7 @@
 /* Appends a sentence that names the other pools with usable addresses of this one and the first common
  * address of each; nothing if there are none. The allocator knows all pools (ipam_state_sync_all_pools). */
 void ipam_find_overlaps(const struct controller_ctx *ctx, const char *pool_key, struct strbuf *out);
+/* The same, and how many addresses are in use both by this pool and by one of those: such as were in use
+ * before the pools became ones of one network. */
+void ipam_find_overlaps_and_doubles(const struct controller_ctx *ctx, const char *pool_key,
+				    struct strbuf *out);

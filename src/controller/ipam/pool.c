@@ -187,7 +187,7 @@ static int report_pool(struct controller_ctx *ctx, const char *key, const json_t
 	ipam_each_address(ctx, key, count_address, &counting);
 	write_out_of_range(&counting, &stranded);
 	if (valid)
-		ipam_find_overlaps(ctx, key, &overlap);
+		ipam_find_overlaps_and_doubles(ctx, key, &overlap);
 	struct ipam_default_nameservers defaults = ipam_default_nameservers_of(ctx);
 	const json_t *nameservers = ipam_pool_nameservers(pool, defaults.value);
 	ipam_list_cut_nameservers(nameservers, &cut);

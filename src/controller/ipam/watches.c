@@ -344,6 +344,19 @@ static void emit_claims_of_address(const struct emitter *out, const struct contr
 		emit_claim(out, ns, address->o.name);
 }
 
+struct other_pools {
+	const struct emitter *out;
+	const char *pool; /* the address's own */
+};
+
+static bool emit_other_pool(void *ctx, const char *pool)
+{
+	const struct other_pools *others = ctx;
+	if (strcmp(pool, others->pool) != 0)
+		emit_pool(others->out, pool);
+	return true;
+}
+
 /* The allocator is updated at once, on the watch's thread: a worker may ask it next. */
 static void keys_of_address(const struct controller_ctx *ctx, const struct kube_obj *object,
 			    controller_emit emit, void *arg)
@@ -356,9 +369,13 @@ static void keys_of_address(const struct controller_ctx *ctx, const struct kube_
 	if (!ipam_is_our_address(address))
 		return;
 	ipam_pool_key_of_address(pool, address);
-	if (ipam_ip_of(address, &family, &number))
+	if (ipam_ip_of(address, &family, &number)) {
+		struct other_pools others = { &out, pool };
 		ipam_allocator_note(ipam_state_of(ctx)->allocator, (void *)(uintptr_t)ctx, pool,
 				    family, number);
+		/* They report addresses that are in use twice. */
+		each_pool_with((void *)(uintptr_t)ctx, family, number, emit_other_pool, &others);
+	}
 	emit_claims_of_address(&out, ctx, address);
 	emit_pool(&out, pool);
 }
