@@ -99,12 +99,14 @@ def test_release(c, controller, ns):
 
 def test_grace_period(c, controller, ns):
     """PR-11: a released address rests; meanwhile its claim and its object stay."""
-    make_pool(c, ns, "pool", ["10.3.0.10"], addressReuseGracePeriodSeconds=2)
+    make_pool(c, ns, "pool", ["10.3.0.10"], addressReuseGracePeriodSeconds=3)
     make_claim(c, ns, "a", "pool")
     wait_bound(c, ns, "a")
     delete(c, claims_path(ns, "a"))
     make_claim(c, ns, "b", "pool")
-    wait_reason(c, ns, "b", "PoolExhausted")
+    until(lambda: ready_of(get(c, claims_path(ns, "b"))) ==
+          ("False", "PoolExhausted", "InClusterIPPool 'pool' has no free address: delete a claim or add addresses to the pool; "
+           "addresses of deleted claims rest for 3 s"))
     assert get(c, addresses_path(ns, "a")) is not None
     assert wait_bound(c, ns, "b") == "10.3.0.10"
     assert get(c, addresses_path(ns, "a")) is None

@@ -184,13 +184,19 @@ static int create_address(const struct pass *pass, net_ip_number number)
 /* It waits in turn. Where pools share addresses, the missing ones may be in use by another pool. */
 static int report_exhausted(const struct pass *pass)
 {
-	CLEANUP(strbuf_done) struct strbuf shared = STRBUF_INIT;
+	CLEANUP(strbuf_done) struct strbuf more = STRBUF_INIT, shared = STRBUF_INIT;
 	ipam_find_overlaps(pass->ctx, pass->pool_key, &shared);
+	if (pass->pool.grace_s > 0)
+		strbuf_addf(&more, "; addresses of deleted claims rest for %lld s",
+			    (long long)pass->pool.grace_s);
+	if (shared.n != 0)
+		strbuf_addf(&more, "; %s", shared.s);
 	pass->ctx->again_ns = EXHAUSTED_AGAIN_S * NS_PER_S;
 	return ipam_report_unbound(
-		pass->ctx, pass->claim, IPAM_POOL_EXHAUSTED, "%s '%s' has no free address%s%s",
+		pass->ctx, pass->claim, IPAM_POOL_EXHAUSTED,
+		"%s '%s' has no free address: delete a claim or add addresses to the pool%s",
 		ipam_pool_kind_text(pass->claim->pool_kind), pass->claim->pool_name,
-		shared.n != 0 ? "; " : "", shared.n != 0 ? shared.s : "");
+		more.n != 0 ? more.s : "");
 }
 
 static int allocate(const struct pass *pass)
