@@ -44,14 +44,16 @@ static json_t *make_pool(void)
 static struct ipam_claim make_claim(size_t row)
 {
 	bool has_label = labels[row].cluster_label[0] != '\0';
-	return (struct ipam_claim){ .o.ns = "ns",
-				    .o.name = "a",
-				    .uid.text = "claim-uid",
-				    .pool_name = "pool",
-				    .pool_kind = IPAM_NAMESPACED_POOL,
-				    .cluster = has_label ? labels[row].cluster_label
-							 : labels[row].cluster,
-				    .has_cluster_label = has_label };
+	struct ipam_claim claim;
+	memset(&claim, 0, sizeof(claim)); /* a uid as text: its other bytes are 0 */
+	claim.o.ns = "ns";
+	claim.o.name = "a";
+	claim.uid.text = "claim-uid";
+	claim.pool_name = "pool";
+	claim.pool_kind = IPAM_NAMESPACED_POOL;
+	claim.cluster = has_label ? labels[row].cluster_label : labels[row].cluster;
+	claim.has_cluster_label = has_label;
+	return claim;
 }
 
 /* The address that a claim gets, read from its text. */
