@@ -228,7 +228,7 @@ def test_ready_with_the_api_away(c, started, who):
     s.start()  # returns when the DNS port is open, which is behind the wait
     assert "starting server with unsynced Kubernetes API" in s.output()
     before = len(probe.said)
-    until(lambda: len(probe.said) > before + 5, 10)
+    until(lambda: len(probe.said) > before + 5, 60)
     assert set(probe.said) == {(503, "kubernetes")} and before > 0
     proxy.open = True
     until(lambda: probe.at_ready, 30)
