@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "api/json_text.h"
 #include "api/time.h"
 #include "api/tree.h"
 #include "base/compiler.h"
@@ -70,27 +71,19 @@ bool api_condition_set(json_t *conditions, const struct api_condition *condition
 	return changed;
 }
 
-static void write_member(struct strbuf *out, const char *key, const char *value)
-{
-	strbuf_addc(out, ',');
-	strbuf_add_json(out, slice_of(key));
-	strbuf_addc(out, ':');
-	strbuf_add_json(out, slice_of(value));
-}
-
 void api_condition_write(struct strbuf *out, const struct api_condition *condition,
 			 uint64_t now_wall_ns)
 {
 	char now[API_TIME_TEXT_MAX];
 	api_time_format(now_wall_ns, now);
-	strbuf_adds(out, "{\"type\":");
-	strbuf_add_json(out, slice_of(condition->type));
-	write_member(out, "status", status_text[condition->status]);
-	write_member(out, "reason", condition->reason);
-	write_member(out, "message", condition->message != NULL ? condition->message : "");
+	strbuf_addc(out, '{');
+	api_json_add_member(out, "type", condition->type);
+	api_json_add_member(out, "status", status_text[condition->status]);
+	api_json_add_member(out, "reason", condition->reason);
+	api_json_add_member(out, "message", condition->message != NULL ? condition->message : "");
 	if (condition->generation != 0)
 		strbuf_addf(out, ",\"observedGeneration\":%lld", (long long)condition->generation);
-	write_member(out, "lastTransitionTime", now);
+	api_json_add_member(out, "lastTransitionTime", now);
 	if (condition->has_updated_time)
-		write_member(out, "lastUpdateTime", now);
+		api_json_add_member(out, "lastUpdateTime", now);
 }

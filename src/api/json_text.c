@@ -451,3 +451,13 @@ bool api_json_add(struct strbuf *out, const json_t *value)
 		return add_items(out, value);
 	return json_is_string(value) ? add_string(out, value) : add_by_jansson(out, value);
 }
+
+void api_json_add_member(struct strbuf *out, const char *key, const char *value)
+{
+	if (out->n > 0 && out->s[out->n - 1] != '{')
+		strbuf_addc(out, ',');
+	strbuf_addc(out, '"');
+	strbuf_adds(out, key);
+	strbuf_adds(out, "\":");
+	strbuf_add_json(out, slice_of(value));
+}

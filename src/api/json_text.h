@@ -25,6 +25,9 @@ json_t *api_json_load_identity(struct slice text);
  * without reading the others: *ret lies in the text. Only for compact texts, as api_json_add writes
  * them. False: the object has no such member. The names have no characters that are escaped. */
 bool api_json_member(struct slice object, const char *outer, const char *name, struct slice *ret);
+/* Appends `"key":"value"`, behind a comma unless it is the first member of the object that is being
+ * written. The key has no characters that are escaped. */
+void api_json_add_member(struct strbuf *out, const char *key, const char *value);
 /* Appends the compact text of any value, as json_dumps does with JSON_COMPACT and JSON_ENCODE_ANY;
  * "null" for NULL. False: there is text that is not UTF-8, with "null" in its place. */
 bool api_json_add(struct strbuf *out, const json_t *value);

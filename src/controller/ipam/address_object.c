@@ -13,24 +13,6 @@
 
 enum { LABEL_VALUE_MAX = 63 };
 
-/* ---- text ---- */
-
-/* `"key":"value"` */
-static void add_member(struct strbuf *out, const char *key, const char *value)
-{
-	strbuf_addc(out, '"');
-	strbuf_adds(out, key);
-	strbuf_adds(out, "\":");
-	strbuf_add_json(out, slice_of(value));
-}
-
-/* The same behind another member. */
-static void add_next(struct strbuf *out, const char *key, const char *value)
-{
-	strbuf_addc(out, ',');
-	add_member(out, key, value);
-}
-
 static void add_version(struct strbuf *out, const struct api_kind *kind)
 {
 	strbuf_adds(out, "\"apiVersion\":\"");
@@ -47,19 +29,19 @@ static void add_claim_owner(struct strbuf *out, const struct api_kind *kind,
 	char uid[IPAM_UID_TEXT_MAX];
 	strbuf_addc(out, '{');
 	add_version(out, kind);
-	add_next(out, "kind", kind->kind);
-	add_next(out, "name", claim->o.name);
-	add_next(out, "uid", ipam_uid_text(&claim->uid, uid));
+	api_json_add_member(out, "kind", kind->kind);
+	api_json_add_member(out, "name", claim->o.name);
+	api_json_add_member(out, "uid", ipam_uid_text(&claim->uid, uid));
 	strbuf_adds(out, ",\"controller\":true,\"blockOwnerDeletion\":true}");
 }
 
 static void add_pool_owner(struct strbuf *out, const json_t *pool)
 {
 	strbuf_addc(out, '{');
-	add_member(out, "apiVersion", api_version(pool));
-	add_next(out, "kind", api_kind(pool));
-	add_next(out, "name", api_name(pool));
-	add_next(out, "uid", api_uid(pool));
+	api_json_add_member(out, "apiVersion", api_version(pool));
+	api_json_add_member(out, "kind", api_kind(pool));
+	api_json_add_member(out, "name", api_name(pool));
+	api_json_add_member(out, "uid", api_uid(pool));
 	strbuf_adds(out, ",\"controller\":false,\"blockOwnerDeletion\":true}");
 }
 
@@ -129,7 +111,7 @@ static void add_annotation(struct strbuf *out, const json_t *nameservers)
 {
 	CLEANUP(freep) char *text = ipam_nameservers_text(nameservers);
 	strbuf_adds(out, ",\"annotations\":{");
-	add_member(out, MACHINE_NAMESERVERS_ANNOTATION, text);
+	api_json_add_member(out, MACHINE_NAMESERVERS_ANNOTATION, text);
 	strbuf_addc(out, '}');
 }
 
@@ -138,11 +120,11 @@ static void add_metadata(struct strbuf *out, const struct ipam_address_input *in
 	const struct ipam_claim *claim = input->claim;
 	const char *cluster = cluster_label_of(claim);
 	strbuf_adds(out, ",\"metadata\":{");
-	add_member(out, "name", claim->o.name);
-	add_next(out, "namespace", claim->o.ns);
+	api_json_add_member(out, "name", claim->o.name);
+	api_json_add_member(out, "namespace", claim->o.ns);
 	if (cluster != NULL) {
 		strbuf_adds(out, ",\"labels\":{");
-		add_member(out, IPAM_CLUSTER_LABEL, cluster);
+		api_json_add_member(out, IPAM_CLUSTER_LABEL, cluster);
 		strbuf_addc(out, '}');
 	}
 	if (input->annotated && input->nameservers != NULL)
@@ -162,16 +144,16 @@ static void add_spec(struct strbuf *out, const struct ipam_address_input *input)
 	char text[NET_ADDR_TEXT_MAX];
 	net_addr_ip_str(&addr, text);
 	strbuf_adds(out, ",\"spec\":{\"claimRef\":{");
-	add_member(out, "name", claim->o.name);
+	api_json_add_member(out, "name", claim->o.name);
 	strbuf_adds(out, "},\"poolRef\":{");
-	add_member(out, "apiGroup", IPAM_GROUP);
-	add_next(out, "kind", ipam_pool_kind_text(claim->pool_kind));
-	add_next(out, "name", claim->pool_name);
+	api_json_add_member(out, "apiGroup", IPAM_GROUP);
+	api_json_add_member(out, "kind", ipam_pool_kind_text(claim->pool_kind));
+	api_json_add_member(out, "name", claim->pool_name);
 	strbuf_addc(out, '}');
-	add_next(out, "address", text);
+	api_json_add_member(out, "address", text);
 	strbuf_addf(out, ",\"prefix\":%u", input->prefix);
 	if (gateway[0] != '\0')
-		add_next(out, "gateway", gateway);
+		api_json_add_member(out, "gateway", gateway);
 	if (input->nameservers != NULL) {
 		strbuf_adds(out, ",\"nameservers\":");
 		add_nameservers(out, input->nameservers);
@@ -183,7 +165,7 @@ void ipam_write_address(struct strbuf *out, const struct ipam_address_input *inp
 {
 	strbuf_addc(out, '{');
 	add_version(out, input->kind);
-	add_next(out, "kind", "IPAddress");
+	api_json_add_member(out, "kind", "IPAddress");
 	add_metadata(out, input);
 	add_spec(out, input);
 	strbuf_addc(out, '}');
@@ -210,12 +192,6 @@ static bool has_owner(const json_t *owners, const char *uid)
 			return true;
 	}
 	return false;
-}
-
-static bool append_owner(json_t *owners, const struct strbuf *text)
-{
-	json_array_append_new(owners, api_json_load(strbuf_slice(text), 0, NULL));
-	return true;
 }
 
 /* Claims of that name that existed before: an object has one controlling owner. */
@@ -255,12 +231,14 @@ bool ipam_repair_address(json_t *address, const struct api_kind *claim_kind,
 	if (!has_owner(owners, uid)) {
 		CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 		add_claim_owner(&text, claim_kind, claim);
-		changed = append_owner(owners, &text);
+		json_array_append_new(owners, api_json_load(strbuf_slice(&text), 0, NULL));
+		changed = true;
 	}
 	if (!has_owner(owners, api_uid(pool))) {
 		CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 		add_pool_owner(&text, pool);
-		changed = append_owner(owners, &text);
+		json_array_append_new(owners, api_json_load(strbuf_slice(&text), 0, NULL));
+		changed = true;
 	}
 	if (!api_has_finalizer(address, IPAM_ADDRESS_FINALIZER) && !api_is_deleting(address)) {
 		json_array_append_new(list_of(meta, "finalizers"),

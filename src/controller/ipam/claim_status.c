@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "api/condition.h"
+#include "api/json_text.h"
 #include "api/meta.h"
 #include "api/time.h"
 #include "base/clock.h"
@@ -127,8 +128,8 @@ static void add_status(struct strbuf *out, const char *version, int64_t generati
 	add_condition(out, report, newer ? NULL : &generation);
 	strbuf_adds(out, newer ? "}}" : "}");
 	if (report->address != NULL) {
-		strbuf_adds(out, ",\"addressRef\":{\"name\":");
-		strbuf_add_json(out, slice_of(report->address));
+		strbuf_adds(out, ",\"addressRef\":{");
+		api_json_add_member(out, "name", report->address);
 		strbuf_addc(out, '}');
 	}
 	strbuf_addc(out, '}');
@@ -141,10 +142,9 @@ static int write_first(struct controller_ctx *ctx, const struct ipam_claim *clai
 	CLEANUP(strbuf_done) struct strbuf patch = STRBUF_INIT;
 	struct kube_status st = { 0 };
 	char uid[IPAM_UID_TEXT_MAX];
-	strbuf_adds(&patch, "{\"metadata\":{\"uid\":");
-	strbuf_add_json(&patch, slice_of(ipam_uid_text(&claim->uid, uid)));
-	strbuf_adds(&patch, ",\"resourceVersion\":");
-	strbuf_add_json(&patch, slice_of(claim->o.rv));
+	strbuf_adds(&patch, "{\"metadata\":{");
+	api_json_add_member(&patch, "uid", ipam_uid_text(&claim->uid, uid));
+	api_json_add_member(&patch, "resourceVersion", claim->o.rv);
 	strbuf_adds(&patch, "},\"status\":");
 	add_status(&patch, ref->kind->version, claim->generation, report);
 	strbuf_addc(&patch, '}');
