@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reads IP addresses, and tells those that no host on a network has. */
+/* Reads IP addresses, and recognizes those that no host on a network has. */
 #include "api/machine/ip.h"
 
 #include <arpa/inet.h>

@@ -93,7 +93,7 @@ static void test_refused(void **state)
 	}
 }
 
-/* Entries that look like ranges are told what is wrong with them. */
+/* The message says what is wrong with an entry that looks like a range. */
 static void test_refused_ranges(void **state)
 {
 	static const struct {
