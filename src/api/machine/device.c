@@ -64,6 +64,17 @@ static const char *read_text(const struct reader *reader, const char *name)
 	return api_text(value);
 }
 
+/* A member that is a list; NULL: it is missing, or no list, which is reported. */
+static const json_t *read_list(const struct reader *reader, const char *name)
+{
+	const json_t *value = json_object_get(reader->tree, name);
+	if (value == NULL || json_is_null(value) || json_is_array(value))
+		return value;
+	machine_report(reader->problems, reader->machine->object, field_of(reader, name),
+		       "must be a list, not %s", machine_show(value, reader->problems->arena));
+	return NULL;
+}
+
 static void read_name(const struct reader *reader)
 {
 	const char *name = read_text(reader, "deviceName");
@@ -167,7 +178,7 @@ static void read_address(const struct reader *reader, const json_t *entry, const
 
 static void read_addresses(const struct reader *reader)
 {
-	const json_t *list = json_object_get(reader->tree, "ipAddrs"), *entry;
+	const json_t *list = read_list(reader, "ipAddrs"), *entry;
 	size_t i;
 	json_array_foreach (api_tree(list), i, entry) {
 		char name[MACHINE_FIELD_MAX];
@@ -228,7 +239,7 @@ static void read_route(const struct reader *reader, const json_t *tree, size_t i
 
 static void read_routes(const struct reader *reader)
 {
-	const json_t *list = json_object_get(reader->tree, "routes"), *entry;
+	const json_t *list = read_list(reader, "routes"), *entry;
 	size_t i, count = json_array_size(list);
 	if (count > MACHINE_ROUTES_MAX) {
 		machine_report(
