@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "api/tree.h"
 #include "base/mem.h"
@@ -19,6 +20,41 @@ struct entry {
 };
 
 static _Atomic(struct entry *) buckets[1 << BUCKET_BITS];
+
+static enum api_openapi_type type_of(const char *type)
+{
+	static const char *const names[] = {
+		[API_OPENAPI_OBJECT] = "object",   [API_OPENAPI_ARRAY] = "array",
+		[API_OPENAPI_INTEGER] = "integer", [API_OPENAPI_STRING] = "string",
+		[API_OPENAPI_BOOLEAN] = "boolean",
+	};
+	for (unsigned i = API_OPENAPI_OBJECT; i < ARRAY_LEN(names); i++) {
+		if (strcmp(names[i], type) == 0)
+			return (enum api_openapi_type)i;
+	}
+	return API_OPENAPI_OTHER;
+}
+
+static bool has_decoder(const char *go_type)
+{
+	static const char *const types[] = { "intstr.IntOrString", "resource.Quantity", "[]uint8",
+					     "v1.Time", "v1.MicroTime" };
+	for (size_t i = 0; i < ARRAY_LEN(types); i++) {
+		if (strcmp(types[i], go_type) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void add_members(struct api_openapi_node *node)
+{
+	const char *key;
+	size_t key_n;
+	json_t *member;
+	api_key_table_init(&node->members, json_object_size(node->properties));
+	json_object_keylen_foreach(api_tree(node->properties), key, key_n, member)
+		api_key_table_add(&node->members, key, key_n, member);
+}
 
 static struct entry *make_entry(const json_t *schema)
 {
@@ -37,6 +73,9 @@ static struct entry *make_entry(const json_t *schema)
 		.preserve = json_is_true(
 			json_object_get(schema, "x-kubernetes-preserve-unknown-fields")),
 	};
+	entry->node.type_id = type_of(entry->node.type);
+	entry->node.go_decodes = has_decoder(entry->node.go_type);
+	add_members(&entry->node);
 	return entry;
 }
 

@@ -6,6 +6,18 @@
 
 #include <jansson.h>
 
+#include "api/key_table.h"
+
+/* The types that have rules; a schema of another one, or of none, is API_OPENAPI_OTHER. */
+enum api_openapi_type {
+	API_OPENAPI_OTHER,
+	API_OPENAPI_OBJECT,
+	API_OPENAPI_ARRAY,
+	API_OPENAPI_INTEGER,
+	API_OPENAPI_STRING,
+	API_OPENAPI_BOOLEAN,
+};
+
 /* Borrowed from the schema. Texts are "" and trees NULL where it has none. */
 struct api_openapi_node {
 	const json_t *properties, *items, *additional_properties;
@@ -16,8 +28,17 @@ struct api_openapi_node {
 	const char
 		*go_embedded; /* `x-go.embedded`: the Go type in between that JSON does not show */
 	bool preserve;	      /* unknown fields */
+	enum api_openapi_type type_id; /* of `type` */
+	bool go_decodes;	       /* the Go type has a decoder of its own, such as v1.Time */
+	struct api_key_table members;  /* name -> the schema in `properties` */
 };
 
 /* The schema, which may be NULL, and all in it must never be freed nor changed: its node is kept, for all
  * threads. */
 const struct api_openapi_node *api_openapi_node(const json_t *schema);
+/* The schema of a property, or NULL. */
+static inline const json_t *api_openapi_property(const struct api_openapi_node *node,
+						 const char *key, size_t key_n)
+{
+	return api_key_table_get(&node->members, key, key_n);
+}

@@ -25,6 +25,12 @@ static void reads_all_members(void **state)
 		assert_string_equal(node->go_type, "v1.Time");
 		assert_string_equal(node->go_keep, "always");
 		assert_true(node->preserve);
+		assert_int_equal(node->type_id, API_OPENAPI_OBJECT);
+		assert_true(node->go_decodes);
+		assert_non_null(api_openapi_property(node, "p", 1));
+		assert_ptr_equal(api_openapi_property(node, "p", 1),
+				 json_object_get(node->properties, "p"));
+		assert_null(api_openapi_property(node, "q", 1));
 		assert_ptr_equal(node->properties, json_object_get(schema, "properties"));
 		assert_ptr_equal(node->items, json_object_get(schema, "items"));
 		assert_ptr_equal(node->additional_properties,
@@ -43,6 +49,9 @@ static void reads_what_has_nothing(void **state)
 		assert_string_equal(node->go_type, "");
 		assert_string_equal(node->go_keep, "");
 		assert_false(node->preserve);
+		assert_int_equal(node->type_id, API_OPENAPI_OTHER);
+		assert_false(node->go_decodes);
+		assert_null(api_openapi_property(node, "", 0));
 		assert_null(node->properties);
 		assert_null(node->items);
 		assert_null(node->additional_properties);
@@ -80,9 +89,9 @@ int main(void)
 		cmocka_unit_test(reads_what_has_nothing),
 		cmocka_unit_test(tells_many_apart),
 	};
-	schemas = json_pack("[{s:s,s:s,s:{s:s,s:s},s:b,s:{},s:{},s:{}},{},b]", "type", "object",
+	schemas = json_pack("[{s:s,s:s,s:{s:s,s:s},s:b,s:{s:{}},s:{},s:{}},{},b]", "type", "object",
 			    "format", "int32", "x-go", "type", "v1.Time", "keep", "always",
-			    "x-kubernetes-preserve-unknown-fields", 1, "properties", "items",
+			    "x-kubernetes-preserve-unknown-fields", 1, "properties", "p", "items",
 			    "additionalProperties", 1);
 	for (int i = 0; i < MANY; i++)
 		json_array_append_new(schemas, json_pack("{s:s}", "type", "string"));

@@ -33,6 +33,11 @@ static bool preserves_unknown(const json_t *schema)
 
 /* ---- the tree ---- */
 
+static bool has_members(const json_t *value)
+{
+	return json_is_object(value) || json_is_array(value);
+}
+
 /* Does the tree have a field that the text's scan would report? Most have none, and need no scan. The
  * same rules as in scan_value. `stored` is not searched. */
 static bool has_unknown_field(const json_t *schema, const json_t *value, const json_t *stored)
@@ -48,16 +53,19 @@ static bool has_unknown_field(const json_t *schema, const json_t *value, const j
 		return false;
 	json_object_keylen_foreach(api_tree(value), key, key_n, inner)
 	{
-		const json_t *member = json_object_getn(node->properties, key, key_n);
+		const json_t *member = api_openapi_property(node, key, key_n);
 		if (member == NULL)
 			member = node->additional_properties;
-		if (member == NULL ? !node->preserve : has_unknown_field(member, inner, stored))
+		if (member == NULL && !node->preserve)
+			return true;
+		if (member != NULL && has_members(inner) &&
+		    has_unknown_field(member, inner, stored))
 			return true;
 	}
 	if (!json_is_array(value) || node->items == NULL)
 		return false;
 	json_array_foreach (value, i, inner) {
-		if (has_unknown_field(node->items, inner, stored))
+		if (has_members(inner) && has_unknown_field(node->items, inner, stored))
 			return true;
 	}
 	return false;

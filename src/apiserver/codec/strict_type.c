@@ -16,10 +16,17 @@
 #include "base/err_text.h"
 #include "base/strbuf.h"
 
+/* A field and those around it. */
+struct field {
+	const struct field *around; /* NULL: of the whole object */
+	const char *key;
+	const json_t *schema;
+};
+
 struct walk {
-	const char *owner;    /* the innermost struct: "ServicePort"; "" at the very top */
-	struct strbuf path;   /* of fields, without places in lists: "spec.ports.port" */
-	const json_t *stored; /* a value that is not checked, or NULL */
+	const char *owner;	   /* the innermost struct: "ServicePort"; "" at the very top */
+	const struct field *field; /* the innermost field, or NULL */
+	const json_t *stored;	   /* a value that is not checked, or NULL */
 	struct err_text err;
 };
 
@@ -47,12 +54,27 @@ static void add_type(struct strbuf *out, const json_t *schema)
 		strbuf_adds(out, strcmp(type, "boolean") == 0 ? "bool" : "string");
 }
 
+/* The path of fields, without places in lists: "spec.ports.port". */
+static void add_path(struct strbuf *out, const struct field *field)
+{
+	if (field == NULL)
+		return;
+	add_path(out, field->around);
+	if (out->n != 0)
+		strbuf_addc(out, '.');
+	if (api_openapi_node(field->schema)->go_embedded[0] != '\0')
+		strbuf_addf(out, "%s.", api_openapi_node(field->schema)->go_embedded);
+	strbuf_adds(out, field->key);
+}
+
 /* `number`: a number that is out of range, for the message; else "". */
 static int fail_value(struct walk *walk, const json_t *value, const char *number, const char *type)
 {
+	CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
 	char place[512];
+	add_path(&path, walk->field);
 	if (walk->owner[0] != '\0')
-		snprintf(place, sizeof(place), "Go struct field %s.%s", walk->owner, walk->path.s);
+		snprintf(place, sizeof(place), "Go struct field %s.%s", walk->owner, path.s);
 	else
 		snprintf(place, sizeof(place), "Go value");
 	err_text_set(walk->err, "json: cannot unmarshal %s%s%s into %s of type %s",
@@ -98,37 +120,23 @@ static int check_special(struct walk *walk, const json_t *value, const char *typ
 	return bad ? ERR_TYPE : 0;
 }
 
-static bool is_special(const char *type)
+static int check_struct(struct walk *walk, const struct api_openapi_node *node, const json_t *val)
 {
-	static const char *const types[] = { "intstr.IntOrString", "resource.Quantity", "[]uint8",
-					     "v1.Time", "v1.MicroTime" };
-	for (size_t i = 0; i < ARRAY_LEN(types); i++) {
-		if (strcmp(types[i], type) == 0)
-			return true;
-	}
-	return false;
-}
-
-static int check_struct(struct walk *walk, const json_t *schema, const json_t *members,
-			const json_t *val)
-{
-	const char *key, *owner = walk->owner, *name = strchr(go_type_of(schema), '.');
-	size_t n = walk->path.n;
+	const char *key, *owner = walk->owner, *name = strchr(node->go_type, '.');
+	struct field field = { .around = walk->field };
+	size_t key_n;
 	json_t *value;
-	int r = 0;
 	if (name != NULL)
 		walk->owner = name + 1;
-	json_object_foreach (api_tree(val), key, value) {
-		const json_t *member = json_object_get(members, key);
-		if (member == NULL)
+	json_object_keylen_foreach(api_tree(val), key, key_n, value)
+	{
+		field.schema = api_openapi_property(node, key, key_n);
+		if (field.schema == NULL)
 			continue;
-		if (n != 0)
-			strbuf_addc(&walk->path, '.');
-		if (api_openapi_node(member)->go_embedded[0] != '\0')
-			strbuf_addf(&walk->path, "%s.", api_openapi_node(member)->go_embedded);
-		strbuf_adds(&walk->path, key);
-		r = check_value(walk, member, value);
-		walk->path.s[walk->path.n = n] = '\0';
+		field.key = key;
+		walk->field = &field;
+		int r = check_value(walk, field.schema, value);
+		walk->field = field.around;
 		if (r < 0)
 			return r;
 	}
@@ -138,14 +146,14 @@ static int check_struct(struct walk *walk, const json_t *schema, const json_t *m
 
 static int check_object(struct walk *walk, const json_t *schema, const json_t *val)
 {
-	const json_t *members = api_openapi_node(schema)->properties;
-	const json_t *others = api_openapi_node(schema)->additional_properties;
+	const struct api_openapi_node *node = api_openapi_node(schema);
+	const json_t *others = node->additional_properties;
 	const char *key;
 	json_t *value;
 	if (!json_is_object(val))
 		return fail_type(walk, schema, val);
-	if (members != NULL)
-		return check_struct(walk, schema, members, val);
+	if (node->properties != NULL)
+		return check_struct(walk, node, val);
 	if (!json_is_object(others))
 		return 0;
 	json_object_foreach (api_tree(val), key, value) {
@@ -158,12 +166,13 @@ static int check_object(struct walk *walk, const json_t *schema, const json_t *v
 
 static int check_array(struct walk *walk, const json_t *schema, const json_t *value)
 {
+	const json_t *items = api_openapi_node(schema)->items;
 	size_t i;
 	json_t *item;
 	if (!json_is_array(value))
 		return fail_type(walk, schema, value);
 	json_array_foreach (api_tree(value), i, item) {
-		int r = check_value(walk, api_openapi_node(schema)->items, item);
+		int r = check_value(walk, items, item);
 		if (r < 0)
 			return r;
 	}
@@ -173,33 +182,36 @@ static int check_array(struct walk *walk, const json_t *schema, const json_t *va
 static int check_value(struct walk *walk, const json_t *schema, const json_t *value)
 {
 	const struct api_openapi_node *node = api_openapi_node(schema);
-	const char *type = node->type;
 	if (json_is_null(value) || value == walk->stored)
 		return 0; /* null is as if it were missing */
-	if (is_special(node->go_type))
+	if (node->go_decodes)
 		return check_special(walk, value, node->go_type);
-	if (strcmp(type, "object") == 0)
+	switch (node->type_id) {
+	case API_OPENAPI_OBJECT:
 		return check_object(walk, schema, value);
-	if (strcmp(type, "array") == 0)
+	case API_OPENAPI_ARRAY:
 		return check_array(walk, schema, value);
-	if (strcmp(type, "integer") == 0)
+	case API_OPENAPI_INTEGER:
 		return check_integer(walk, value, node->format);
-	if ((strcmp(type, "string") == 0 && !json_is_string(value)) ||
-	    (strcmp(type, "boolean") == 0 && !json_is_boolean(value)))
-		return fail_type(walk, schema, value);
+	case API_OPENAPI_STRING:
+		return json_is_string(value) ? 0 : fail_type(walk, schema, value);
+	case API_OPENAPI_BOOLEAN:
+		return json_is_boolean(value) ? 0 : fail_type(walk, schema, value);
+	case API_OPENAPI_OTHER:
+		break;
+	}
 	return 0;
 }
 
 int apiserver_strict_type_check(const struct apiserver_resource *resource, const json_t *object,
 				const json_t *stored, struct err_text err)
 {
-	struct walk w = { .owner = "", .path = STRBUF_INIT, .stored = stored, .err = err };
+	struct walk w = { .owner = "", .stored = stored, .err = err };
 	const json_t *meta = json_object_get(object, "metadata");
 	int code = 0;
 	if (resource->built_in)
 		code = check_value(&w, resource->openapi, object);
 	else if (meta != NULL)
 		code = check_value(&w, apiserver_objectmeta_schema(), meta);
-	strbuf_done(&w.path);
 	return code;
 }
