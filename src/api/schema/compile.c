@@ -381,6 +381,13 @@ static int finish_node(struct compile *compile, struct schema_node *node)
 				 "a list of type map needs x-kubernetes-list-map-keys");
 	if (node->multiple.set && node->multiple.value <= 0)
 		return set_wrong_type(compile, "multipleOf", "greater than 0");
+	node->has_alternatives = node->any_of.n != 0 || node->one_of.n != 0 ||
+				 node->all_of.n != 0 || node->not_ != NULL;
+	for (size_t i = 0; i < node->required.n; i++) {
+		struct schema_node *property = schema_node_property(node, node->required.v[i]);
+		if (property != NULL)
+			property->is_required = true;
+	}
 	return finish_format(compile, node);
 }
 
@@ -410,29 +417,62 @@ static int read_node(struct compile *compile, const json_t *object, struct schem
 	return finish_node(compile, n);
 }
 
-static void mark_node(struct schema_node *node);
+static void mark_node(struct arena *arena, struct schema_node *node);
 
-static void mark_by_child(struct schema_node *node, struct schema_node *child)
+static void mark_by_child(struct arena *arena, struct schema_node *node, struct schema_node *child)
 {
 	if (child == NULL)
 		return;
-	mark_node(child);
+	mark_node(arena, child);
 	node->any_rules |= child->any_rules;
 	node->any_lists |= child->any_lists;
 	node->any_embedded |= child->any_embedded;
+	node->any_defaults |= child->any_defaults;
+}
+
+/* Lists the properties that have a mark, so that walks need not search for them. */
+static void list_marked(struct arena *arena, const struct schema_node *node,
+			bool (*has_mark)(const struct schema_node *child),
+			struct schema_members *ret)
+{
+	size_t pos = 0;
+	ret->v = arena_calloc(arena, (node->properties.n + 1) * sizeof(*ret->v));
+	for (const struct map_entry *e; (e = map_next(&node->properties, &pos)) != NULL;) {
+		if (has_mark(e->value))
+			ret->v[ret->n++] = (struct schema_member){ e->key, e->key_n, e->value };
+	}
+}
+
+static bool has_defaults(const struct schema_node *node)
+{
+	return node->any_defaults;
+}
+
+static bool has_lists(const struct schema_node *node)
+{
+	return node->any_lists;
+}
+
+static bool has_rules(const struct schema_node *node)
+{
+	return node->any_rules;
 }
 
 /* Marks the nodes that lead to what only some have, so that walks leave out the others. */
-static void mark_node(struct schema_node *node)
+static void mark_node(struct arena *arena, struct schema_node *node)
 {
 	size_t pos = 0;
 	node->any_rules = node->n_rules != 0;
 	node->any_lists = node->list == SCHEMA_LIST_SET || node->list == SCHEMA_LIST_MAP;
 	node->any_embedded = node->embedded;
+	node->any_defaults = node->default_value != NULL;
 	for (const struct map_entry *e; (e = map_next(&node->properties, &pos)) != NULL;)
-		mark_by_child(node, e->value);
-	mark_by_child(node, node->items);
-	mark_by_child(node, node->additional);
+		mark_by_child(arena, node, e->value);
+	mark_by_child(arena, node, node->items);
+	mark_by_child(arena, node, node->additional);
+	list_marked(arena, node, has_defaults, &node->defaulted);
+	list_marked(arena, node, has_lists, &node->with_lists);
+	list_marked(arena, node, has_rules, &node->with_rules);
 }
 
 static int read_all_rules(struct api_schema *schema, struct err_text err)
@@ -448,7 +488,7 @@ static int read_all_rules(struct api_schema *schema, struct err_text err)
 			return r;
 		}
 	}
-	mark_node(schema->root);
+	mark_node(&schema->arena, schema->root);
 	return 0;
 }
 

@@ -91,6 +91,8 @@ static void visit_array(struct lists *lists, const struct schema_node *node, con
 	if (node->list == SCHEMA_LIST_SET ||
 	    (node->list == SCHEMA_LIST_MAP && !has_non_object(lists, value)))
 		find_twice(lists, node, value);
+	if (node->items == NULL || !node->items->any_lists)
+		return;
 	json_array_foreach (value, i, item) {
 		schema_path_index(&lists->path, i);
 		visit_node(lists, node->items, item);
@@ -98,20 +100,44 @@ static void visit_array(struct lists *lists, const struct schema_node *node, con
 	}
 }
 
-static void visit_object(struct lists *lists, const struct schema_node *node, const json_t *val)
+static void visit_property(struct lists *lists, const struct schema_member *member,
+			   const json_t *object)
+{
+	const json_t *value = json_object_getn(object, member->key, member->key_n);
+	size_t at = lists->path.n;
+	if (value == NULL)
+		return;
+	schema_path_child(&lists->path, member->key);
+	visit_node(lists, member->node, value);
+	schema_path_cut(&lists->path, at);
+}
+
+/* Errors are in the order of the object's members. */
+static void visit_members(struct lists *lists, const struct schema_node *node, const json_t *object)
 {
 	size_t at = lists->path.n;
 	const char *key;
 	json_t *value;
-	json_object_foreach (api_tree(val), key, value) {
-		const struct schema_node *p = schema_node_property(node, key);
-		if (p != NULL)
+	json_object_foreach (api_tree(object), key, value) {
+		const struct schema_node *own = schema_node_property(node, key);
+		const struct schema_node *member = own != NULL ? own : node->additional;
+		if (member == NULL || !member->any_lists)
+			continue;
+		if (own != NULL)
 			schema_path_child(&lists->path, key);
 		else
 			schema_path_key(&lists->path, key);
-		visit_node(lists, p != NULL ? p : node->additional, value);
+		visit_node(lists, member, value);
 		schema_path_cut(&lists->path, at);
 	}
+}
+
+static void visit_object(struct lists *lists, const struct schema_node *node, const json_t *object)
+{
+	if ((node->additional == NULL || !node->additional->any_lists) && node->with_lists.n == 1)
+		visit_property(lists, &node->with_lists.v[0], object);
+	else
+		visit_members(lists, node, object);
 }
 
 static void visit_node(struct lists *lists, const struct schema_node *node, const json_t *value)

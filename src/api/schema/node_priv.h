@@ -52,12 +52,27 @@ struct schema_strings {
 	size_t n;
 };
 
+/* A property by its name. */
+struct schema_member {
+	const char *key;
+	size_t key_n;
+	struct schema_node *node;
+};
+
+/* Some of a node's properties. */
+struct schema_members {
+	struct schema_member *v;
+	size_t n;
+};
+
 struct schema_node {
 	enum schema_type type;
 	enum schema_list list;
 	bool int_or_string, nullable, preserve, embedded, exclusive_min, exclusive_max;
-	/* Here or below: rules; lists of type set or map; embedded objects. */
-	bool any_rules, any_lists, any_embedded;
+	/* Here or below: rules; lists of type set or map; embedded objects; defaults. */
+	bool any_rules, any_lists, any_embedded, any_defaults;
+	bool is_required;		   /* the object around it demands this property */
+	bool has_alternatives;		   /* anyOf, oneOf, allOf or not */
 	const char *format;		   /* as written; NULL: none that is checked */
 	const struct schema_format *check; /* of a format of strings */
 	const json_t *default_value, *enums;
@@ -67,6 +82,8 @@ struct schema_node {
 		max_properties; /* -1: none */
 	struct schema_strings required, map_keys;
 	struct map properties; /* name -> struct schema_node *, in the order of the file */
+	/* Properties with any_defaults, any_lists and any_rules. */
+	struct schema_members defaulted, with_lists, with_rules;
 	struct schema_node *additional, *items, *not_;
 	struct schema_nodes all_of, any_of, one_of;
 	const json_t *rules_source;
@@ -84,5 +101,10 @@ struct api_schema {
 };
 
 struct schema_node *schema_node_property(const struct schema_node *node, const char *key);
+/* Does the schema describe values inside a value? */
+static inline bool schema_node_has_members(const struct schema_node *node)
+{
+	return node->properties.n != 0 || node->additional != NULL || node->items != NULL;
+}
 /* The schema of a member: its own, or that of additional members; NULL for neither. */
 const struct schema_node *schema_node_member(const struct schema_node *node, const char *key);

@@ -11,6 +11,22 @@
 #include "api/schema/path_priv.h"
 #include "base/mem.h"
 
+static void add_place(struct strbuf *out, const struct schema_place *place)
+{
+	if (place == NULL)
+		return;
+	add_place(out, place->around);
+	if (place->key != NULL)
+		schema_path_child(out, place->key);
+	else
+		schema_path_index(out, place->index);
+}
+
+void schema_walk_path(const struct schema_walk *walk, struct strbuf *out)
+{
+	add_place(out, walk->place);
+}
+
 void schema_result_done(struct schema_result *result)
 {
 	for (size_t i = 0; i < result->keys.n; i++)
@@ -60,17 +76,19 @@ static void add_error(struct schema_result *result, enum api_fielderr_type type,
 void schema_result_add(struct schema_result *result, const struct schema_walk *walk,
 		       enum api_fielderr_type type, const char *value, const char *fmt, ...)
 {
-	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT, field = STRBUF_INIT;
+	CLEANUP(strbuf_done)
+	struct strbuf text = STRBUF_INIT, field = STRBUF_INIT, path = STRBUF_INIT;
 	bool whole = type == API_FIELD_INVALID || type == API_FIELD_TYPE;
 	va_list ap;
-	strbuf_addf(&text, "%s in body ", walk->path.s);
+	schema_walk_path(walk, &path);
+	strbuf_addf(&text, "%s in body ", path.s);
 	size_t n = text.n;
 	va_start(ap, fmt);
 	strbuf_vaddf(&text, fmt, ap);
 	va_end(ap);
 	strbuf_adds(&field, walk->under);
-	if (walk->path.n != 0)
-		schema_path_child(&field, walk->path.s);
+	if (path.n != 0)
+		schema_path_child(&field, path.s);
 	add_error(result, type, field.s, value, whole ? text.s : text.s + n, text.s);
 }
 

@@ -16,14 +16,24 @@ struct schema_result {
 	unsigned n_passed;
 };
 
+/* A value's place in the object: a member of another value, or an item of it. Paths are written only
+ * for errors. */
+struct schema_place {
+	const struct schema_place *around; /* NULL: where the walk began */
+	const char *key;		   /* NULL: an item */
+	size_t index;
+};
+
 /* One walk over an object. */
 struct schema_walk {
 	struct regex_scratch *scratch;
-	struct strbuf path;    /* of the current value: "spec.list[1].name" */
+	const struct schema_place *place; /* of the current value; NULL: where the walk began */
 	const char *under;     /* where the walk began: "" or "status"; messages leave it out */
 	unsigned alternatives; /* nesting depth in anyOf, oneOf, allOf and not */
 };
 
+/* Appends the path of the current value: "spec.list[1].name". */
+void schema_walk_path(const struct schema_walk *walk, struct strbuf *out);
 void schema_result_done(struct schema_result *result);
 /* Adds `from` and empties it. */
 void schema_result_merge(struct schema_result *result, struct schema_result *from);

@@ -309,29 +309,58 @@ static void check_below(struct evaluation *evaluation, const struct pair *pair,
 	check_value(evaluation, pair, pair->old != NULL ? pair : parent);
 }
 
+/* A member; `own`: it is described as a property, not by additionalProperties. */
+static void check_member(struct evaluation *evaluation, const struct pair *member,
+			 const struct pair *was, const char *key, bool own)
+{
+	static const struct pair none;
+	size_t at = evaluation->path.n;
+	bool word = at == 0 && (strcmp(key, "apiVersion") == 0 || strcmp(key, "kind") == 0);
+	if (own)
+		schema_path_child(&evaluation->path, key);
+	else
+		schema_path_key(&evaluation->path, key);
+	if (word)
+		check_value(evaluation, member, &none);
+	else
+		check_below(evaluation, member, was);
+	schema_path_cut(&evaluation->path, at);
+}
+
+static void check_property(struct evaluation *evaluation, const struct pair *pair,
+			   const struct pair *was, const struct schema_member *property)
+{
+	struct pair member = {
+		.node = property->node,
+		.value = json_object_getn(pair->value, property->key, property->key_n),
+	};
+	if (member.value == NULL)
+		return;
+	member.old = json_object_getn(pair->old, property->key, property->key_n);
+	check_member(evaluation, &member, was, property->key, true);
+}
+
+/* Rules are evaluated in the order of the object's members. */
 static void check_members(struct evaluation *evaluation, const struct pair *pair,
 			  const struct pair *was)
 {
+	const struct schema_node *node = pair->node;
+	const bool additional = node->additional != NULL && node->additional->any_rules;
 	const char *key;
 	json_t *value;
-	size_t at = evaluation->path.n;
-	static const struct pair none;
+	if (!additional && node->with_rules.n <= 1) {
+		if (node->with_rules.n == 1)
+			check_property(evaluation, pair, was, &node->with_rules.v[0]);
+		return;
+	}
 	json_object_foreach (api_tree(pair->value), key, value) {
-		const struct schema_node *own = schema_node_property(pair->node, key);
-		struct pair sub = { own != NULL ? own : pair->node->additional, value,
-				    json_object_get(pair->old, key) };
-		bool word = at == 0 && (strcmp(key, "apiVersion") == 0 || strcmp(key, "kind") == 0);
-		if (sub.node == NULL || !sub.node->any_rules)
+		const struct schema_node *own = schema_node_property(node, key);
+		struct pair member = { .node = own != NULL ? own : node->additional,
+				       .value = value };
+		if (member.node == NULL || !member.node->any_rules)
 			continue;
-		if (own != NULL)
-			schema_path_child(&evaluation->path, key);
-		else
-			schema_path_key(&evaluation->path, key);
-		if (word)
-			check_value(evaluation, &sub, &none);
-		else
-			check_below(evaluation, &sub, was);
-		schema_path_cut(&evaluation->path, at);
+		member.old = json_object_get(pair->old, key);
+		check_member(evaluation, &member, was, key, own != NULL);
 	}
 }
 

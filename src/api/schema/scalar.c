@@ -70,8 +70,12 @@ static const char *kind_of(enum schema_type type)
 void schema_check_type(const struct schema_node *node, const struct schema_walk *walk,
 		       const json_t *value, struct schema_result *result)
 {
-	const char *want = node->int_or_string ? "integer,string" : schema_type_words[node->type];
 	enum schema_type t = type_of(value);
+	if (t != SCHEMA_ANY && type_accepts(node, t)) {
+		result->n_passed++;
+		return;
+	}
+	const char *want = node->int_or_string ? "integer,string" : schema_type_words[node->type];
 	if (t == SCHEMA_ANY) {
 		if (want[0] != '\0' && !node->nullable)
 			wrong_type(walk, want, "null", result);
@@ -81,8 +85,7 @@ void schema_check_type(const struct schema_node *node, const struct schema_walk 
 	}
 	bool whole = t == SCHEMA_NUMBER && type_accepts(node, SCHEMA_INTEGER) &&
 		     is_whole(json_real_value(value));
-	bool fits = type_accepts(node, t) || whole ||
-		    (t == SCHEMA_INTEGER && type_accepts(node, SCHEMA_NUMBER));
+	bool fits = whole || (t == SCHEMA_INTEGER && type_accepts(node, SCHEMA_NUMBER));
 	bool text_or_list = t == SCHEMA_STRING || t == SCHEMA_ARRAY;
 	bool number = type_accepts(node, SCHEMA_NUMBER) || type_accepts(node, SCHEMA_INTEGER);
 	if (node->format != NULL && !text_or_list && !fits &&
@@ -155,18 +158,26 @@ static void invalid_text(const struct schema_walk *walk, const json_t *text,
 	schema_result_add(result, walk, API_FIELD_INVALID, value.s, "%s", why.s);
 }
 
+/* Is the text long or short enough that its characters must be counted? A character has one to four
+ * bytes. */
+static bool needs_length(const struct schema_node *node, size_t n_bytes)
+{
+	return (node->max_length >= 0 && n_bytes > (uint64_t)node->max_length) ||
+	       (node->min_length > 0 && n_bytes / 4 < (uint64_t)node->min_length);
+}
+
 /* The first of length, length and pattern that fails; then the format. */
 void schema_check_string(const struct schema_node *node, const struct schema_walk *walk,
 			 const json_t *val, struct schema_result *result)
 {
 	struct slice s = api_text_slice(val);
-	int64_t length =
-		node->max_length >= 0 || node->min_length >= 0 ? (int64_t)utf8_length(s) : 0;
-	if (node->max_length >= 0 && length > node->max_length)
+	const bool counted = needs_length(node, s.n);
+	const int64_t length = counted ? (int64_t)utf8_length(s) : 0;
+	if (counted && node->max_length >= 0 && length > node->max_length)
 		schema_result_add(result, walk, API_FIELD_TOO_LONG, NULL,
 				  "may not be more than %lld byte%s", (long long)node->max_length,
 				  node->max_length == 1 ? "" : "s");
-	else if (length < node->min_length)
+	else if (counted && length < node->min_length)
 		invalid_text(walk, val, result, "should be at least %lld chars long",
 			     (long long)node->min_length);
 	else if (!fits_pattern(node, walk, s))
@@ -200,19 +211,27 @@ static bool in_range(const struct schema_node *node, double number)
 	return true;
 }
 
+static void report_range(const struct schema_node *node, const struct schema_walk *walk,
+			 const char *what, struct schema_result *result)
+{
+	CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+	schema_walk_path(walk, &path);
+	if (node->format != NULL)
+		schema_result_add_global(result, walk,
+					 "%s value must be of type %s with format %s in %s", what,
+					 schema_type_words[node->type], node->format, path.s);
+	else
+		schema_result_add_global(result, walk,
+					 "%s value must be of type %s (default format) in %s", what,
+					 schema_type_words[node->type], path.s);
+}
+
 static bool check_range(const struct schema_node *node, const struct schema_walk *walk,
 			double number, const char *what, struct schema_result *result)
 {
 	if (in_range(node, number))
 		return true;
-	if (node->format != NULL)
-		schema_result_add_global(result, walk,
-					 "%s value must be of type %s with format %s in %s", what,
-					 schema_type_words[node->type], node->format, walk->path.s);
-	else
-		schema_result_add_global(result, walk,
-					 "%s value must be of type %s (default format) in %s", what,
-					 schema_type_words[node->type], walk->path.s);
+	report_range(node, walk, what, result);
 	return false;
 }
 

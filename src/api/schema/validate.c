@@ -12,7 +12,6 @@
 
 #include "api/schema/list_priv.h"
 #include "api/schema/node_priv.h"
-#include "api/schema/path_priv.h"
 #include "api/schema/result_priv.h"
 #include "api/schema/rule_priv.h"
 #include "api/schema/scalar_priv.h"
@@ -27,8 +26,12 @@ static void check_child(const struct schema_node *node, struct schema_walk *walk
 			const json_t *value, const json_t *old, struct schema_result *result)
 {
 	struct schema_result here = { 0 };
+	if (old == NULL) {
+		check_node(node, walk, value, NULL, result);
+		return; /* all of its errors count */
+	}
 	check_node(node, walk, value, old, &here);
-	if (here.errs.n != 0 && old != NULL && schema_unchanged(node, value, old)) {
+	if (here.errs.n != 0 && schema_unchanged(node, value, old)) {
 		result->n_passed += here.n_passed;
 		schema_result_done(&here);
 		return;
@@ -62,6 +65,15 @@ static void keep_best(struct schema_result *best, bool *have, struct schema_resu
 	}
 }
 
+/* An error of alternatives: the value's path in quotes, then the text. */
+static void add_mismatch(const struct schema_walk *walk, struct schema_result *result,
+			 const char *text)
+{
+	CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+	schema_walk_path(walk, &path);
+	schema_result_add_global(result, walk, "\"%s\" %s", path.s, text);
+}
+
 static void check_any_of(const struct schema_node *node, struct schema_walk *walk,
 			 const json_t *value, const json_t *old, struct schema_result *result)
 {
@@ -77,9 +89,7 @@ static void check_any_of(const struct schema_node *node, struct schema_walk *wal
 		keep_best(&best, &have, &one);
 	}
 	if (node->any_of.n != 0)
-		schema_result_add_global(result, walk,
-					 "\"%s\" must validate at least one schema (anyOf)",
-					 walk->path.s);
+		add_mismatch(walk, result, "must validate at least one schema (anyOf)");
 	schema_result_merge(result, &best);
 }
 
@@ -102,12 +112,12 @@ static void check_one_of(const struct schema_node *node, struct schema_walk *wal
 		schema_result_done(&one);
 	}
 	if (fits != 1 && node->one_of.n != 0) {
-		char found[64] = "Found none valid";
+		char found[32] = "none valid", text[96];
 		if (fits != 0)
-			snprintf(found, sizeof(found), "Found %u valid alternatives", fits);
-		schema_result_add_global(result, walk,
-					 "\"%s\" must validate one and only one schema (oneOf). %s",
-					 walk->path.s, found);
+			snprintf(found, sizeof(found), "%u valid alternatives", fits);
+		snprintf(text, sizeof(text),
+			 "must validate one and only one schema (oneOf). Found %s", found);
+		add_mismatch(walk, result, text);
 	}
 	if (fits == 0)
 		schema_result_merge(result, &best);
@@ -126,9 +136,9 @@ static void check_all_of(const struct schema_node *node, struct schema_walk *wal
 		schema_result_merge(result, &one);
 	}
 	if (fits != node->all_of.n)
-		schema_result_add_global(result, walk,
-					 "\"%s\" must validate all the schemas (allOf)%s",
-					 walk->path.s, fits == 0 ? ". None validated" : "");
+		add_mismatch(walk, result,
+			     fits == 0 ? "must validate all the schemas (allOf). None validated"
+				       : "must validate all the schemas (allOf)");
 }
 
 static void check_not(const struct schema_node *node, struct schema_walk *walk, const json_t *value,
@@ -138,8 +148,7 @@ static void check_not(const struct schema_node *node, struct schema_walk *walk, 
 	if (node->not_ == NULL)
 		return;
 	if (matches_schema(node->not_, walk, value, old, &one))
-		schema_result_add_global(result, walk, "\"%s\" must not validate the schema (not)",
-					 walk->path.s);
+		add_mismatch(walk, result, "must not validate the schema (not)");
 	schema_result_done(&one);
 }
 
@@ -171,16 +180,16 @@ static void check_array(const struct schema_node *node, struct schema_walk *walk
 			const json_t *value, const json_t *old, struct schema_result *result)
 {
 	long long size = (long long)json_array_size(value);
-	size_t at = walk->path.n, i;
+	struct schema_place place = { .around = walk->place };
 	json_t *item;
+	walk->place = &place;
 	if (node->items != NULL) {
-		json_array_foreach (value, i, item) {
+		json_array_foreach (value, place.index, item) {
 			const json_t *was = schema_find_item(node, old, item);
-			schema_path_index(&walk->path, i);
 			check_child(node->items, walk, item, was, result);
-			schema_path_cut(&walk->path, at);
 		}
 	}
+	walk->place = place.around;
 	check_count(&(struct count){ .n = size,
 				     .min = node->min_items,
 				     .max = node->max_items,
@@ -192,18 +201,33 @@ static void check_array(const struct schema_node *node, struct schema_walk *walk
 static void check_member(const struct schema_node *node, struct schema_walk *walk, const char *key,
 			 const json_t *value, const json_t *old, struct schema_result *result)
 {
-	size_t at = walk->path.n;
-	const json_t *was = json_object_get(old, key);
+	const struct schema_place place = { .around = walk->place, .key = key };
+	const bool at_top = walk->place == NULL;
+	const json_t *was = old != NULL ? json_object_get(old, key) : NULL;
 	/* Both are of one version by now, so their original versions are not known. */
-	if (at == 0 && (strcmp(key, "apiVersion") == 0 || strcmp(key, "kind") == 0))
+	if (at_top && was != NULL && (strcmp(key, "apiVersion") == 0 || strcmp(key, "kind") == 0))
 		was = NULL;
 	/* Errors in unchanged values are dropped, so the walk can be skipped; alternatives need its
 	 * count. */
-	if (at == 0 && was != NULL && walk->alternatives == 0 && schema_unchanged(node, value, was))
+	if (at_top && was != NULL && walk->alternatives == 0 && schema_unchanged(node, value, was))
 		return;
-	schema_path_child(&walk->path, key);
+	walk->place = &place;
 	check_child(node, walk, value, was, result);
-	schema_path_cut(&walk->path, at);
+	walk->place = place.around;
+}
+
+static void check_required(const struct schema_node *node, struct schema_walk *walk,
+			   const json_t *object, struct schema_result *result)
+{
+	for (size_t i = 0; i < node->required.n; i++) {
+		const struct schema_place place = { .around = walk->place,
+						    .key = node->required.v[i] };
+		if (json_object_get(object, place.key) != NULL)
+			continue;
+		walk->place = &place;
+		schema_result_add(result, walk, API_FIELD_REQUIRED, NULL, "%s", "");
+		walk->place = place.around;
+	}
 }
 
 static void check_object(const struct schema_node *node, struct schema_walk *walk,
@@ -211,7 +235,7 @@ static void check_object(const struct schema_node *node, struct schema_walk *wal
 {
 	const char *key;
 	json_t *value;
-	size_t pos = 0, at = walk->path.n;
+	size_t pos = 0, n_required = 0;
 	check_count(&(struct count){ .n = (long long)json_object_size(val),
 				     .min = node->min_properties,
 				     .max = node->max_properties,
@@ -224,17 +248,25 @@ static void check_object(const struct schema_node *node, struct schema_walk *wal
 		}
 	}
 	for (const struct map_entry *e; (e = map_next(&node->properties, &pos)) != NULL;) {
-		value = json_object_get(val, e->key);
-		if (value != NULL)
-			check_member(e->value, walk, e->key, value, old, result);
-	}
-	for (size_t i = 0; i < node->required.n; i++) {
-		if (json_object_get(val, node->required.v[i]) != NULL)
+		const struct schema_node *property = e->value;
+		value = json_object_getn(val, e->key, e->key_n);
+		if (value == NULL)
 			continue;
-		schema_path_child(&walk->path, node->required.v[i]);
-		schema_result_add(result, walk, API_FIELD_REQUIRED, NULL, "%s", "");
-		schema_path_cut(&walk->path, at);
+		n_required += property->is_required;
+		check_member(property, walk, e->key, value, old, result);
 	}
+	/* Names that are no properties, or are listed twice, are not counted and need the check, too. */
+	if (n_required != node->required.n)
+		check_required(node, walk, val, result);
+}
+
+static void check_alternatives(const struct schema_node *node, struct schema_walk *walk,
+			       const json_t *value, const json_t *old, struct schema_result *result)
+{
+	check_any_of(node, walk, value, old, result);
+	check_one_of(node, walk, value, old, result);
+	check_all_of(node, walk, value, old, result);
+	check_not(node, walk, value, old, result);
 }
 
 static void check_node(const struct schema_node *node, struct schema_walk *walk,
@@ -249,17 +281,16 @@ static void check_node(const struct schema_node *node, struct schema_walk *walk,
 		schema_check_type(node, walk, value, result);
 		result->n_passed++;
 	}
-	check_any_of(node, walk, value, old, result);
-	check_one_of(node, walk, value, old, result);
-	check_all_of(node, walk, value, old, result);
-	check_not(node, walk, value, old, result);
+	if (node->has_alternatives)
+		check_alternatives(node, walk, value, old, result);
 	if (json_is_string(value))
 		schema_check_string(node, walk, value, result);
 	if (json_is_number(value))
 		schema_check_number(node, walk, value, result);
 	if (json_is_array(value))
 		check_array(node, walk, value, old, result);
-	schema_check_enum(node, walk, value, result);
+	if (node->enums != NULL)
+		schema_check_enum(node, walk, value, result);
 	if (json_is_object(value))
 		check_object(node, walk, value, old, result);
 	/* Alternatives (twice), enum, the whole; and the list or object. */
@@ -269,25 +300,25 @@ static void check_node(const struct schema_node *node, struct schema_walk *walk,
 static void validate_values(const struct schema_node *node, const json_t *object, const json_t *old,
 			    const char *under, struct api_errors *errs)
 {
-	struct schema_walk w = { .scratch = regex_scratch_of_thread(),
-				 .path = STRBUF_INIT,
-				 .under = under };
+	struct schema_walk w = { .scratch = regex_scratch_of_thread(), .under = under };
 	struct schema_result r = { 0 };
 	check_child(node, &w, object, old, &r);
 	api_errors_move(errs, &r.errs);
 	schema_result_done(&r);
-	strbuf_done(&w.path);
 }
 
-/* Lists, which are not blamed on an update if they were wrong before, and rules. */
+/* Lists, which are not blamed on an update if they were wrong before, and rules. The old object is
+ * checked only if that can matter. */
 static void validate_lists_and_rules(const struct api_schema *schema, const json_t *object,
 				     const json_t *old, struct api_errors *errs)
 {
-	struct api_errors before = { 0 };
-	if (old != NULL)
+	struct api_errors now = { 0 }, before = { 0 };
+	schema_validate_lists(schema, object, &now);
+	if (now.n != 0 && old != NULL)
 		schema_validate_lists(schema, old, &before);
 	if (before.n == 0)
-		schema_validate_lists(schema, object, errs);
+		api_errors_move(errs, &now);
+	api_errors_done(&now);
 	api_errors_done(&before);
 	schema_validate_rules(schema, object, old, errs);
 }
