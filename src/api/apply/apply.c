@@ -131,8 +131,8 @@ static json_t *apply_entries(const struct managed_write *write, struct managed_e
 {
 	struct fieldset *last;
 	managed_write_reconcile(write, entries);
-	const struct managed_entry *own = update_own_entry(write, entries, config, &last);
-	CLEANUP(freep) char *self = xstrdup(own->id);
+	struct managed_entry *own = update_own_entry(write, entries, config, &last);
+	CLEANUP(freep) char *self = xstrdup(managed_entry_id(own));
 	json_t *to = prune_removed(write, entries, managed_merge(write->type, write->from, config),
 				   last, own->set);
 	fieldset_unref(last);
@@ -172,14 +172,14 @@ static bool allow_own_kubectl(const struct managed_write *write, struct managed_
 
 static int by_id(const void *left, const void *right)
 {
-	return strcmp((*(const struct managed_entry *const *)left)->id,
-		      (*(const struct managed_entry *const *)right)->id);
+	return strcmp(managed_entry_id(*(struct managed_entry *const *)left),
+		      managed_entry_id(*(struct managed_entry *const *)right));
 }
 
-static void report_conflicts(const struct managed_entries *entries,
-			     const struct managed_losses *losses, struct api_conflicts *ret)
+static void report_conflicts(struct managed_entries *entries, const struct managed_losses *losses,
+			     struct api_conflicts *ret)
 {
-	const struct managed_entry **who = xcalloc(losses->n, sizeof(*who));
+	struct managed_entry **who = xcalloc(losses->n, sizeof(*who));
 	for (size_t i = 0; i < losses->n; i++)
 		who[i] = &entries->v[losses->v[i].at];
 	qsort(who, losses->n, sizeof(*who), by_id);

@@ -38,11 +38,20 @@ void managed_entry_set(struct managed_entry *entry, struct fieldset *set)
 	entry->set = set;
 }
 
+static struct managed_writer writer_of(const struct managed_entry *entry)
+{
+	return (struct managed_writer){ .manager = entry->manager,
+					.api_version = entry->api_version,
+					.subresource = entry->subresource,
+					.applied = entry->applied };
+}
+
 void managed_entries_copy(struct managed_entries *to, const struct managed_entries *from)
 {
 	*to = (struct managed_entries){ 0 };
 	for (size_t i = 0; i < from->n; i++) {
-		struct managed_entry *e = managed_entries_add(to, &from->v[i]);
+		const struct managed_writer writer = writer_of(&from->v[i]);
+		struct managed_entry *e = managed_entries_add(to, &writer);
 		managed_entry_set(e, fieldset_ref(from->v[i].set));
 		e->time_s = from->v[i].time_s;
 	}
@@ -72,31 +81,47 @@ static char *make_id(const struct managed_entry *entry)
 	return strbuf_take(&b);
 }
 
+const char *managed_entry_id(struct managed_entry *entry)
+{
+	if (entry->id == NULL)
+		entry->id = make_id(entry);
+	return entry->id;
+}
+
 struct managed_entry *managed_entries_find(struct managed_entries *entries, const char *id)
 {
 	for (size_t i = 0; i < entries->n; i++) {
-		if (strcmp(entries->v[i].id, id) == 0)
+		if (strcmp(managed_entry_id(&entries->v[i]), id) == 0)
 			return &entries->v[i];
 	}
 	return NULL;
 }
 
-struct managed_entry *managed_entries_add(struct managed_entries *entries,
-					  const struct managed_entry *like)
+/* Whether their ids are equal. */
+static bool is_of_writer(const struct managed_entry *entry, const struct managed_writer *writer)
 {
-	CLEANUP(freep) char *id = make_id(like);
-	struct managed_entry *e = managed_entries_find(entries, id);
-	if (e == NULL) {
-		e = vec_add(entries);
-		e->id = TAKE_PTR(id);
-		e->manager = xstrdup(like->manager);
-		e->subresource = xstrdup(like->subresource);
-		e->applied = like->applied;
-		e->set = fieldset_new();
-	} else {
-		free(e->api_version);
+	return entry->applied == writer->applied && strcmp(entry->manager, writer->manager) == 0 &&
+	       strcmp(entry->subresource, writer->subresource) == 0 &&
+	       (entry->applied || strcmp(entry->api_version, writer->api_version) == 0);
+}
+
+struct managed_entry *managed_entries_add(struct managed_entries *entries,
+					  const struct managed_writer *writer)
+{
+	for (size_t i = 0; i < entries->n; i++) {
+		struct managed_entry *e = &entries->v[i];
+		if (is_of_writer(e, writer)) {
+			free(e->api_version);
+			e->api_version = xstrdup(writer->api_version);
+			return e;
+		}
 	}
-	e->api_version = xstrdup(like->api_version);
+	struct managed_entry *e = vec_add(entries);
+	e->manager = xstrdup(writer->manager);
+	e->api_version = xstrdup(writer->api_version);
+	e->subresource = xstrdup(writer->subresource);
+	e->applied = writer->applied;
+	e->set = fieldset_new();
 	return e;
 }
 
@@ -111,10 +136,9 @@ void managed_entries_del(struct managed_entries *entries, size_t index)
 
 /* ---- reading and writing ---- */
 
-static char *text_of(const json_t *value, const char *key)
+static const char *text_of(const json_t *value, const char *key)
 {
-	/* NOLINTNEXTLINE(clang-analyzer-cplusplus.NewDeleteLeaks) */
-	return xstrdup(api_text(json_object_get(value, key)));
+	return api_text(json_object_get(value, key));
 }
 
 static int read_time(const json_t *value, int64_t *ret)
@@ -133,27 +157,25 @@ static int read_time(const json_t *value, int64_t *ret)
 static int read_entry(struct managed_entries *entries, const json_t *value, bool written)
 {
 	const json_t *fields = json_object_get(value, "fieldsV1");
-	CLEANUP(freep) char *type = text_of(value, "fieldsType"), *op = text_of(value, "operation");
-	CLEANUP(freep)
-	char *manager = text_of(value, "manager"), *version = text_of(value, "apiVersion");
-	CLEANUP(freep) char *sub = text_of(value, "subresource");
+	const char *operation = text_of(value, "operation");
+	const struct managed_writer writer = {
+		.manager = text_of(value, "manager"),
+		.api_version = text_of(value, "apiVersion"),
+		.subresource = text_of(value, "subresource"),
+		.applied = strcmp(operation, "Apply") == 0,
+	};
 	struct fieldset *set = NULL;
 	int64_t time_s;
-	bool applied = strcmp(op, "Apply") == 0;
-	if ((!applied && strcmp(op, "Update") != 0) || version[0] == '\0' ||
-	    strcmp(type, "FieldsV1") != 0 || read_time(value, &time_s) < 0)
+	if ((!writer.applied && strcmp(operation, "Update") != 0) ||
+	    writer.api_version[0] == '\0' ||
+	    strcmp(text_of(value, "fieldsType"), "FieldsV1") != 0 || read_time(value, &time_s) < 0)
 		return ERR_PARSE;
 	if (fields == NULL || json_is_null(fields))
 		set = fieldset_new();
 	int r = set != NULL ? 0 : fieldset_parse(fields, &set);
 	if (r < 0)
 		return r;
-	struct managed_entry *e = managed_entries_add(entries, &(struct managed_entry){
-								       .manager = manager,
-								       .api_version = version,
-								       .subresource = sub,
-								       .applied = applied,
-							       });
+	struct managed_entry *e = managed_entries_add(entries, &writer);
 	managed_entry_set(e, set);
 	e->time_s = time_s;
 	fieldset_unref(e->read_set);
@@ -214,6 +236,12 @@ static bool is_as_read(const struct managed_entry *entry)
 		       0;
 }
 
+/* Of ASCII texts, which need no check. */
+static void set_plain(json_t *object, const char *key, const char *text)
+{
+	json_object_set_new_nocheck(object, key, json_string_nocheck(text));
+}
+
 static json_t *write_entry(const struct managed_entry *entry)
 {
 	if (is_as_read(entry))
@@ -221,17 +249,15 @@ static json_t *write_entry(const struct managed_entry *entry)
 	char time[API_TIME_TEXT_MAX];
 	json_t *v = json_object();
 	if (entry->manager[0] != '\0')
-		json_object_set_new(v, "manager", json_string(entry->manager));
-	json_object_set_new(v, "operation", json_string(entry->applied ? "Apply" : "Update"));
-	json_object_set_new(v, "apiVersion", json_string(entry->api_version));
+		json_object_set_new_nocheck(v, "manager", json_string(entry->manager));
+	set_plain(v, "operation", entry->applied ? "Apply" : "Update");
+	json_object_set_new_nocheck(v, "apiVersion", json_string(entry->api_version));
 	if (entry->time_s != 0)
-		json_object_set_new(
-			v, "time",
-			json_string(api_time_format((uint64_t)entry->time_s * 1000000000U, time)));
-	json_object_set_new(v, "fieldsType", json_string("FieldsV1"));
-	json_object_set_new(v, "fieldsV1", write_fields(entry));
+		set_plain(v, "time", api_time_format((uint64_t)entry->time_s * 1000000000U, time));
+	set_plain(v, "fieldsType", "FieldsV1");
+	json_object_set_new_nocheck(v, "fieldsV1", write_fields(entry));
 	if (entry->subresource[0] != '\0')
-		json_object_set_new(v, "subresource", json_string(entry->subresource));
+		json_object_set_new_nocheck(v, "subresource", json_string(entry->subresource));
 	return v;
 }
 
@@ -268,7 +294,7 @@ static void list_updaters(const struct managed_entries *entries, struct managed_
 	}
 	for (size_t i = 0; i < ret->n; i++) {
 		struct managed_entry *e = &ret->v[i];
-		e->id = xstrdup(e->id);
+		e->id = make_id(e);
 		e->manager = xstrdup(e->manager);
 		e->api_version = xstrdup(e->api_version);
 		e->subresource = xstrdup(e->subresource);
@@ -291,12 +317,11 @@ static void drop_entry(struct managed_entries *entries, const char *id)
 static void merge_into_ancient(struct managed_entries *entries, const struct managed_entry *first,
 			       const struct managed_entry *entry)
 {
-	static char name[] = "ancient-changes", none[] = "";
 	size_t before = entries->n;
 	struct managed_entry *bucket = managed_entries_add(
-		entries, &(struct managed_entry){ .manager = name,
-						  .api_version = entry->api_version,
-						  .subresource = none });
+		entries, &(struct managed_writer){ .manager = "ancient-changes",
+						   .api_version = entry->api_version,
+						   .subresource = "" });
 	if (entries->n > before)
 		managed_entry_set(bucket, fieldset_ref(first->set));
 	managed_entry_set(bucket, fieldset_union(entry->set, bucket->set));

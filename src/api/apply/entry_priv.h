@@ -11,9 +11,15 @@
 #include "api/fields/fieldset.h"
 #include "base/compiler.h"
 
+/* By what a writer is known. */
+struct managed_writer {
+	const char *manager, *api_version, *subresource;
+	bool applied;
+};
+
 /* One writer's entry. */
 struct managed_entry {
-	char *id; /* names, operation, version and subresource as one text, by which it is found */
+	char *id; /* see managed_entry_id; NULL: not needed yet */
 	char *manager, *api_version, *subresource;
 	bool applied;
 	int64_t time_s; /* 0: none */
@@ -37,10 +43,12 @@ MUST_CHECK int managed_entries_read(struct managed_entries *entries, const json_
 				    bool written);
 /* Sorted; NULL when there are none. */
 json_t *managed_entries_write(const struct managed_entries *entries);
+/* Names, operation, version and subresource as one text; the entry's. */
+const char *managed_entry_id(struct managed_entry *entry);
 struct managed_entry *managed_entries_find(struct managed_entries *entries, const char *id);
-/* The entry with the id of `like`; added if it is missing. */
+/* The writer's entry; added if it is missing. */
 struct managed_entry *managed_entries_add(struct managed_entries *entries,
-					  const struct managed_entry *like);
+					  const struct managed_writer *writer);
 void managed_entries_del(struct managed_entries *entries, size_t index);
 /* Takes ownership of `set`. */
 void managed_entry_set(struct managed_entry *entry, struct fieldset *set);

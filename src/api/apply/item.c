@@ -12,18 +12,17 @@
 #include "base/err.h"
 #include "base/mem.h"
 
-/* One key of an item, or its default; left out when there is none. Threads share the schema: its
- * default is copied, not referred to. */
-static void add_key(json_t *keys, const struct managed_atom *items, const json_t *item,
-		    const char *name)
+/* One key of an item, or its default; NULL when there is none. */
+static const json_t *find_key(const struct managed_atom *list, const json_t *item, const char *name)
 {
+	const json_t *value = json_object_get(item, name);
+	if (value != NULL)
+		return value;
+	struct managed_atom items = managed_type_resolve(managed_type_items(list));
 	struct managed_type t;
-	const json_t *fallback = NULL;
-	const json_t *v = json_object_get(item, name);
-	if (v != NULL)
-		json_object_set(keys, name, api_tree(v));
-	else if (items->map && managed_type_field(items, name, &t, &fallback) && fallback != NULL)
-		json_object_set_new(keys, name, api_tree_copy(fallback));
+	if (items.map)
+		managed_type_field(&items, name, &t, &value);
+	return value;
 }
 
 static void quote_keys(struct strbuf *err, const json_t *keys)
@@ -43,14 +42,14 @@ static int element_by_keys(const struct managed_atom *list, const json_t *item,
 {
 	size_t i;
 	json_t *k;
-	struct managed_atom items = managed_type_resolve(managed_type_items(list));
 	json_t *one = json_is_string(list->keys) ? json_pack("[s]", api_text(list->keys)) : NULL;
 	const json_t *names = one != NULL ? one : list->keys;
 	json_t *keys = json_object();
 	int r = 0;
 	json_array_foreach (names, i, k) {
-		if (json_is_string(k))
-			add_key(keys, &items, item, api_text(k));
+		const json_t *value = json_is_string(k) ? find_key(list, item, api_text(k)) : NULL;
+		if (value != NULL)
+			json_object_set_new_nocheck(keys, api_text(k), api_tree_copy(value));
 	}
 	if (json_object_size(keys) == 0) {
 		strbuf_adds(err, "associative list with keys has an element that omits all key "
@@ -59,11 +58,28 @@ static int element_by_keys(const struct managed_atom *list, const json_t *item,
 		strbuf_adds(err, " (and doesn't have default values for any key fields)");
 		r = ERR_PARSE;
 	} else {
-		*ret = fieldset_el_key(keys);
+		*ret = fieldset_el_key_new(TAKE_PTR(keys));
 	}
 	json_decref(keys);
 	json_decref(one);
 	return r;
+}
+
+bool managed_item_has_element(const struct managed_atom *list, const json_t *item)
+{
+	size_t i;
+	json_t *k;
+	if (list->keys == NULL)
+		return !json_is_object(item) && !json_is_array(item) && !json_is_null(item);
+	if (!json_is_object(item))
+		return false;
+	if (json_is_string(list->keys))
+		return find_key(list, item, api_text(list->keys)) != NULL;
+	json_array_foreach (list->keys, i, k) {
+		if (json_is_string(k) && find_key(list, item, api_text(k)) != NULL)
+			return true;
+	}
+	return false;
 }
 
 int managed_item_element(const struct managed_atom *list, const json_t *item,
@@ -105,17 +121,18 @@ void managed_items_init(struct managed_items *items, const struct managed_atom *
 	size_t i;
 	json_t *item;
 	*items = (struct managed_items){ 0 };
-	items->v = xcalloc(json_array_size(list) + 1, sizeof(*items->v));
-	items->sorted = xcalloc(json_array_size(list) + 1, sizeof(struct managed_item *));
+	if (json_array_size(list) == 0)
+		return;
+	items->v = xreallocarray(NULL, json_array_size(list), sizeof(*items->v));
+	items->sorted = xreallocarray(NULL, json_array_size(list), sizeof(struct managed_item *));
 	json_array_foreach (list, i, item) {
 		struct managed_item *it = &items->v[items->n];
-		if (managed_item_element(atom, item, &it->el, &err) < 0)
-			continue;
-		it->value = item;
-		it->at = i;
-		items->sorted[items->n++] = it;
+		*it = (struct managed_item){ .value = item, .at = i };
+		if (managed_item_element(atom, item, &it->el, &err) == 0)
+			items->sorted[items->n++] = it;
 	}
-	qsort(items->sorted, items->n, sizeof(struct managed_item *), by_element);
+	if (items->n > 1)
+		qsort(items->sorted, items->n, sizeof(struct managed_item *), by_element);
 	for (i = 1; i < items->n; i++) {
 		if (fieldset_el_cmp(items->sorted[i - 1]->el, items->sorted[i]->el) == 0)
 			items->sorted[i - 1]->twice = items->sorted[i]->twice = true;

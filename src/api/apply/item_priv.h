@@ -15,6 +15,8 @@
 /* The element that stands for an item of a set or map; ERR_PARSE with a sentence. */
 MUST_CHECK int managed_item_element(const struct managed_atom *list, const json_t *item,
 				    struct fieldset_el **ret, struct strbuf *err);
+/* Whether managed_item_element makes one, which costs less. Both decide alike: callers rely on that. */
+bool managed_item_has_element(const struct managed_atom *list, const json_t *item);
 
 /* Items of a list with their elements, in the list's order, and an index sorted by element. */
 struct managed_item {

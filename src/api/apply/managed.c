@@ -14,6 +14,32 @@
 #include "base/err.h"
 #include "base/err_text.h"
 
+static json_t *copy_without_managed(const json_t *metadata)
+{
+	json_t *copy = json_object(), *value;
+	const char *key;
+	size_t n;
+	json_object_keylen_foreach(api_tree(metadata), key, n, value)
+	{
+		if (strcmp(key, "managedFields") != 0)
+			json_object_setn_new_nocheck(copy, key, n, json_incref(value));
+	}
+	return copy;
+}
+
+json_t *api_managed_strip(const json_t *object)
+{
+	const json_t *metadata = json_object_get(object, "metadata");
+	json_t *copy = json_object(), *value;
+	const char *key;
+	size_t n;
+	json_object_keylen_foreach(api_tree(object), key, n, value) json_object_setn_new_nocheck(
+		copy, key, n,
+		value == metadata && json_is_object(value) ? copy_without_managed(value)
+							   : json_incref(value));
+	return copy;
+}
+
 /* Objects of CRDs lose an empty list when they are read. */
 static bool is_reset(const struct managed_write *write, const json_t *managed)
 {
@@ -60,9 +86,11 @@ static json_t *add_fields(json_t *stripped, json_t *managed)
 	json_t *meta = json_object_get(stripped, "metadata");
 	if (managed == NULL)
 		return stripped;
-	meta = json_is_object(meta) ? json_copy(meta) : json_object();
-	json_object_set_new(meta, "managedFields", managed);
-	json_object_set_new(stripped, "metadata", meta);
+	if (!json_is_object(meta)) {
+		meta = json_object();
+		json_object_set_new_nocheck(stripped, "metadata", meta);
+	}
+	json_object_set_new_nocheck(meta, "managedFields", managed);
 	return stripped;
 }
 
@@ -98,7 +126,7 @@ int api_managed_update(const struct api_managed_write *write, const json_t *obje
 	struct managed_entries l;
 	struct managed_write x;
 	managed_write_init(&x, write);
-	json_t *to = managed_object_strip(object);
+	json_t *to = api_managed_strip(object);
 	entries_before(&x, object, &l);
 	int r = managed_schema_check(x.type, to, true, &why);
 	if (r == 0) {

@@ -55,6 +55,9 @@ struct api_managed_write {
 MUST_CHECK int api_managed_update(const struct api_managed_write *write, const json_t *object,
 				  json_t **ret, struct err_text err);
 
+/* A shallow copy of the object and of its metadata, without managedFields. */
+json_t *api_managed_strip(const json_t *object);
+
 /* Last before an object is stored: where nothing changed but times of managedFields, they are as
  * they were, so that the write is none. */
 void api_managed_keep_times(const json_t *old, json_t *object);

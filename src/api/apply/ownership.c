@@ -108,18 +108,6 @@ void managed_set_combine(struct fieldset **fieldset,
 
 /* ---- objects ---- */
 
-json_t *managed_object_strip(const json_t *object)
-{
-	const json_t *meta = json_object_get(object, "metadata");
-	json_t *copy = object != NULL ? json_copy(api_tree(object)) : json_object();
-	if (json_object_get(meta, "managedFields") != NULL) {
-		json_t *m = json_copy(api_tree(meta));
-		json_object_del(m, "managedFields");
-		json_object_set_new(copy, "metadata", m);
-	}
-	return copy;
-}
-
 const json_t *managed_object_fields(const json_t *object)
 {
 	return json_object_get(json_object_get(object, "metadata"), "managedFields");
@@ -145,7 +133,7 @@ void managed_write_init(struct managed_write *write, const struct api_managed_wr
 	*write = (struct managed_write){ .request = request,
 					 .type = managed_type_root(request->schema) };
 	write->create = api_uid(request->live)[0] == '\0';
-	write->from = managed_object_strip(request->live);
+	write->from = api_managed_strip(request->live);
 	if (request->reset != NULL)
 		write->reset = set_of(request->reset);
 	if (api_time_parse(request->time, &ns) == 0)
@@ -213,7 +201,7 @@ void managed_write_conflicts(const struct managed_write *write, struct managed_e
 {
 	for (size_t i = 0; i < entries->n; i++) {
 		const struct managed_change *ch = change_for(write, changes, &entries->v[i]);
-		if (self != NULL && strcmp(entries->v[i].id, self) == 0)
+		if (self != NULL && strcmp(managed_entry_id(&entries->v[i]), self) == 0)
 			continue;
 		struct fieldset *set = fieldset_union(ch->modified, ch->added);
 		struct fieldset *owned = fieldset_intersection(entries->v[i].set, set);
@@ -237,7 +225,7 @@ void managed_write_take_ownership(const struct managed_write *write,
 		managed_set_combine(&entries->v[losses->v[i].at].set, fieldset_difference,
 				    losses->v[i].set);
 	for (size_t i = entries->n; i-- > 0;) {
-		if (self == NULL || strcmp(entries->v[i].id, self) != 0)
+		if (self == NULL || strcmp(managed_entry_id(&entries->v[i]), self) != 0)
 			managed_set_combine(&entries->v[i].set, fieldset_difference,
 					    change_for(write, changes, &entries->v[i])->removed);
 		if (fieldset_empty(entries->v[i].set))
@@ -249,12 +237,11 @@ struct managed_entry *managed_write_own_entry(const struct managed_write *write,
 					      struct managed_entries *entries, const char *manager,
 					      bool applied)
 {
-	CLEANUP(freep) char *m = xstrdup(manager), *v = xstrdup(write->request->api_version);
-	CLEANUP(freep) char *s = xstrdup(write->request->subresource);
-	return managed_entries_add(entries, &(struct managed_entry){ .manager = m,
-								     .api_version = v,
-								     .subresource = s,
-								     .applied = applied });
+	const struct managed_writer writer = { .manager = manager,
+					       .api_version = write->request->api_version,
+					       .subresource = write->request->subresource,
+					       .applied = applied };
+	return managed_entries_add(entries, &writer);
 }
 
 void managed_write_update(const struct managed_write *write, struct managed_entries *entries,

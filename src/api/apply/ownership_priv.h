@@ -78,7 +78,5 @@ struct fieldset *managed_set_remove_unowned(struct fieldset *fieldset);
 
 /* managedFields of an object, or NULL. */
 const json_t *managed_object_fields(const json_t *object);
-/* A shallow copy of the object without managedFields. */
-json_t *managed_object_strip(const json_t *object);
 /* A deep copy of the object with these managedFields, which may be NULL; takes ownership of them. */
 json_t *managed_object_with_fields(const json_t *object, json_t *managed);

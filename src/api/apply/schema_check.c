@@ -3,6 +3,7 @@
  * duplicate list items, and the limits on fields and depth. The messages are the API server's. */
 #include "api/apply/schema_check_priv.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "api/apply/item_priv.h"
@@ -17,7 +18,9 @@ enum { ERRORS_MAX = 100 };
 /* Into a member of a map, or an item of a list; borrowed. */
 struct step {
 	const char *name; /* NULL: an item */
-	const struct fieldset_el *item;
+	const struct managed_atom *list;
+	const json_t *item;
+	size_t at;
 };
 
 struct checker {
@@ -30,6 +33,26 @@ struct checker {
 	int limit; /* 0 or ERR_LIMIT */
 };
 
+/* The element of an item that has one. */
+static struct fieldset_el *make_item_element(const struct managed_atom *list, const json_t *item,
+					     size_t at)
+{
+	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
+	struct fieldset_el *element = NULL;
+	if (list->list_atomic)
+		return fieldset_el_index((json_int_t)at);
+	int r = managed_item_element(list, item, &element, &why);
+	assert(r == 0 && element != NULL);
+	return element;
+}
+
+static void add_item_text(struct strbuf *out, const struct step *step)
+{
+	struct fieldset_el *element = make_item_element(step->list, step->item, step->at);
+	fieldset_el_text(out, element);
+	fieldset_el_unref(element);
+}
+
 static void add_error(struct checker *checker, const struct strbuf *text)
 {
 	CLEANUP(strbuf_done) struct strbuf error = STRBUF_INIT;
@@ -40,7 +63,7 @@ static void add_error(struct checker *checker, const struct strbuf *text)
 		if (step->name != NULL)
 			strbuf_addf(&error, ".%s", step->name);
 		else
-			fieldset_el_text(&error, step->item);
+			add_item_text(&error, step);
 	}
 	strbuf_addf(&error, "%s%s", checker->path.n > 0 ? ": " : "", text->s);
 	vec_push(&checker->errors, strbuf_take(&error));
@@ -56,79 +79,87 @@ static void add_type_error(struct checker *checker, const char *what, const json
 	add_error(checker, &b);
 }
 
-static void check_scalar(struct checker *checker, enum managed_scalar want, const json_t *value)
+static bool fits_scalar(enum managed_scalar want, const json_t *value)
 {
-	CLEANUP(strbuf_done) struct strbuf b = STRBUF_INIT;
 	switch (want) {
 	case MANAGED_SCALAR_NUMBER:
-		if (!json_is_number(value)) {
-			strbuf_addf(&b, "expected numeric (int or float), got %s",
-				    fieldset_go_type(value, "<nil>"));
-			add_error(checker, &b);
-		}
-		break;
+		return json_is_number(value);
 	case MANAGED_SCALAR_STRING:
-		if (!json_is_string(value)) {
-			strbuf_adds(&b, "expected string, got &value.valueUnstructured{Value:");
-			fieldset_go_syntax(&b, value);
-			strbuf_addc(&b, '}');
-			add_error(checker, &b);
-		}
-		break;
+		return json_is_string(value);
 	case MANAGED_SCALAR_BOOLEAN:
-		if (!json_is_boolean(value))
-			add_type_error(checker, "boolean", value);
-		break;
+		return json_is_boolean(value);
 	case MANAGED_SCALAR_ANY:
-		if (json_is_object(value) || json_is_array(value))
-			add_type_error(checker, "any scalar", value);
-		break;
+		return !json_is_object(value) && !json_is_array(value);
 	case MANAGED_SCALAR_NONE:
 		break;
+	}
+	return true;
+}
+
+static void check_scalar(struct checker *checker, enum managed_scalar want, const json_t *value)
+{
+	if (fits_scalar(want, value))
+		return;
+	CLEANUP(strbuf_done) struct strbuf b = STRBUF_INIT;
+	if (want == MANAGED_SCALAR_NUMBER) {
+		strbuf_addf(&b, "expected numeric (int or float), got %s",
+			    fieldset_go_type(value, "<nil>"));
+		add_error(checker, &b);
+	} else if (want == MANAGED_SCALAR_STRING) {
+		strbuf_adds(&b, "expected string, got &value.valueUnstructured{Value:");
+		fieldset_go_syntax(&b, value);
+		strbuf_addc(&b, '}');
+		add_error(checker, &b);
+	} else {
+		add_type_error(checker, want == MANAGED_SCALAR_BOOLEAN ? "boolean" : "any scalar",
+			       value);
 	}
 }
 
 static void check_value(struct checker *checker, struct managed_type type, const json_t *value);
 
-/* False: the rest of the list cannot be checked. */
-static bool identify_item(struct checker *checker, const struct managed_atom *atom,
-			  const json_t *item, size_t at, struct fieldset_el **ret)
+static void add_item_error(struct checker *checker, const struct managed_atom *atom,
+			   const json_t *item, size_t at)
 {
-	CLEANUP(strbuf_done) struct strbuf b = STRBUF_INIT;
-	if (atom->list_atomic) {
-		*ret = fieldset_el_index((json_int_t)at);
-		return true;
-	}
-	if (managed_item_element(atom, item, ret, &b) == 0)
-		return true;
-	CLEANUP(strbuf_done) struct strbuf error = STRBUF_INIT;
-	strbuf_addf(&error, "element %zu: %s", at, b.s);
+	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT, error = STRBUF_INIT;
+	struct fieldset_el *none = NULL;
+	int r = managed_item_element(atom, item, &none, &why);
+	assert(r < 0);
+	strbuf_addf(&error, "element %zu: %s", at, why.s);
 	add_error(checker, &error);
-	return false;
+}
+
+static void check_duplicate(struct checker *checker, struct fieldset *seen,
+			    struct fieldset_el *element)
+{
+	if (fieldset_find(seen, element) != NULL) {
+		CLEANUP(strbuf_done) struct strbuf b = STRBUF_INIT;
+		strbuf_adds(&b, "duplicate entries for key ");
+		fieldset_el_text(&b, element);
+		add_error(checker, &b);
+	}
+	fieldset_insert(seen, &element, 1);
 }
 
 static void check_list(struct checker *checker, const struct managed_atom *atom, const json_t *list)
 {
 	size_t i;
 	json_t *item;
-	struct fieldset *seen = fieldset_new();
+	struct fieldset *seen =
+		atom->list_atomic || checker->allow_duplicates ? NULL : fieldset_new();
 	json_array_foreach (list, i, item) {
-		struct fieldset_el *e = NULL;
-		if (!identify_item(checker, atom, item, i, &e))
-			break;
-		if (!atom->list_atomic && !checker->allow_duplicates &&
-		    fieldset_find(seen, e) != NULL) {
-			CLEANUP(strbuf_done) struct strbuf b = STRBUF_INIT;
-			strbuf_adds(&b, "duplicate entries for key ");
-			fieldset_el_text(&b, e);
-			add_error(checker, &b);
+		if (!atom->list_atomic && !managed_item_has_element(atom, item)) {
+			add_item_error(checker, atom, item, i);
+			break; /* the rest of the list cannot be checked */
 		}
-		if (!atom->list_atomic && !checker->allow_duplicates)
-			fieldset_insert(seen, &e, 1);
-		vec_push(&checker->path, (struct step){ .item = e });
+		if (seen != NULL) {
+			struct fieldset_el *e = make_item_element(atom, item, i);
+			check_duplicate(checker, seen, e);
+			fieldset_el_unref(e);
+		}
+		vec_push(&checker->path, (struct step){ .list = atom, .item = item, .at = i });
 		check_value(checker, managed_type_items(atom), item);
 		checker->path.n--;
-		fieldset_el_unref(e);
 	}
 	fieldset_unref(seen);
 }

@@ -173,10 +173,11 @@ static int try_apply(const json_t *live, const char *manager, const json_t *conf
 	return r;
 }
 
-static int try_update(const json_t *o, json_t **ret)
+static int try_update(const json_t *live, const json_t *o, json_t **ret)
 {
 	char err[256] = "";
-	struct api_managed_write w = { .manager = "u",
+	struct api_managed_write w = { .live = live,
+				       .manager = "u",
 				       .subresource = "",
 				       .api_version = "v1",
 				       .time = "2026-01-01T00:00:00Z" };
@@ -210,7 +211,7 @@ static void object_limits(void **state)
 	json_object_set_new(rows[3].o, "k", json_true());
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		json_t *got = NULL;
-		assert_int_equal(try_update(rows[i].o, &got), rows[i].code);
+		assert_int_equal(try_update(NULL, rows[i].o, &got), rows[i].code);
 		json_decref(got);
 		got = NULL;
 		assert_int_equal(try_apply(NULL, "a", rows[i].o, &got), rows[i].code);
@@ -227,7 +228,7 @@ static void large_atomic_list(void **state)
 	for (int i = 0; i < 2 * API_MANAGED_FIELDS_MAX; i++)
 		json_array_append_new(list, json_integer(1));
 	json_t *o = json_pack("{so}", "l", list);
-	assert_int_equal(try_update(o, &got), 0);
+	assert_int_equal(try_update(NULL, o, &got), 0);
 	json_decref(got);
 	json_decref(o);
 }
@@ -317,6 +318,74 @@ static void applied_again(void **state)
 	}
 }
 
+static const char owned_by_one[] =
+	"{\"uid\":\"u\",\"managedFields\":[{\"manager\":\"o\",\"operation\":\"Apply\","
+	"\"apiVersion\":\"v1\",\"time\":\"2025-01-01T00:00:00Z\",\"fieldsType\":\"FieldsV1\","
+	"\"fieldsV1\":{\"f:a\":{\"f:b\":{\"f:c\":{\"f:d\":{\"f:y\":{},\"f:z\":{}}}}},\"f:e\":{},"
+	"\"f:m\":{\".\":{},\"f:x\":{\".\":{},\"f:k\":{}},\"f:y\":{}},\"f:spec\":{\"f:a\":{},\"f:"
+	"b\":{}}}}]}";
+
+static void expect_fields(const json_t *object, const char *path, const char *want)
+{
+	const json_t *fields = api_get(object, path);
+	CLEANUP(freep) char *got = fields != NULL ? json_dumps(fields, JSON_COMPACT) : NULL;
+	assert_int_equal(got != NULL, want != NULL);
+	if (want != NULL)
+		assert_string_equal(got, want);
+}
+
+/* An owner of all fields, and what it and an updater own after a change. */
+static void changed(void **state)
+{
+	static const struct {
+		const char *from, *to, *owner, *updater; /* NULL: has no entry */
+	} rows[] = {
+		{ "{\"spec\":{\"b\":1,\"a\":2}}", "{\"spec\":{\"c\":1,\"a\":3,\"b\":1.0}}",
+		  "{\"f:a\":{\"f:b\":{\"f:c\":{\"f:d\":{\"f:y\":{},\"f:z\":{}}}}},\"f:e\":{},\"f:"
+		  "m\":{\".\":{},\"f:x\":{\".\":{},\"f:k\":{}},\"f:y\":{}},\"f:spec\":{\"f:b\":{}}"
+		  "}",
+		  "{\"f:spec\":{\"f:a\":{},\"f:c\":{}}}" },
+		{ "{\"m\":null}", "{\"m\":{\"y\":{\"k\":1},\"x\":2}}",
+		  "{\"f:a\":{\"f:b\":{\"f:c\":{\"f:d\":{\"f:y\":{},\"f:z\":{}}}}},\"f:e\":{},\"f:"
+		  "m\":{\".\":{},\"f:x\":{\"f:k\":{}}},\"f:spec\":{\"f:a\":{},\"f:b\":{}}}",
+		  "{\"f:m\":{\"f:x\":{},\"f:y\":{\".\":{},\"f:k\":{}}}}" },
+		{ "{\"m\":{\"y\":1,\"x\":{\"k\":1}}}", "{\"m\":\"text\"}",
+		  "{\"f:a\":{\"f:b\":{\"f:c\":{\"f:d\":{\"f:y\":{},\"f:z\":{}}}}},\"f:e\":{},\"f:"
+		  "spec\":{\"f:a\":{},\"f:b\":{}}}",
+		  "{\"f:m\":{}}" },
+		{ "{\"m\":{\"y\":1,\"x\":{}}}", "{\"m\":[1]}",
+		  "{\"f:a\":{\"f:b\":{\"f:c\":{\"f:d\":{\"f:y\":{},\"f:z\":{}}}}},\"f:e\":{},\"f:"
+		  "m\":{\"f:x\":{\"f:k\":{}}},\"f:spec\":{\"f:a\":{},\"f:b\":{}}}",
+		  "{\"f:m\":{}}" },
+		{ "{\"m\":[1,2]}", "{\"m\":{\"x\":[1]}}",
+		  "{\"f:a\":{\"f:b\":{\"f:c\":{\"f:d\":{\"f:y\":{},\"f:z\":{}}}}},\"f:e\":{},\"f:"
+		  "m\":{\"f:x\":{\"f:k\":{}},\"f:y\":{}},\"f:spec\":{\"f:a\":{},\"f:b\":{}}}",
+		  "{\"f:m\":{\".\":{},\"f:x\":{}}}" },
+		{ "{\"a\":{\"b\":{\"c\":{\"d\":{\"z\":1,\"y\":2}}}}}",
+		  "{\"a\":{\"b\":{\"c\":{\"d\":{\"y\":3,\"x\":2}}}}}",
+		  "{\"f:e\":{},\"f:m\":{\".\":{},\"f:x\":{\".\":{},\"f:k\":{}},\"f:y\":{}},\"f:"
+		  "spec\":{\"f:a\":{},\"f:b\":{}}}",
+		  "{\"f:a\":{\"f:b\":{\"f:c\":{\"f:d\":{\"f:x\":{},\"f:y\":{}}}}}}" },
+		{ "{\"e\":{}}", "{\"e\":{},\"f\":{}}",
+		  "{\"f:a\":{\"f:b\":{\"f:c\":{\"f:d\":{\"f:y\":{},\"f:z\":{}}}}},\"f:e\":{},\"f:"
+		  "m\":{\".\":{},\"f:x\":{\".\":{},\"f:k\":{}},\"f:y\":{}},\"f:spec\":{\"f:a\":{},"
+		  "\"f:b\":{}}}",
+		  "{\"f:f\":{}}" },
+	};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		json_t *live = json_of(rows[i].from), *object = json_of(rows[i].to), *got = NULL;
+		json_object_set_new(live, "metadata", json_of(owned_by_one));
+		json_object_set_new(object, "metadata", json_of(owned_by_one));
+		assert_int_equal(try_update(live, object, &got), 0);
+		expect_fields(got, "metadata.managedFields[0].fieldsV1", rows[i].owner);
+		expect_fields(got, "metadata.managedFields[1].fieldsV1", rows[i].updater);
+		json_decref(live);
+		json_decref(object);
+		json_decref(got);
+	}
+}
+
 static void stored_fields_that_cannot_be_read(void **state)
 {
 	json_t *live = json_of(
@@ -368,6 +437,7 @@ int main(void)
 		cmocka_unit_test(manager_limit),
 		cmocka_unit_test(deduced),
 		cmocka_unit_test(applied_again),
+		cmocka_unit_test(changed),
 		cmocka_unit_test(stored_fields_that_cannot_be_read),
 		cmocka_unit_test(times),
 	};

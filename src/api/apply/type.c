@@ -20,7 +20,7 @@ static const char *schema_string(const json_t *schema, const char *key)
 }
 
 /* What is read from a schema, once for each write or for good: a field is visited by every step. */
-struct facts {
+struct managed_facts {
 	uint64_t write; /* in which it was read */
 	const json_t *schema;
 	bool preserve, whole;
@@ -30,9 +30,9 @@ struct facts {
 
 static void resolve_schema(struct managed_atom *atom, const json_t *schema);
 
-static struct facts gather_facts(const json_t *schema)
+static struct managed_facts gather_facts(const json_t *schema)
 {
-	struct facts facts = { .schema = schema };
+	struct managed_facts facts = { .schema = schema };
 	facts.preserve =
 		json_is_true(json_object_get(schema, "x-kubernetes-preserve-unknown-fields"));
 	facts.whole = json_is_true(json_object_get(schema, "x-kubernetes-embedded-resource"));
@@ -56,13 +56,13 @@ static uint64_t hash_schema(const json_t *schema)
 enum { KEPT_BITS = 10 };
 
 struct kept_facts {
-	struct facts facts;
+	struct managed_facts facts;
 	struct kept_facts *next;
 };
 
 static _Atomic(struct kept_facts *) kept[1 << KEPT_BITS];
 
-static const struct facts *keep_facts(const json_t *schema)
+static const struct managed_facts *keep_facts(const json_t *schema)
 {
 	_Atomic(struct kept_facts *) *bucket = &kept[hash_schema(schema) >> (64 - KEPT_BITS)];
 	struct kept_facts *first = atomic_load_explicit(bucket, memory_order_acquire);
@@ -86,7 +86,7 @@ enum { MEMO_BITS = 7 };
 
 struct memo {
 	uint64_t write; /* number of the present or last one */
-	struct facts slots[1 << MEMO_BITS];
+	struct managed_facts slots[1 << MEMO_BITS];
 };
 
 /* How the facts of the thread's present write are remembered. */
@@ -129,12 +129,12 @@ void managed_type_memo_end(void)
 }
 
 /* Valid until the next call. Outside of a write nothing is remembered, since schemas may go. */
-static const struct facts *facts_of(const json_t *schema)
+static const struct managed_facts *facts_of(const json_t *schema)
 {
 	if (mode == FOR_GOOD)
 		return keep_facts(schema);
 	struct memo *memo = memo_of_thread();
-	struct facts *facts = &memo->slots[hash_schema(schema) >> (64 - MEMO_BITS)];
+	struct managed_facts *facts = &memo->slots[hash_schema(schema) >> (64 - MEMO_BITS)];
 	if (mode == NO_WRITE || facts->schema != schema || facts->write != memo->write) {
 		*facts = gather_facts(schema);
 		facts->write = memo->write;
@@ -142,11 +142,18 @@ static const struct facts *facts_of(const json_t *schema)
 	return facts;
 }
 
+static const struct managed_facts *facts_of_type(const struct managed_type *type)
+{
+	return type->facts != NULL ? type->facts : facts_of(type->schema);
+}
+
 static struct managed_type type_of_schema(const json_t *schema, bool preserve)
 {
-	const struct facts *facts = facts_of(schema);
-	return (struct managed_type){ facts->whole ? MANAGED_ROOT : MANAGED_SCHEMA,
-				      preserve || facts->preserve, schema };
+	const struct managed_facts *facts = facts_of(schema);
+	return (struct managed_type){ .kind = facts->whole ? MANAGED_ROOT : MANAGED_SCHEMA,
+				      .preserve = preserve || facts->preserve,
+				      .schema = schema,
+				      .facts = mode == FOR_GOOD ? facts : NULL };
 }
 
 struct managed_type managed_type_root(const json_t *schema)
@@ -218,7 +225,7 @@ struct managed_atom managed_type_resolve(struct managed_type type)
 		break;
 	case MANAGED_SCHEMA:
 	case MANAGED_ROOT:
-		a = facts_of(type.schema)->atom;
+		a = facts_of_type(&type)->atom;
 		a.type = type;
 		break;
 	case MANAGED_TEXT:
@@ -258,7 +265,7 @@ bool managed_type_same_shape(const struct managed_atom *left, const struct manag
 /* What is not named: the schema of all others, else free where nothing is named or all is kept. */
 static struct managed_type type_of_undeclared(const struct managed_type *type)
 {
-	const struct facts *facts = facts_of(type->schema);
+	const struct managed_facts *facts = facts_of_type(type);
 	const json_t *more = facts->others;
 	bool named = json_object_size(facts->properties) > 0 || type->kind == MANAGED_ROOT;
 	if (json_is_object(more))
@@ -287,7 +294,7 @@ bool managed_type_field(const struct managed_atom *atom, const char *key, struct
 		*ret = (struct managed_type){ .kind = MANAGED_TEXT };
 		return true;
 	}
-	const json_t *s = json_object_get(facts_of(t->schema)->properties, key);
+	const json_t *s = json_object_get(facts_of_type(t)->properties, key);
 	if (s == NULL) {
 		*ret = type_of_undeclared(t);
 		return false;
@@ -300,7 +307,7 @@ bool managed_type_field(const struct managed_atom *atom, const char *key, struct
 
 struct managed_type managed_type_items(const struct managed_atom *atom)
 {
-	const json_t *items = facts_of(atom->type.schema)->items;
+	const json_t *items = facts_of_type(&atom->type)->items;
 	if (!json_is_object(items))
 		return (struct managed_type){ .kind = MANAGED_UNTYPED };
 	return type_of_schema(items, atom->type.preserve);
@@ -311,7 +318,7 @@ bool managed_type_is_untyped_map(const struct managed_atom *atom)
 	if (atom->type.kind == MANAGED_DEDUCED || atom->type.kind == MANAGED_UNTYPED)
 		return true;
 	if (atom->type.kind != MANAGED_SCHEMA ||
-	    json_object_size(facts_of(atom->type.schema)->properties) > 0)
+	    json_object_size(facts_of_type(&atom->type)->properties) > 0)
 		return false;
 	struct managed_type t = type_of_undeclared(&atom->type);
 	return t.kind == MANAGED_DEDUCED ||

@@ -26,6 +26,7 @@ struct managed_type {
 	enum managed_kind kind;
 	bool preserve; /* unknown fields, here and below */
 	const json_t *schema;
+	const struct managed_facts *facts; /* of the schema, if remembered for good; else NULL */
 };
 
 enum managed_scalar {

@@ -20,9 +20,8 @@
 static struct fieldset_el *make_element(enum fieldset_el_type type, const char *name)
 {
 	size_t n = strlen(name);
-	struct fieldset_el *e = xcalloc(1, sizeof(*e) + n + 1);
-	e->refs = 1;
-	e->type = type;
+	struct fieldset_el *e = xmalloc(sizeof(*e) + n + 1);
+	*e = (struct fieldset_el){ .refs = 1, .type = type };
 	memcpy(e->name, name, n + 1);
 	return e;
 }
@@ -35,6 +34,31 @@ struct fieldset_el *fieldset_el_name(const char *name)
 static int by_text(const void *left, const void *right)
 {
 	return strcmp(*(const char *const *)left, *(const char *const *)right);
+}
+
+static bool has_sorted_names(json_t *object)
+{
+	const char *name, *before = NULL;
+	json_t *v;
+	json_object_foreach (object, name, v) {
+		if (before != NULL && strcmp(before, name) > 0)
+			return false;
+		before = name;
+	}
+	return true;
+}
+
+struct fieldset_el *fieldset_el_key_new(json_t *keys)
+{
+	struct fieldset_el *e;
+	if (has_sorted_names(keys)) {
+		e = make_element(FIELDSET_KEY, "");
+		e->value = keys;
+	} else {
+		e = fieldset_el_key(keys);
+		json_decref(keys);
+	}
+	return e;
 }
 
 struct fieldset_el *fieldset_el_key(const json_t *keys)
@@ -197,10 +221,27 @@ static void write_real(struct strbuf *out, double number)
 	strbuf_adds(out, text);
 }
 
+/* Whether all characters stand for themselves in a string of JSON. */
+static bool is_plain(struct slice text)
+{
+	for (size_t i = 0; i < text.n; i++) {
+		if (text.p[i] < ' ' || text.p[i] > '~' || text.p[i] == '"' || text.p[i] == '\\')
+			return false;
+	}
+	return true;
+}
+
 /* As the server's encoder does: <, > and & are escaped. */
 static void write_text(struct strbuf *out, const char *text)
 {
 	CLEANUP(strbuf_done) struct strbuf plain = STRBUF_INIT;
+	struct slice all = slice_of(text);
+	if (is_plain(all) && strcspn(text, "<>&") == all.n) {
+		strbuf_addc(out, '"');
+		strbuf_add_slice(out, all);
+		strbuf_addc(out, '"');
+		return;
+	}
 	strbuf_add_json(&plain, slice_of(text));
 	for (const char *rest = plain.s; *rest != '\0';) {
 		size_t same = strcspn(rest, "<>&");
@@ -266,6 +307,15 @@ static int parse_index(const char *text, struct fieldset_el **ret)
 	return 0;
 }
 
+/* A string of JSON without escapes, as most values are; NULL: it is something else. */
+static json_t *load_plain_string(struct slice text)
+{
+	if (text.n < 2 || text.p[0] != '"' || text.p[text.n - 1] != '"')
+		return NULL;
+	struct slice inner = { text.p + 1, text.n - 2 };
+	return is_plain(inner) ? json_stringn_nocheck(inner.p, inner.n) : NULL;
+}
+
 int fieldset_el_parse(const char *text, struct fieldset_el **ret)
 {
 	json_error_t e;
@@ -281,13 +331,19 @@ int fieldset_el_parse(const char *text, struct fieldset_el **ret)
 	if (text[0] != 'k' && text[0] != 'v')
 		return ERR_UNSUPPORTED;
 	/* The server reads numbers of such texts as floating ones, and shows them so. */
-	json_t *v = json_loadb(text + 2, n - 2, JSON_DECODE_ANY | JSON_DECODE_INT_AS_REAL, &e);
+	json_t *v = load_plain_string((struct slice){ text + 2, n - 2 });
+	if (v == NULL)
+		v = json_loadb(text + 2, n - 2, JSON_DECODE_ANY | JSON_DECODE_INT_AS_REAL, &e);
 	if (v == NULL || (text[0] == 'k' && !json_is_object(v))) {
 		json_decref(v);
 		return ERR_PARSE;
 	}
-	*ret = text[0] == 'k' ? fieldset_el_key(v) : fieldset_el_value(v);
-	json_decref(v);
+	if (text[0] == 'k') {
+		*ret = fieldset_el_key_new(v);
+	} else {
+		*ret = make_element(FIELDSET_VALUE, "");
+		(*ret)->value = v;
+	}
 	return 0;
 }
 

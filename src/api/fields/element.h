@@ -20,6 +20,8 @@ struct fieldset_el {
 struct fieldset_el *fieldset_el_name(const char *name);
 /* `keys` in any order; values are copied. */
 struct fieldset_el *fieldset_el_key(const json_t *keys);
+/* The same; takes ownership of `keys`, which nothing else refers to, with all in it. */
+struct fieldset_el *fieldset_el_key_new(json_t *keys);
 struct fieldset_el *fieldset_el_value(const json_t *value);
 struct fieldset_el *fieldset_el_index(json_int_t number);
 struct fieldset_el *fieldset_el_ref(struct fieldset_el *element);

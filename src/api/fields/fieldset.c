@@ -11,8 +11,8 @@
 
 struct fieldset *fieldset_new(void)
 {
-	struct fieldset *s = xcalloc(1, sizeof(*s));
-	s->refs = 1;
+	struct fieldset *s = xmalloc(sizeof(*s)); /* glibc's calloc has no cache of its own */
+	*s = (struct fieldset){ .refs = 1 };
 	return s;
 }
 
@@ -106,9 +106,8 @@ bool fieldset_empty(const struct fieldset *fieldset)
 	return fieldset->n == 0;
 }
 
-/* Appends a node unless it is empty; takes ownership of `sub`. */
-static void keep_node(struct fieldset *fieldset, struct fieldset_el *element, bool member,
-		      struct fieldset *sub)
+void fieldset_append(struct fieldset *fieldset, struct fieldset_el *element, bool member,
+		     struct fieldset *sub)
 {
 	if (sub != NULL && sub->n == 0) {
 		fieldset_unref(sub);
@@ -118,6 +117,22 @@ static void keep_node(struct fieldset *fieldset, struct fieldset_el *element, bo
 		vec_push(fieldset, (struct fieldset_node){ .el = fieldset_el_ref(element),
 							   .sub = sub,
 							   .member = member });
+}
+
+static int by_element(const void *left, const void *right)
+{
+	const struct fieldset_node *x = left, *y = right;
+	return fieldset_el_cmp(x->el, y->el);
+}
+
+void fieldset_sort(struct fieldset *fieldset)
+{
+	for (size_t i = 1; i < fieldset->n; i++) {
+		if (by_element(&fieldset->v[i - 1], &fieldset->v[i]) > 0) {
+			qsort(fieldset->v, fieldset->n, sizeof(*fieldset->v), by_element);
+			return;
+		}
+	}
 }
 
 static struct fieldset *ref_or_null(struct fieldset *fieldset)
@@ -147,7 +162,7 @@ static struct fieldset *combine_sets(const struct fieldset *left, const struct f
 		}
 		const struct fieldset_node *one = c < 0 ? &left->v[i++] : &right->v[j++];
 		if (c < 0 ? op->left : op->right)
-			keep_node(out, one->el, one->member, ref_or_null(one->sub));
+			fieldset_append(out, one->el, one->member, ref_or_null(one->sub));
 	}
 	return out;
 }
@@ -158,7 +173,8 @@ static void union_both(struct fieldset *out, const struct fieldset_node *left,
 	struct fieldset *sub = left->sub != NULL && right->sub != NULL
 				       ? fieldset_union(left->sub, right->sub)
 				       : ref_or_null(left->sub != NULL ? left->sub : right->sub);
-	keep_node(out, right->member ? right->el : left->el, left->member || right->member, sub);
+	fieldset_append(out, right->member ? right->el : left->el, left->member || right->member,
+			sub);
 }
 
 struct fieldset *fieldset_union(struct fieldset *left, struct fieldset *right)
@@ -175,7 +191,7 @@ static void intersection_both(struct fieldset *out, const struct fieldset_node *
 	struct fieldset *sub = left->sub != NULL && right->sub != NULL
 				       ? fieldset_intersection(left->sub, right->sub)
 				       : NULL;
-	keep_node(out, left->el, left->member && right->member, sub);
+	fieldset_append(out, left->el, left->member && right->member, sub);
 }
 
 struct fieldset *fieldset_intersection(struct fieldset *left, struct fieldset *right)
@@ -190,7 +206,7 @@ static void difference_both(struct fieldset *out, const struct fieldset_node *le
 	struct fieldset *sub = left->sub != NULL && right->sub != NULL
 				       ? fieldset_difference(left->sub, right->sub)
 				       : ref_or_null(left->sub);
-	keep_node(out, left->el, left->member && !right->member, sub);
+	fieldset_append(out, left->el, left->member && !right->member, sub);
 }
 
 struct fieldset *fieldset_difference(struct fieldset *left, struct fieldset *right)
@@ -209,7 +225,7 @@ static void without_both(struct fieldset *out, const struct fieldset_node *left,
 	struct fieldset *sub = left->sub != NULL && right->sub != NULL
 				       ? fieldset_without(left->sub, right->sub)
 				       : ref_or_null(left->sub);
-	keep_node(out, left->el, left->member, sub);
+	fieldset_append(out, left->el, left->member, sub);
 }
 
 struct fieldset *fieldset_without(struct fieldset *left, struct fieldset *right)

@@ -49,6 +49,12 @@ static inline void fieldset_unrefp(struct fieldset **fieldset)
 
 /* Only on sets that are not shared yet. An empty path is nothing. */
 void fieldset_insert(struct fieldset *fieldset, struct fieldset_el *const *path, size_t count);
+/* For sets that are built level by level. Appends an element, in any order, each once; what is below
+ * it (NULL: nothing) becomes its own. Not if it would be neither a member nor have something below. */
+void fieldset_append(struct fieldset *fieldset, struct fieldset_el *element, bool member,
+		     struct fieldset *sub);
+/* Then puts the appended elements in order. */
+void fieldset_sort(struct fieldset *fieldset);
 /* NULL when the element is missing. */
 const struct fieldset_node *fieldset_find(const struct fieldset *fieldset,
 					  const struct fieldset_el *element);

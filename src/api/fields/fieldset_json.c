@@ -73,27 +73,34 @@ int fieldset_parse(const json_t *fields_v1, struct fieldset **ret)
 	return 0;
 }
 
-static void write_members(const struct fieldset *fieldset, json_t *out)
+struct writing {
+	struct strbuf key;
+	json_t *empty; /* of all members with nothing below */
+};
+
+static void write_members(struct writing *writing, const struct fieldset *fieldset, json_t *out)
 {
-	CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
 	for (size_t i = 0; i < fieldset->n; i++) {
 		const struct fieldset_node *node = &fieldset->v[i];
-		json_t *below = json_object();
+		json_t *below = node->sub != NULL ? json_object() : json_incref(writing->empty);
 		if (node->member && node->sub != NULL)
-			json_object_set_new_nocheck(below, ".", json_object());
+			json_object_set_nocheck(below, ".", writing->empty);
 		if (node->sub != NULL)
-			write_members(node->sub, below);
-		strbuf_reset(&key);
-		fieldset_el_write(&key, node->el);
+			write_members(writing, node->sub, below);
+		strbuf_reset(&writing->key);
+		fieldset_el_write(&writing->key, node->el);
 		/* Made of UTF-8 that was checked when it was read. */
-		json_object_set_new_nocheck(out, key.s, below);
+		json_object_setn_new_nocheck(out, writing->key.s, writing->key.n, below);
 	}
 }
 
 json_t *fieldset_write(const struct fieldset *fieldset)
 {
+	struct writing writing = { .key = STRBUF_INIT, .empty = json_object() };
 	json_t *out = json_object();
-	write_members(fieldset, out);
+	write_members(&writing, fieldset, out);
+	strbuf_done(&writing.key);
+	json_decref(writing.empty);
 	return out;
 }
 

@@ -54,6 +54,10 @@ static void canonical(void **state)
 		  "null\":{}}" },
 		{ "{\"i:2\":{},\"v:1\":{},\"k:{\\\"b\\\":1,\\\"a\\\":\\\"x\\\"}\":{},\"f:z\":{}}",
 		  "{\"f:z\":{},\"k:{\\\"a\\\":\\\"x\\\",\\\"b\\\":1}\":{},\"v:1\":{},\"i:2\":{}}" },
+		{ "{\"v:\\\"\\\"\":{},\"v: \\\"b\\\" "
+		  "\":{},\"v:\\\"a~\\\\u00e4\\\"\":{},\"v:\\\"a~\\\"\":{}}",
+		  "{\"v:\\\"\\\"\":{},\"v:\\\"a~\\\"\":{},\"v:\\\"a~\xc3\xa4\\\"\":{},\"v:"
+		  "\\\"b\\\"\":{}}" },
 		{ "{\"q:new\":{\"f:x\":{}},\"f:a\":{}}", "{\"f:a\":{}}" },
 		{ "{\"f:a\":{\"q:new\":{}}}", "{\"f:a\":{}}" },
 		{ "{\"v:\\\"a<b>&c\\\"\":{}}",
@@ -74,6 +78,31 @@ static void canonical(void **state)
 	}
 }
 
+static void append_name(struct fieldset *fieldset, const char *name, bool member,
+			struct fieldset *sub)
+{
+	struct fieldset_el *element = fieldset_el_name(name);
+	fieldset_append(fieldset, element, member, sub);
+	fieldset_el_unref(element);
+}
+
+/* Levels that are built one after the other, with elements in any order. */
+static void appended(void **state)
+{
+	CLEANUP(fieldset_unrefp) struct fieldset *s = fieldset_new();
+	(void)state;
+	fieldset_sort(s);
+	expect_set(s, "{}");
+	append_name(s, "c", true, NULL);
+	append_name(s, "d", false, set_of("{\"f:x\":{}}"));
+	append_name(s, "a", true, set_of("{\"f:y\":{}}"));
+	append_name(s, "e", false, NULL);
+	append_name(s, "b", true, fieldset_new());
+	fieldset_sort(s);
+	expect_set(s, "{\"f:a\":{\".\":{},\"f:y\":{}},\"f:b\":{},\"f:c\":{},\"f:d\":{\"f:x\":{}}}");
+	assert_null(s->v[1].sub);
+}
+
 static void refused(void **state)
 {
 	static const char *const rows[] = {
@@ -85,6 +114,9 @@ static void refused(void **state)
 		"{\"f:a\":5}",
 		"{\"v:{\":{}}",
 		"{\"v:1 2\":{}}",
+		"{\"v:\\\"\":{}}",
+		"{\"v:\\\"a\\\"b\\\"\":{}}",
+		"{\"v:\\\"a\\tb\\\"\":{}}",
 		"{\"v:\":{}}",
 		"{\"k:[]\":{}}",
 		"{\"k:{\\\"a\\\":1}x\":{}}",
@@ -218,9 +250,10 @@ static void limits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(canonical),  cmocka_unit_test(refused),
-		cmocka_unit_test(paths),      cmocka_unit_test(operations),
-		cmocka_unit_test(membership), cmocka_unit_test(limits),
+		cmocka_unit_test(appended),   cmocka_unit_test(canonical),
+		cmocka_unit_test(refused),    cmocka_unit_test(paths),
+		cmocka_unit_test(operations), cmocka_unit_test(membership),
+		cmocka_unit_test(limits),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
