@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/meta.h"
 #include "api/tree.h"
 #include "apiserver/kind/resource.h"
 #include "apiserver/rules/field_errors.h"
@@ -54,45 +53,52 @@ static void check_generate_name(const struct apiserver_field *at, apiserver_rule
 	rule(at, masked);
 }
 
-static void check_name(const struct apiserver_resource *resource, const json_t *object,
+/* A member's text; "" when no string is there. */
+static const char *text_of(const json_t *object, const char *key)
+{
+	return api_text(json_object_get(object, key));
+}
+
+static void check_name(const struct apiserver_resource *resource, const json_t *meta,
 		       struct api_errors *errs)
 {
 	apiserver_rule rule = name_rule(resource);
-	const char *generate = api_get_string(object, "metadata.generateName");
+	const char *generate = text_of(meta, "generateName"), *name = text_of(meta, "name");
 	struct apiserver_field at = { errs, "metadata.generateName", generate };
 	if (generate[0] != '\0')
 		check_generate_name(&at, rule, generate);
 	at = (struct apiserver_field){ errs, "metadata.name", NULL };
-	if (api_name(object)[0] == '\0')
+	if (name[0] == '\0')
 		apiserver_add_required(errs, "metadata.name", "name or generateName is required");
 	else
-		rule(&at, api_name(object));
+		rule(&at, name);
 }
 
-static void check_namespace(const struct apiserver_resource *resource, const json_t *object,
+static void check_namespace(const struct apiserver_resource *resource, const json_t *meta,
 			    struct api_errors *errs)
 {
 	const struct apiserver_field at = { errs, "metadata.namespace", NULL };
-	if (!resource->kind->namespaced && api_namespace(object)[0] != '\0')
+	const char *ns = text_of(meta, "namespace");
+	if (!resource->kind->namespaced && ns[0] != '\0')
 		apiserver_add_forbidden(errs, at.field, "not allowed on this type");
 	if (!resource->kind->namespaced)
 		return;
-	if (api_namespace(object)[0] == '\0')
+	if (ns[0] == '\0')
 		apiserver_add_required(errs, at.field, "");
 	else
-		apiserver_check_label(&at, api_namespace(object));
+		apiserver_check_label(&at, ns);
 }
 
 /* ---- labels and the like ---- */
 
-static void check_annotations(const json_t *object, struct api_errors *errs)
+static void check_annotations(const json_t *annotations, struct api_errors *errs)
 {
 	static const char field[] = "metadata.annotations";
 	const struct apiserver_field at = { .errs = errs, .field = field };
 	const char *key;
 	json_t *value;
 	size_t bytes = 0;
-	json_object_foreach (api_get(object, field), key, value) {
+	json_object_foreach (api_tree(annotations), key, value) {
 		CLEANUP(freep) char *lower = xstrdup(key);
 		for (char *p = lower; *p != '\0'; p++)
 			*p = ascii_lower(*p);
@@ -133,7 +139,7 @@ static void add_owner(struct strbuf *out, const json_t *ref)
 static void check_owner(const json_t *ref, size_t index, struct api_errors *errs)
 {
 	static const char *const must[] = { "kind", "name", "uid" };
-	const char *version = api_get_string(ref, "apiVersion");
+	const char *version = text_of(ref, "apiVersion");
 	struct apiserver_path p;
 	const char *slash = strchr(version, '/');
 	if (version[0] == '\0')
@@ -150,14 +156,14 @@ static void check_owner(const json_t *ref, size_t index, struct api_errors *errs
 			json_object_get(ref, "apiVersion"),
 			"must be <group>/<version> or <version>");
 	for (size_t k = 0; k < ARRAY_LEN(must); k++) {
-		if (api_get_string(ref, must[k])[0] == '\0')
+		if (text_of(ref, must[k])[0] == '\0')
 			apiserver_add_required(
 				errs,
 				apiserver_format_path(&p, "metadata.ownerReferences[%zu].%s", index,
 						      must[k]),
 				"must not be empty");
 	}
-	if (strcmp(version, "v1") == 0 && strcmp(api_get_string(ref, "kind"), "Event") == 0) {
+	if (strcmp(version, "v1") == 0 && strcmp(text_of(ref, "kind"), "Event") == 0) {
 		CLEANUP(strbuf_done) struct strbuf value = STRBUF_INIT;
 		add_owner(&value, ref);
 		api_errors_add(errs, API_FIELD_INVALID,
@@ -181,9 +187,9 @@ static bool have_different_uids(const json_t *list)
 	if (n > OWNERS_COMPARED_MAX)
 		return false;
 	for (size_t i = 1; i < n; i++) {
-		const char *uid = api_get_string(json_array_get(list, i), "uid");
+		const char *uid = text_of(json_array_get(list, i), "uid");
 		for (size_t k = 0; k < i; k++) {
-			if (strcmp(api_get_string(json_array_get(list, k), "uid"), uid) == 0)
+			if (strcmp(text_of(json_array_get(list, k), "uid"), uid) == 0)
 				return false;
 		}
 	}
@@ -202,8 +208,7 @@ void apiserver_drop_duplicate_owners(json_t *object, const char *when, struct st
 	map_init(&seen);
 	json_array_foreach (list, i, ref) {
 		if (had_owner(&seen, ref))
-			strbuf_addf(&again, "%s%s", again.n != 0 ? ", " : "",
-				    api_get_string(ref, "uid"));
+			strbuf_addf(&again, "%s%s", again.n != 0 ? ", " : "", text_of(ref, "uid"));
 		else
 			json_array_append(once, ref);
 	}
@@ -230,10 +235,10 @@ static void add_owners(struct strbuf *out, const json_t *list)
 	strbuf_addc(out, ']');
 }
 
-static void check_owners(const json_t *object, struct api_errors *errs)
+static void check_owners(const json_t *list, struct api_errors *errs)
 {
 	CLEANUP(strbuf_done) struct strbuf value = STRBUF_INIT;
-	const json_t *list = api_get(object, "metadata.ownerReferences"), *first = NULL;
+	const json_t *first = NULL;
 	size_t reported = 0;
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *ref = json_array_get(list, i);
@@ -253,33 +258,40 @@ static void check_owners(const json_t *object, struct api_errors *errs)
 		strbuf_addf(&text,
 			    "Only one reference can have Controller set to true. Found \"true\" in "
 			    "references for %s/%s and %s/%s",
-			    api_get_string(first, "kind"), api_get_string(first, "name"),
-			    api_get_string(ref, "kind"), api_get_string(ref, "name"));
+			    text_of(first, "kind"), text_of(first, "name"), text_of(ref, "kind"),
+			    text_of(ref, "name"));
 		api_errors_add(errs, API_FIELD_INVALID, "metadata.ownerReferences", value.s,
 			       text.s);
 	}
 }
 
-static void check_finalizers(const json_t *object, struct api_errors *errs)
+static bool has_finalizer(const json_t *list, const char *name)
+{
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		if (strcmp(api_text(json_array_get(list, i)), name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void check_finalizers(const json_t *list, struct api_errors *errs)
 {
 	static const char field[] = "metadata.finalizers";
 	const struct apiserver_field at = { .errs = errs, .field = field };
-	const json_t *list = api_get(object, field);
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const char *s = api_text(json_array_get(list, i));
 		apiserver_check_label_key(&at, s);
 	}
-	if (api_has_finalizer(object, "orphan") && api_has_finalizer(object, "foregroundDeletion"))
+	if (has_finalizer(list, "orphan") && has_finalizer(list, "foregroundDeletion"))
 		apiserver_add_invalid(errs, field, list,
 				      "finalizer orphan and foregroundDeletion cannot be both set");
 }
 
 /* Only built-in kinds have this rule. */
-static void check_standard_finalizers(const struct apiserver_resource *resource,
-				      const json_t *object, struct api_errors *errs)
+static void check_standard_finalizers(const struct apiserver_resource *resource, const json_t *list,
+				      struct api_errors *errs)
 {
 	static const char *const standard[] = { "kubernetes", "orphan", "foregroundDeletion" };
-	const json_t *list = api_get(object, "metadata.finalizers");
 	struct apiserver_path p;
 	if (!resource->built_in || strcmp(resource->kind->kind, "Lease") == 0)
 		return;
@@ -297,17 +309,16 @@ static void check_standard_finalizers(const struct apiserver_resource *resource,
 	}
 }
 
-static void check_no_new_finalizers(const json_t *object, const json_t *old,
+static void check_no_new_finalizers(const json_t *list, const json_t *old_list,
 				    struct api_errors *errs)
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-	const json_t *list = api_get(object, "metadata.finalizers");
 	size_t n = 0;
 	strbuf_adds(&text, "no new finalizers can be added if the object is being deleted, found "
 			   "new finalizers []string{");
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const char *s = api_text(json_array_get(list, i));
-		if (api_has_finalizer(old, s))
+		if (has_finalizer(old_list, s))
 			continue;
 		strbuf_adds(&text, n++ != 0 ? ", " : "");
 		strbuf_add_quoted(&text, slice_of(s));
@@ -317,42 +328,50 @@ static void check_no_new_finalizers(const json_t *object, const json_t *old,
 		apiserver_add_forbidden(errs, "metadata.finalizers", text.s);
 }
 
-static void check_managed_fields(const json_t *object, struct api_errors *errs)
+static void check_managed_entry(const json_t *entry, size_t index, struct api_errors *errs)
 {
 	static const char *const words[] = { "Apply", "Update", NULL };
-	const json_t *list = api_get(object, "metadata.managedFields");
+	const char *type = text_of(entry, "fieldsType"), *how = text_of(entry, "operation");
 	struct apiserver_path p;
-	for (size_t i = 0; i < json_array_size(list); i++) {
-		const json_t *e = json_array_get(list, i);
-		const char *type = api_get_string(e, "fieldsType");
-		const char *how = api_get_string(e, "operation");
-		apiserver_format_path(&p, "metadata.managedFields[%zu].operation", i);
+	if (strcmp(how, "Apply") != 0 && strcmp(how, "Update") != 0) {
+		apiserver_format_path(&p, "metadata.managedFields[%zu].operation", index);
 		if (how[0] == '\0')
 			apiserver_add_required(errs, p.s, "must not be empty");
 		else
 			apiserver_check_one_of(errs, p.s, how, words);
-		if (type[0] != '\0' && strcmp(type, "FieldsV1") != 0)
-			apiserver_add_invalid(
-				errs,
-				apiserver_format_path(&p, "metadata.managedFields[%zu].fieldsType",
-						      i),
-				json_object_get(e, "fieldsType"), "must be `FieldsV1`");
 	}
+	if (type[0] != '\0' && strcmp(type, "FieldsV1") != 0)
+		apiserver_add_invalid(
+			errs,
+			apiserver_format_path(&p, "metadata.managedFields[%zu].fieldsType", index),
+			json_object_get(entry, "fieldsType"), "must be `FieldsV1`");
+}
+
+static void check_managed_fields(const json_t *list, struct api_errors *errs)
+{
+	for (size_t i = 0; i < json_array_size(list); i++)
+		check_managed_entry(json_array_get(list, i), i, errs);
 }
 
 /* ---- all of the metadata ---- */
 
-static void check_generation(const json_t *object, struct api_errors *errs)
+static json_int_t generation_of(const json_t *meta)
 {
-	if (api_generation(object) < 0)
+	return json_integer_value(json_object_get(meta, "generation"));
+}
+
+static void check_generation(const json_t *meta, struct api_errors *errs)
+{
+	if (generation_of(meta) < 0)
 		apiserver_add_invalid(errs, "metadata.generation",
-				      api_get(object, "metadata.generation"),
+				      json_object_get(meta, "generation"),
 				      "must be greater than or equal to 0");
 }
 
 /* Fields that cannot change. A missing uid was filled in before. */
-static void check_unchanged(const json_t *object, const json_t *old, struct api_errors *errs)
+static void check_unchanged(const json_t *meta, const json_t *old, struct api_errors *errs)
 {
+	static const char prefix[] = "metadata.";
 	static const char *const fields[] = {
 		"metadata.name",
 		"metadata.namespace",
@@ -361,42 +380,47 @@ static void check_unchanged(const json_t *object, const json_t *old, struct api_
 		"metadata.deletionTimestamp",
 		"metadata.deletionGracePeriodSeconds",
 	};
-	for (size_t i = 0; i < ARRAY_LEN(fields); i++)
-		apiserver_check_immutable(errs, fields[i], api_get(object, fields[i]),
-					  api_get(old, fields[i]));
+	for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
+		const char *key = fields[i] + sizeof(prefix) - 1;
+		apiserver_check_immutable(errs, fields[i], json_object_get(meta, key),
+					  json_object_get(old, key));
+	}
 }
 
-static void check_update(const json_t *object, const json_t *old, struct api_errors *errs)
+static void check_update(const json_t *meta, const json_t *old, struct api_errors *errs)
 {
-	if (api_is_deleting(old))
-		check_no_new_finalizers(object, old, errs);
-	if (api_resource_version(object)[0] == '\0')
+	if (text_of(old, "deletionTimestamp")[0] != '\0')
+		check_no_new_finalizers(json_object_get(meta, "finalizers"),
+					json_object_get(old, "finalizers"), errs);
+	if (text_of(meta, "resourceVersion")[0] == '\0')
 		api_errors_add(errs, API_FIELD_INVALID, "metadata.resourceVersion", "\"\"",
 			       "must be specified for an update");
-	check_generation(object, errs);
-	if (api_generation(object) < api_generation(old))
+	check_generation(meta, errs);
+	if (generation_of(meta) < generation_of(old))
 		apiserver_add_invalid(errs, "metadata.generation",
-				      api_get(object, "metadata.generation"),
+				      json_object_get(meta, "generation"),
 				      "must not be decremented");
-	check_unchanged(object, old, errs);
+	check_unchanged(meta, old, errs);
 }
 
 void apiserver_objectmeta_validate(const struct apiserver_resource *resource, const json_t *object,
 				   const json_t *old, struct api_errors *errs)
 {
+	const json_t *meta = json_object_get(object, "metadata");
+	const json_t *finalizers = json_object_get(meta, "finalizers");
 	if (old != NULL) {
-		check_update(object, old, errs);
+		check_update(meta, json_object_get(old, "metadata"), errs);
 	} else {
-		check_name(resource, object, errs);
-		check_namespace(resource, object, errs);
-		check_generation(object, errs);
+		check_name(resource, meta, errs);
+		check_namespace(resource, meta, errs);
+		check_generation(meta, errs);
 	}
-	apiserver_check_labels(errs, "metadata.labels", api_get(object, "metadata.labels"));
-	check_annotations(object, errs);
-	check_owners(object, errs);
+	apiserver_check_labels(errs, "metadata.labels", json_object_get(meta, "labels"));
+	check_annotations(json_object_get(meta, "annotations"), errs);
+	check_owners(json_object_get(meta, "ownerReferences"), errs);
 	if (old == NULL)
-		check_finalizers(object, errs);
-	check_managed_fields(object, errs);
+		check_finalizers(finalizers, errs);
+	check_managed_fields(json_object_get(meta, "managedFields"), errs);
 	if (old == NULL)
-		check_standard_finalizers(resource, object, errs);
+		check_standard_finalizers(resource, finalizers, errs);
 }

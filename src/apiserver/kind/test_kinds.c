@@ -524,12 +524,71 @@ static void strict_limit(void **state)
 	json_decref(o);
 }
 
+static void assert_tree(const json_t *got, const char *want)
+{
+	json_t *tree = json_loads(want, 0, NULL);
+	CLEANUP(freep) char *got_text = json_dumps(got, JSON_COMPACT);
+	CLEANUP(freep) char *want_text = json_dumps(tree, JSON_COMPACT);
+	assert_string_equal(got_text, want_text);
+	json_decref(tree);
+}
+
+/* A status write takes the status and managedFields, and all else from the stored object, which stays
+ * as it was. */
+static void custom_status(void **state)
+{
+	static const char stored[] =
+		"{\"kind\":\"IPAddressClaim\",\"metadata\":{\"name\":\"a\",\"managedFields\":"
+		"[{\"manager\":\"m\"}],\"labels\":{\"l\":\"\"}},\"spec\":{\"poolRef\":{\"name\":"
+		"\"p\"}}}";
+	static const struct {
+		const char *managed, *status; /* sent; NULL: none */
+		const char *result;
+	} rows[] = {
+		{ "[{\"manager\":\"other\",\"time\":\"2026-01-01T02:00:00+02:00\"}]",
+		  "{\"addressRef\":{\"name\":\"n\",\"x\":1},\"conditions\":null}",
+		  "{\"kind\":\"IPAddressClaim\",\"metadata\":{\"name\":\"a\",\"managedFields\":"
+		  "[{\"manager\":\"other\",\"time\":\"2026-01-01T00:00:00Z\"}],\"labels\":"
+		  "{\"l\":\"\"}},\"spec\":{\"poolRef\":{\"name\":\"p\"}},\"status\":{"
+		  "\"addressRef\":"
+		  "{\"name\":\"n\"}}}" },
+		{ "[]", NULL, stored },
+		{ NULL, "{}",
+		  "{\"kind\":\"IPAddressClaim\",\"metadata\":{\"name\":\"a\",\"managedFields\":"
+		  "[{\"manager\":\"m\"}],\"labels\":{\"l\":\"\"}},\"spec\":{\"poolRef\":"
+		  "{\"name\":\"p\"}},\"status\":{}}" },
+	};
+	const struct apiserver_resource *r =
+		apiserver_resource_find("ipam.cluster.x-k8s.io", "v1beta1", "ipaddressclaims");
+	(void)state;
+	assert_non_null(r);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		json_t *old = json_loads(stored, 0, NULL);
+		json_t *o = json_pack("{s{ss,s{ss}},s{ss}}", "metadata", "name", "b", "labels",
+				      "sent", "", "spec", "sent", "");
+		if (rows[i].managed != NULL)
+			json_object_set_new(json_object_get(o, "metadata"), "managedFields",
+					    json_loads(rows[i].managed, 0, NULL));
+		if (rows[i].status != NULL)
+			json_object_set_new(o, "status", json_loads(rows[i].status, 0, NULL));
+		apiserver_prepare_status(r, o, old);
+		assert_tree(o, rows[i].result);
+		json_object_set_new(json_object_get(o, "metadata"), "resourceVersion",
+				    json_string("9"));
+		json_object_del(o, "spec");
+		assert_tree(old, stored);
+		json_decref(o);
+		json_decref(old);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(recorded_answers), cmocka_unit_test(recorded_status),
-		cmocka_unit_test(given_back),	    cmocka_unit_test(strict_decoding),
-		cmocka_unit_test(strict_forms),	    cmocka_unit_test(strict_limit),
+		cmocka_unit_test(custom_status),    cmocka_unit_test(given_back),
+		cmocka_unit_test(strict_decoding),  cmocka_unit_test(strict_forms),
+		cmocka_unit_test(strict_limit),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -88,6 +88,22 @@ static void found(void **state)
 	assert_string_equal(r->columns[0].name, "Name");
 }
 
+/* Versions of a kind, and only they, share the stored one in their group. */
+static void stored_versions(void **state)
+{
+	size_t n;
+	const struct apiserver_resource *const *rows = apiserver_resources(&n);
+	(void)state;
+	for (size_t i = 0; i < n; i++) {
+		for (size_t k = 0; k < n; k++) {
+			if (strcmp(rows[i]->kind->group, rows[k]->kind->group) == 0)
+				assert_int_equal(strcmp(rows[i]->kind->kind, rows[k]->kind->kind) ==
+							 0,
+						 rows[i]->stored == rows[k]->stored);
+		}
+	}
+}
+
 /* The product's CRDs may be applied unchanged, and only so. */
 static void definitions(void **state)
 {
@@ -172,8 +188,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cost), /* first, because it builds the table */
-		cmocka_unit_test(every_kind),	cmocka_unit_test(found),
-		cmocka_unit_test(descriptions), cmocka_unit_test(definitions),
+		cmocka_unit_test(every_kind),
+		cmocka_unit_test(found),
+		cmocka_unit_test(descriptions),
+		cmocka_unit_test(definitions),
+		cmocka_unit_test(stored_versions),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
  * validating it. Built-in kinds are validated by their strategies, custom resources by their schemas. */
 #include "apiserver/kind/write_steps.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "api/meta.h"
@@ -101,16 +102,38 @@ static void keep_all_but_status(json_t *object, const json_t *old)
 	json_decref(merged);
 }
 
-/* A status write to a custom resource changes only managedFields of the metadata. */
-static void keep_metadata(json_t *object, const json_t *old)
+/* ---- status of custom resources ---- */
+
+static json_t *managed_fields_of(const json_t *object)
 {
-	static const char *const managed[] = { "managedFields", NULL };
-	const json_t *meta = json_object_get(object, "metadata"),
-		     *stored = json_object_get(old, "metadata");
-	bool sent = json_object_get(meta, managed[0]) != NULL;
-	json_object_set_new(object, "metadata",
-			    sent ? copy_with_members(stored, meta, managed)
-				 : api_tree_copy(stored));
+	return json_object_get(json_object_get(object, "metadata"), "managedFields");
+}
+
+/* A new object that shares its members with another. */
+static json_t *share_members(const json_t *object)
+{
+	json_t *copy = json_object();
+	json_object_update(copy, api_tree(object));
+	return copy;
+}
+
+/* A status write to a custom resource changes only managedFields of the metadata. The rest is shared
+ * with the stored object: what happens to the object later replaces members of it and of its metadata,
+ * and changes nothing inside them. */
+static void keep_stored(json_t *object, const json_t *old)
+{
+	json_t *metadata = share_members(json_object_get(old, "metadata"));
+	json_t *status = json_incref(json_object_get(object, "status"));
+	json_t *managed = managed_fields_of(object);
+	if (managed != NULL)
+		json_object_set(metadata, "managedFields", managed);
+	json_object_clear(object);
+	json_object_update(object, api_tree(old));
+	json_object_set_new(object, "metadata", metadata);
+	if (status != NULL)
+		json_object_set_new(object, "status", status);
+	else
+		json_object_del(object, "status");
 }
 
 /* Members whose values in the stored object are used: nothing has to be prepared there. */
@@ -130,9 +153,25 @@ static void drop_unused_members(json_t *object)
 	}
 }
 
+static void prepare_custom_status(const struct apiserver_resource *resource, json_t *object,
+				  const json_t *old)
+{
+	assert(resource->strategy->prepare_status == NULL); /* of built-in kinds */
+	drop_unused_members(object);
+	api_schema_prepare(resource->schema, object);
+	/* Of this metadata only managedFields are used; stored ones are left as they are. */
+	if (managed_fields_of(object) != managed_fields_of(old))
+		apiserver_go_normalize_metadata(object, old);
+	keep_stored(object, old);
+}
+
 void apiserver_prepare_status(const struct apiserver_resource *resource, json_t *object,
 			      const json_t *old)
 {
+	if (!resource->built_in) {
+		prepare_custom_status(resource, object, old);
+		return;
+	}
 	if (resource->strategy->prepare_status == NULL)
 		drop_unused_members(object);
 	api_schema_prepare(resource->schema, object);
@@ -140,10 +179,7 @@ void apiserver_prepare_status(const struct apiserver_resource *resource, json_t 
 	if (resource->strategy->prepare_status != NULL)
 		resource->strategy->prepare_status(object, old);
 	keep_all_but_status(object, old);
-	if (resource->built_in)
-		apiserver_go_normalize(resource, object);
-	else
-		keep_metadata(object, old);
+	apiserver_go_normalize(resource, object);
 }
 
 void apiserver_validate_status(const struct apiserver_resource *resource, const json_t *object,

@@ -84,19 +84,21 @@ static void set_reset_paths(struct managing *managing, const struct apiserver_wr
 	}
 }
 
-/* Sets apiVersions of the kind other than the request's: other managers may have used them. */
+/* Sets apiVersions of the kind other than the request's: other managers may have used them. Versions
+ * of a kind share the stored one. */
 static void set_other_versions(struct managing *managing, const struct apiserver_resource *resource)
 {
 	size_t n, out = 0;
 	const struct apiserver_resource *const *rows = apiserver_resources(&n);
 	size_t starts[VERSIONS_MAX];
 	for (size_t i = 0; i < n && out < VERSIONS_MAX; i++) {
-		if (rows[i] == resource ||
-		    strcmp(rows[i]->kind->group, resource->kind->group) != 0 ||
-		    strcmp(rows[i]->kind->kind, resource->kind->kind) != 0)
+		if (rows[i] == resource || rows[i]->stored != resource->stored ||
+		    strcmp(rows[i]->kind->group, resource->kind->group) != 0)
 			continue;
 		starts[out++] = managing->others.n;
-		strbuf_addf(&managing->others, "%s/%s", resource->kind->group, rows[i]->version);
+		strbuf_adds(&managing->others, resource->kind->group);
+		strbuf_addc(&managing->others, '/');
+		strbuf_adds(&managing->others, rows[i]->version);
 		strbuf_addc(&managing->others, '\0');
 	}
 	for (size_t i = 0; i < out; i++)
