@@ -157,13 +157,56 @@ static void note_released_owners(struct apiserver_collector *collector, struct s
 	json_decref(was);
 }
 
+/* What the collector reads of an object. */
+struct ownership {
+	json_t *owners; /* its ownerReferences; NULL: it has none */
+	bool deleting;
+};
+
+/* The text of a member of the metadata; empty for none. The word alone may be missing in the whole
+ * text, as in most, which is seen faster. */
+static struct slice find_in_metadata(struct slice text, const char *word, const char *name)
+{
+	struct slice value = { 0 };
+	if (has_text(text, word))
+		(void)api_json_member(text, "metadata", name, &value);
+	return value;
+}
+
+/* The text of the owners; empty for none. */
+static struct slice owners_of_text(struct slice text)
+{
+	return find_in_metadata(text, "\"ownerReferences\":", "ownerReferences");
+}
+
+/* As api_is_deleting of the object. */
+static bool is_deleting_text(struct slice text)
+{
+	struct slice since = find_in_metadata(text, "\"deletionTimestamp\":", "deletionTimestamp");
+	return since.n > strlen("\"\"") && since.p[0] == '"';
+}
+
+/* Of the text only the owners become a tree. */
+static struct ownership read_ownership(struct slice text)
+{
+	struct slice owners = owners_of_text(text);
+	return (struct ownership){
+		.owners = owners.n != 0 ? api_json_load(owners, 0, NULL) : NULL,
+		.deleting = is_deleting_text(text),
+	};
+}
+
+static void ownership_done(struct ownership *ownership)
+{
+	json_decref(ownership->owners);
+}
+
 /* Notes the owners of an object; returns whether there may be work because of it. */
 static bool note_owners(struct apiserver_collector *collector, const char *key,
-			const json_t *object)
+			const struct ownership *ownership)
 {
-	const json_t *refs = api_get(object, "metadata.ownerReferences");
-	apiserver_owner_index_set(&collector->owners, key, refs);
-	return json_array_size(refs) != 0 || api_is_deleting(object);
+	apiserver_owner_index_set(&collector->owners, key, ownership->owners);
+	return json_array_size(ownership->owners) != 0 || ownership->deleting;
 }
 
 /* Queues the owners that may wait for a removed object, and its dependents. */
@@ -190,27 +233,12 @@ static void note_removal(struct apiserver_collector *collector, const char *key,
 		collector_push(collector, key);
 }
 
-/* What concerns the collector of an object; NULL, mostly: neither owners nor a deletion. */
-static json_t *read_concern(struct slice text)
-{
-	return has_text(text, "\"deletionTimestamp\":") ? read_identity(text) : read_owned(text);
-}
-
 static void see_object(void *ctx, const struct apiserver_row *row)
 {
-	json_t *object = read_concern(row->value);
-	if (note_owners(ctx, row->key, object))
+	struct ownership ownership = read_ownership(row->value);
+	if (note_owners(ctx, row->key, &ownership))
 		collector_push(ctx, row->key);
-	json_decref(object);
-}
-
-/* The text of the owners; empty for none. */
-static struct slice owners_of_text(struct slice text)
-{
-	struct slice owners = { 0 };
-	if (has_text(text, "\"ownerReferences\":"))
-		(void)api_json_member(text, "metadata", "ownerReferences", &owners);
-	return owners;
+	ownership_done(&ownership);
 }
 
 /* Of most writes there is nothing to note: no deletion, and no owners or the same as before, which
@@ -221,10 +249,13 @@ static bool concerns_collector(const struct apiserver_event *event)
 	       !slice_eq(owners_of_text(event->value), owners_of_text(event->before));
 }
 
-/* Is it one whose owners all exist, as most are? A later removal of one of them is another change. */
-static bool is_settled(struct apiserver_collector *collector, const struct collector_item *item)
+/* Is it an object whose owners all exist, as most are? A later removal of one of them is another
+ * change. */
+static bool is_settled(struct apiserver_collector *collector, const struct collector_item *item,
+		       const struct ownership *ownership)
 {
-	return !api_is_deleting(item->object) && collector_has_all_owners(collector, item);
+	return !ownership->deleting &&
+	       collector_has_all_owners(collector, item->ns, ownership->owners);
 }
 
 static void see_change(void *ctx, const struct apiserver_event *event)
@@ -235,12 +266,13 @@ static void see_change(void *ctx, const struct apiserver_event *event)
 		json_decref(removed);
 		return;
 	}
-	struct collector_item item = { .object = read_concern(event->value) };
-	if (note_owners(ctx, event->key, item.object) &&
-	    (identify_item(event->key, &item) < 0 || !is_settled(ctx, &item)))
+	struct ownership ownership = read_ownership(event->value);
+	struct collector_item item;
+	if (note_owners(ctx, event->key, &ownership) &&
+	    (identify_item(event->key, &item) < 0 || !is_settled(ctx, &item, &ownership)))
 		collector_push(ctx, event->key);
-	note_released_owners(ctx, event->before, api_get(item.object, "metadata.ownerReferences"));
-	collector_item_done(&item);
+	note_released_owners(ctx, event->before, ownership.owners);
+	ownership_done(&ownership);
 }
 
 static void forget_all(void *ctx)
@@ -258,12 +290,18 @@ static void forget_all(void *ctx)
 /* Seen without reading the whole object. */
 static bool is_settled_key(struct apiserver_collector *collector, const char *key)
 {
-	struct collector_item item = { 0 };
-	bool settled = identify_item(key, &item) == 0 &&
-		       apiserver_object_read_identity(collector->api->store, item.resource, item.ns,
-						      item.name, &item.object) == 0 &&
-		       is_settled(collector, &item);
-	collector_item_done(&item);
+	struct collector_item item;
+	json_t *object;
+	if (identify_item(key, &item) < 0 ||
+	    apiserver_object_read_identity(collector->api->store, item.resource, item.ns, item.name,
+					   &object) < 0)
+		return false;
+	const struct ownership ownership = {
+		.owners = api_get(object, "metadata.ownerReferences"), /* the object's */
+		.deleting = api_is_deleting(object),
+	};
+	bool settled = is_settled(collector, &item, &ownership);
+	json_decref(object);
 	return settled;
 }
 

@@ -36,22 +36,22 @@ static enum owner state_of_deleted_owner(struct apiserver_collector *collector, 
 
 /* An owner counts as present if that cannot be decided: its kind is not stored here, or it is
  * namespaced and the object is not. */
-static enum owner state_of_owner(struct apiserver_collector *collector,
-				 const struct collector_item *item, const json_t *ref)
+static enum owner state_of_owner(struct apiserver_collector *collector, const char *ns,
+				 const json_t *ref)
 {
 	const struct apiserver_resource *r = apiserver_resource_of(ref);
 	struct apiserver_object_state state;
 	const char *name = api_get_string(ref, "name");
-	if (r == NULL || r->never_kept || (r->kind->namespaced && item->ns[0] == '\0'))
+	if (r == NULL || r->never_kept || (r->kind->namespaced && ns[0] == '\0'))
 		return OWNER_THERE;
-	int e = apiserver_object_read_state(collector->api->store, r, item->ns, name, &state);
+	int e = apiserver_object_read_state(collector->api->store, r, ns, name, &state);
 	if (e == ERR_NOTFOUND)
 		return OWNER_GONE;
 	if (e < 0)
 		return OWNER_THERE;
 	if (strcmp(state.uid, api_get_string(ref, "uid")) != 0)
 		return OWNER_GONE;
-	return state.deleting ? state_of_deleted_owner(collector, item->ns, r, name) : OWNER_THERE;
+	return state.deleting ? state_of_deleted_owner(collector, ns, r, name) : OWNER_THERE;
 }
 
 static bool has_blocking(const struct apiserver_collector *collector, const char *uid)
@@ -116,12 +116,11 @@ static bool break_circle(struct apiserver_collector *collector, struct collector
 				     NULL) == 0;
 }
 
-bool collector_has_all_owners(struct apiserver_collector *collector,
-			      const struct collector_item *item)
+bool collector_has_all_owners(struct apiserver_collector *collector, const char *ns,
+			      const json_t *refs)
 {
-	const json_t *refs = api_get(item->object, "metadata.ownerReferences");
 	for (size_t i = 0; i < json_array_size(refs); i++) {
-		if (state_of_owner(collector, item, json_array_get(refs, i)) != OWNER_THERE)
+		if (state_of_owner(collector, ns, json_array_get(refs, i)) != OWNER_THERE)
 			return false;
 	}
 	return true;
@@ -134,7 +133,7 @@ bool collector_check_owners(struct apiserver_collector *collector, struct collec
 	size_t k, gone = 0, waiting = 0, n;
 	bool fine = true;
 	json_array_foreach (refs, k, ref) {
-		enum owner is = state_of_owner(collector, item, ref);
+		enum owner is = state_of_owner(collector, item->ns, ref);
 		gone += is == OWNER_GONE;
 		waiting += is == OWNER_WAITING;
 		if (is == OWNER_THERE)

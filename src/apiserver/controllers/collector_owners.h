@@ -7,9 +7,9 @@
 
 #include "apiserver/controllers/collector_priv.h"
 
-/* Is there nothing to do for the object's owners? It needs no more of it than its identity. */
-bool collector_has_all_owners(struct apiserver_collector *collector,
-			      const struct collector_item *item);
+/* Do all owners of an object in this namespace exist, so that nothing has to be done for them? */
+bool collector_has_all_owners(struct apiserver_collector *collector, const char *ns,
+			      const json_t *refs);
 /* Deletes the object when its owners are gone, or drops the references to those that are. */
 bool collector_check_owners(struct apiserver_collector *collector, struct collector_item *item);
 /* Goes on with the deletion of an owner: releases its dependents (orphan) or waits for them

@@ -173,7 +173,12 @@ static void strange_owners(void **state)
 	does(f, 201, "POST " CMS,
 	     "{\"metadata\":{\"name\":\"goes\",\"ownerReferences\":[{\"apiVersion\":\"v1\","
 	     "\"kind\":\"ConfigMap\",\"name\":\"x\",\"uid\":\"1\"}]}}");
+	does(f, 201, "POST " CMS,
+	     "{\"metadata\":{\"name\":\"escaped\",\"labels\":{\"deletionTimestamp\":\"x\"},"
+	     "\"ownerReferences\":[{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\","
+	     "\"name\":\"\\\"}]\\u00e4\\u0001\",\"uid\":\"1\"}]}}");
 	becomes(f, 404, "GET " CMS "/goes");
+	becomes(f, 404, "GET " CMS "/escaped");
 	does(f, 200, "GET " CMS "/kept", NULL);
 }
 
