@@ -30,6 +30,7 @@ struct fixture {
 	struct apiserver_api_conf conf;
 	struct apiserver_store *s;
 	struct apiserver_api *api;
+	const char *accept; /* of requests; NULL: application/json */
 	char err[512];
 };
 
@@ -96,7 +97,7 @@ static inline void ask_as(struct fixture *f, const char *target, const char *typ
 	CLEANUP(freep) char *copy = xstrdup(target);
 	char *path = strchr(copy, ' '), *query;
 	struct apiserver_call c = { .args = args,
-				    .accept = "application/json",
+				    .accept = f->accept != NULL ? f->accept : "application/json",
 				    .content_type = type != NULL ? type : "",
 				    .if_none_match = "",
 				    .user_agent = "tester/1.0",

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Informers against a real API server and the embedded one: what they hold is what a list says, whatever happens in between."""
+import json
 import signal
+import ssl
 import time
+import urllib.request
 
 import pytest
 
@@ -37,6 +40,25 @@ def test_store_equals_list(c, writer, started):
     random_writes(c, w, writer)
     stats = w.stats()
     assert (stats["lists"], stats["watches"], stats["errors"], stats["bad"], stats["repeated"]) == (1, 1, 0, 0, 0)
+
+
+def read_with(c, path, accept):
+    request = urllib.request.Request(c.url + path, headers={"Authorization": f"Bearer {c.admin}", "Accept": accept})
+    with urllib.request.urlopen(request, timeout=30, context=ssl.create_default_context(cafile=c.ca)) as reply:
+        return reply.read().decode()
+
+
+@pytest.mark.parametrize("query", ["/omitted", "?labelSelector=omit=1", "?watch=1&labelSelector=omit=1&timeoutSeconds=1"])
+def test_omitted_managed_fields(c, query):
+    """What informers ask for: the embedded API leaves managedFields out, a real server does not know the parameter and ignores it."""
+    path = "/api/v1/namespaces/default/configmaps"
+    c.call("POST", path, {"metadata": {"name": "omitted", "labels": {"omit": "1"}}, "data": {"k": "v"}})
+    plain, omitted = (json.loads(read_with(c, path + query, "application/json" + p).strip()) for p in ("", ";omit=managedFields"))
+    plain, omitted = (o.get("object") or (o["items"][0] if "items" in o else o) for o in (plain, omitted))
+    assert "managedFields" in plain["metadata"]
+    if isinstance(c, cluster.Embedded):
+        del plain["metadata"]["managedFields"]
+    assert omitted == plain
 
 
 def test_stop_is_quick(c):

@@ -11,7 +11,7 @@
 struct clause {
 	struct slice type, subtype;
 	double quality;
-	struct slice as, group, version, stream, pretty;
+	struct slice as, group, version, stream, pretty, omit;
 	bool converts; /* any of as, g, v is present */
 };
 
@@ -69,7 +69,7 @@ static void read_parameter(struct slice text, struct clause *clause)
 	} known[] = {
 		{ "as", &clause->as, true },	      { "g", &clause->group, true },
 		{ "v", &clause->version, true },      { "stream", &clause->stream, false },
-		{ "pretty", &clause->pretty, false },
+		{ "pretty", &clause->pretty, false }, { "omit", &clause->omit, false },
 	};
 	struct slice name = trim_spaces(slice_cut(&text, '='));
 	if (text.p == NULL)
@@ -161,6 +161,7 @@ static bool match_form(const struct clause *clause, size_t index, struct apiserv
 		.form = forms[index].form,
 		.meta_version = "v1",
 		.pretty = slice_is(clause->pretty, "1"),
+		.omit_managed = slice_is(clause->omit, "managedFields"),
 	};
 	if (clause->stream.n > 0 && (!forms[index].watch || !slice_is(clause->stream, "watch")))
 		return false;

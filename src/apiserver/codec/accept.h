@@ -4,7 +4,11 @@
  *	application/json;as=Table;v=v1;g=meta.k8s.io, application/json
  *
  * The choice is kube-apiserver's. This server writes no protobuf and no CBOR, so that such clauses
- * are skipped. */
+ * are skipped. One parameter is this server's own, others ignore it: with
+ *
+ *	application/json;omit=managedFields
+ *
+ * the objects of any reply come without metadata.managedFields, which are half of a small object. */
 #pragma once
 
 #include <stdbool.h>
@@ -29,6 +33,7 @@ struct apiserver_accept {
 	enum apiserver_as as;
 	const char *meta_version; /* "v1" or "v1beta1": version of the Table or partial object */
 	bool pretty;
+	bool omit_managed; /* metadata.managedFields */
 };
 
 /* Parses the header; "" and NULL stand for JSON. ERR_UNSUPPORTED: answer 406, reason NotAcceptable,

@@ -115,6 +115,36 @@ static void the_refusal_speaks_the_clients_form(void **state)
 	assert_string_equal(apiserver_accept_type(&a), JSON);
 }
 
+/* Only the choice counts, and only this value. */
+static void omits_managed_fields(void **state)
+{
+	static const struct {
+		const char *accept;
+		bool omit;
+	} headers[] = {
+		{ JSON, false },
+		{ JSON ";omit=managedFields", true },
+		{ JSON "; omit = managedFields ;q=0.9", true },
+		{ YAML ";omit=managedFields," JSON, true },
+		{ JSON "," YAML ";omit=managedFields", false },
+		{ JSON ";omit=managedFields;q=0.1," JSON, false },
+		{ JSON ";omit=managedfields", false },
+		{ JSON ";omit=metadata", false },
+		{ JSON ";omit", false },
+		{ PROTO ";omit=managedFields," JSON, false },
+	};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(headers); i++) {
+		struct apiserver_accept a;
+		CLEANUP(strbuf_done) struct strbuf err = STRBUF_INIT;
+		assert_int_equal(
+			apiserver_accept_parse(headers[i].accept, APISERVER_ACCEPT_REPLY, &a, &err),
+			0);
+		if (a.omit_managed != headers[i].omit)
+			fail_msg("%s: %d", headers[i].accept, a.omit_managed);
+	}
+}
+
 static void lists_are_no_objects(void **state)
 {
 	struct apiserver_accept a = { .as = APISERVER_AS_PARTIAL };
@@ -156,6 +186,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(chooses),
 		cmocka_unit_test(the_refusal_speaks_the_clients_form),
+		cmocka_unit_test(omits_managed_fields),
 		cmocka_unit_test(lists_are_no_objects),
 		cmocka_unit_test(clauses_are_limited),
 	};

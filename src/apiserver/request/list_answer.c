@@ -33,13 +33,16 @@ void apiserver_list_answer_add_text(struct apiserver_list_answer *list, struct s
 {
 	add_separator(list);
 	strbuf_addc(&list->items, '{');
-	strbuf_add_slice(&list->items, apiserver_object_text_inner(list->resource, text));
+	struct slice inner = apiserver_object_text_inner(list->resource, text);
+	struct slice omitted = list->accept.omit_managed ? apiserver_object_find_managed(text)
+							 : (struct slice){ 0 };
+	apiserver_object_add_without(&list->items, inner, omitted);
 }
 
 /* Items of lists of built-in kinds have no kind and apiVersion. */
-static void add_item(struct apiserver_list_answer *list, const json_t *object)
+static void add_item(struct apiserver_list_answer *list, json_t *object)
 {
-	json_t *copy = json_copy((json_t *)(uintptr_t)object);
+	json_t *copy = json_copy(object);
 	if (list->resource->built_in) {
 		json_object_del(copy, "kind");
 		json_object_del(copy, "apiVersion");
@@ -50,15 +53,16 @@ static void add_item(struct apiserver_list_answer *list, const json_t *object)
 
 void apiserver_list_answer_add_object(struct apiserver_list_answer *list, const json_t *object)
 {
-	if (list->accept.as == APISERVER_AS_TABLE) {
-		apiserver_table_row(&list->items, &list->table, object);
-		return;
-	}
-	add_separator(list);
-	if (list->accept.as == APISERVER_AS_OBJECT)
-		add_item(list, object);
+	json_t *part = apiserver_respond_part(&list->accept, object);
+	if (list->accept.as != APISERVER_AS_TABLE)
+		add_separator(list);
+	if (list->accept.as == APISERVER_AS_TABLE)
+		apiserver_table_row(&list->items, &list->table, part);
+	else if (list->accept.as == APISERVER_AS_OBJECT)
+		add_item(list, part);
 	else
-		apiserver_table_partial(&list->items, list->accept.meta_version, object);
+		apiserver_table_partial(&list->items, list->accept.meta_version, part);
+	json_decref(part);
 }
 
 static json_t *make_list_meta(const struct apiserver_list_answer *list, uint64_t revision,

@@ -3,6 +3,7 @@
  * uses and the version that is stored. */
 #include "apiserver/request/object.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -43,6 +44,22 @@ static void add_identity(struct strbuf *out, const struct apiserver_resource *re
 			    resource->kind->kind);
 }
 
+/* The members after resourceVersion. */
+static void add_metadata(struct apiserver_object_text *text, const json_t *metadata)
+{
+	const char *key;
+	json_t *value;
+	json_object_foreach (api_tree(metadata), key, value) {
+		const size_t at = text->buf.n;
+		if (strcmp(key, "resourceVersion") != 0)
+			add_member(&text->buf, key, value);
+		if (strcmp(key, "managedFields") == 0) {
+			text->managed_at = at;
+			text->managed_n = text->buf.n - at;
+		}
+	}
+}
+
 void apiserver_object_text_make(struct apiserver_object_text *text,
 				const struct apiserver_resource *stored, const json_t *object)
 {
@@ -52,11 +69,9 @@ void apiserver_object_text_make(struct apiserver_object_text *text,
 	add_identity(&text->buf, stored);
 	strbuf_adds(&text->buf, "\"metadata\":{\"resourceVersion\":\"");
 	text->head_n = text->buf.n;
+	text->managed_at = text->managed_n = 0;
 	strbuf_addc(&text->buf, '"');
-	json_object_foreach (json_object_get(api_tree(object), "metadata"), key, v) {
-		if (strcmp(key, "resourceVersion") != 0)
-			add_member(&text->buf, key, v);
-	}
+	add_metadata(text, json_object_get(object, "metadata"));
 	strbuf_addc(&text->buf, '}');
 	json_object_foreach (api_tree(object), key, v) {
 		if (strcmp(key, "kind") != 0 && strcmp(key, "apiVersion") != 0 &&
@@ -79,6 +94,31 @@ struct slice apiserver_object_text_head(const struct apiserver_object_text *text
 struct slice apiserver_object_text_tail(const struct apiserver_object_text *text)
 {
 	return (struct slice){ text->buf.s + text->head_n, text->buf.n - text->head_n };
+}
+
+struct slice apiserver_object_text_managed(const struct apiserver_object_text *text)
+{
+	return (struct slice){ text->buf.s + text->managed_at, text->managed_n };
+}
+
+struct slice apiserver_object_find_managed(struct slice text)
+{
+	static const char key[] = ",\"managedFields\":"; /* resourceVersion is before it */
+	struct slice value;
+	if (!api_json_member(text, "metadata", "managedFields", &value))
+		return (struct slice){ 0 };
+	const char *from = value.p - (sizeof(key) - 1);
+	if (from < text.p || memcmp(from, key, sizeof(key) - 1) != 0)
+		return (struct slice){ 0 };
+	return (struct slice){ from, (size_t)(value.p + value.n - from) };
+}
+
+void apiserver_object_add_without(struct strbuf *out, struct slice text, struct slice part)
+{
+	assert(part.n == 0 || (part.p >= text.p && part.p + part.n <= text.p + text.n));
+	const size_t before = part.n > 0 ? (size_t)(part.p - text.p) : text.n;
+	strbuf_add(out, text.p, before);
+	strbuf_add_slice(out, slice_from(text, before + part.n));
 }
 
 struct slice apiserver_object_text_inner(const struct apiserver_resource *resource,

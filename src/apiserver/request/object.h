@@ -20,6 +20,8 @@
 struct apiserver_object_text {
 	struct strbuf buf;
 	size_t head_n;
+	size_t managed_at,
+		managed_n; /* the member metadata.managedFields with its comma; 0: none */
 };
 /* Encodes `object` with kind and apiVersion of `stored`; a resourceVersion in it is left out.
  * Initialises `text`, free it with apiserver_object_text_done; head and tail point into it. */
@@ -28,6 +30,13 @@ void apiserver_object_text_make(struct apiserver_object_text *text,
 void apiserver_object_text_done(struct apiserver_object_text *text);
 struct slice apiserver_object_text_head(const struct apiserver_object_text *text);
 struct slice apiserver_object_text_tail(const struct apiserver_object_text *text);
+/* The member metadata.managedFields in the tail, with the comma before it; empty: there is none. */
+struct slice apiserver_object_text_managed(const struct apiserver_object_text *text);
+
+/* The same member of any stored text; what is left without it is JSON, too. */
+struct slice apiserver_object_find_managed(struct slice text);
+/* Appends the text without a part of it, which lies in it or is empty. */
+void apiserver_object_add_without(struct strbuf *out, struct slice text, struct slice part);
 
 /* The text after `{`, without kind and apiVersion if the resource's lists leave them out. */
 struct slice apiserver_object_text_inner(const struct apiserver_resource *resource,

@@ -7,8 +7,10 @@
 #include <string.h>
 #include <strings.h>
 
+#include "api/apply/managed.h"
 #include "api/json_text.h"
 #include "api/meta.h"
+#include "api/tree.h"
 #include "api/yaml/yaml.h"
 #include "apiserver/request/object.h"
 #include "apiserver/request/options.h"
@@ -93,22 +95,29 @@ void apiserver_respond_init_table(const struct apiserver_request *req,
 	};
 }
 
+json_t *apiserver_respond_part(const struct apiserver_accept *accept, const json_t *object)
+{
+	return accept->omit_managed ? api_managed_strip(object) : json_incref(api_tree(object));
+}
+
 void apiserver_respond_event(const struct apiserver_accept *accept, struct apiserver_table *table,
 			     const json_t *object, bool first, struct strbuf *out)
 {
+	json_t *part = apiserver_respond_part(accept, object);
 	switch (accept->as) {
 	case APISERVER_AS_TABLE:
 		table->now_s = clock_wall_ns() / NS_PER_S;
-		apiserver_table_object(out, table, object, first);
+		apiserver_table_object(out, table, part, first);
 		break;
 	case APISERVER_AS_PARTIAL:
 	case APISERVER_AS_PARTIAL_LIST:
-		apiserver_table_partial(out, accept->meta_version, object);
+		apiserver_table_partial(out, accept->meta_version, part);
 		break;
 	case APISERVER_AS_OBJECT:
-		api_json_add(out, object);
+		api_json_add(out, part);
 		break;
 	}
+	json_decref(part);
 }
 
 int apiserver_respond_object(struct apiserver_request *req, unsigned status, json_t *object)
@@ -118,7 +127,9 @@ int apiserver_respond_object(struct apiserver_request *req, unsigned status, jso
 	int e = 0;
 	apiserver_respond_init_table(req, &t);
 	if (req->accept.as == APISERVER_AS_OBJECT) {
-		write_body(req, status, object);
+		json_t *part = apiserver_respond_part(&req->accept, object);
+		write_body(req, status, part);
+		json_decref(part);
 	} else if (apiserver_accept_check(&req->accept, false, req->resource->kind->kind, &err) <
 		   0) {
 		e = apiserver_status_refuse(req->status, 406, "NotAcceptable", "%s", err.s);
@@ -136,7 +147,8 @@ int apiserver_respond_written(struct apiserver_request *req, unsigned status, js
 {
 	struct apiserver_answer *a = req->answer;
 	if (text->n == 0 || req->accept.as != APISERVER_AS_OBJECT ||
-	    req->accept.form != APISERVER_FORM_JSON || req->accept.pretty)
+	    req->accept.form != APISERVER_FORM_JSON || req->accept.pretty ||
+	    req->accept.omit_managed)
 		return apiserver_respond_object(req, status, object);
 	a->status = status;
 	a->content_type = "application/json";

@@ -33,6 +33,9 @@ struct store_event *store_event_new(const struct store_event_parts *parts)
 	event->change.value = (struct slice){ at, value_n };
 	at = mempcpy(at, parts->head.n > 0 ? parts->head.p : "", parts->head.n);
 	at = mempcpy(at, number, number_n);
+	if (parts->optional.n > 0)
+		event->change.optional = (struct slice){ at + (parts->optional.p - parts->tail.p),
+							 parts->optional.n };
 	at = mempcpy(at, parts->tail.n > 0 ? parts->tail.p : "", parts->tail.n);
 	event->change.before = (struct slice){ at, parts->before.n };
 	at = mempcpy(at, parts->before.n > 0 ? parts->before.p : "", parts->before.n);

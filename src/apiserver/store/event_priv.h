@@ -30,6 +30,7 @@ struct store_event_parts {
 	bool removed;
 	struct slice head, tail; /* of the value; `revision` is written between them */
 	bool whole;		 /* `head` is the complete value */
+	struct slice optional;	 /* a part of `tail`, or empty */
 	struct slice before;
 };
 

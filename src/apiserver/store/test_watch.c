@@ -96,6 +96,30 @@ static void from_ring_and_table(void **state)
 	apiserver_watch_free(NULL);
 }
 
+/* The optional part of a value lies in the event's own copy; the table does not know it. */
+static void optional_part(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t start = apiserver_store_revision(f->s), revision = 0;
+	char tail[] = "\",\"x\":1,\"y\":2}";
+	struct apiserver_write write = { .key = "a/1",
+					 .head = SLICE("{\"rv\":\""),
+					 .tail = slice_of(tail),
+					 .optional = { tail + 1, strlen(",\"x\":1") } };
+	struct apiserver_watch *early = watch(f, "a/", start);
+	assert_int_equal(apiserver_store_write(f->s, &write, 1, &revision, NULL), 0);
+	memset(tail, '-', strlen(tail));
+	const struct apiserver_event *e = next(early);
+	assert_true(slice_is(e->optional, ",\"x\":1"));
+	assert_true(e->optional.p > e->value.p &&
+		    e->optional.p + e->optional.n < e->value.p + e->value.n);
+	apiserver_watch_free(early);
+	fixture_reopen(f);
+	struct apiserver_watch *late = watch(f, "a/", start);
+	assert_int_equal(next(late)->optional.n, 0);
+	apiserver_watch_free(late);
+}
+
 /* More events than ring and chunk hold, by bytes and by number: all are delivered in order. */
 static void lag(struct fixture *f, size_t sets, size_t set, size_t bytes)
 {
@@ -347,9 +371,12 @@ static void freeing(void **state)
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		T(from_ring_and_table),		T(laggard), T(many), T(wake_only_for_its_keys),
-		T(wake_only_for_wanted_events), T(freeing)
-	};
+	const struct CMUnitTest tests[] = { T(from_ring_and_table),
+					    T(optional_part),
+					    T(laggard),
+					    T(many),
+					    T(wake_only_for_its_keys),
+					    T(wake_only_for_wanted_events),
+					    T(freeing) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -139,6 +139,7 @@ static int apply_one(struct apiserver_store *store, struct store_job *job,
 		.removed = write->remove,
 		.head = write->head,
 		.tail = write->tail,
+		.optional = write->optional,
 		.before = stored != 0 ? newest.value : (struct slice){ 0 },
 	});
 	release_newest(store, &newest);

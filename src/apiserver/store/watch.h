@@ -18,6 +18,8 @@ struct apiserver_event {
 	struct slice
 		value; /* the new version; of a removed object the last one, with the new revision */
 	struct slice before; /* the version before, or empty */
+	/* The part of `value` that watches may leave out; empty: not known. */
+	struct slice optional;
 };
 
 struct apiserver_watch;

@@ -18,6 +18,7 @@ struct apiserver_write {
 	bool frees;		 /* leads to a removal (say, drops a finalizer): on a full disk it
 				    may use the space reserved for removals */
 	struct slice head, tail; /* the value before and after its revision */
+	struct slice optional; /* a part of `tail` that watches may leave out; empty: none known */
 };
 
 /* Writes all or none, each with its own revision, in order; returns when they are durable. *ret is

@@ -66,10 +66,12 @@ static void add_event(struct watching *watch, const char *type, const json_t *ob
 	watch->first = false;
 }
 
-static void add_raw(struct watching *watch, const char *type, struct slice text)
+/* Sends the text as it is, without a part of it that may be empty. */
+static void add_raw(struct watching *watch, const char *type, struct slice text,
+		    struct slice omitted)
 {
 	strbuf_addf(&watch->stream.out, "{\"type\":\"%s\",\"object\":", type);
-	strbuf_add_slice(&watch->stream.out, text);
+	apiserver_object_add_without(&watch->stream.out, text, omitted);
 	strbuf_adds(&watch->stream.out, "}\n");
 	watch->first = false;
 }
@@ -78,7 +80,7 @@ static void add_error(struct watching *watch, const struct apiserver_status *sta
 {
 	json_t *o = apiserver_status_tree(status);
 	char *text = json_dumps(o, JSON_COMPACT);
-	add_raw(watch, "ERROR", slice_of(text));
+	add_raw(watch, "ERROR", slice_of(text), (struct slice){ 0 });
 	free(text);
 	json_decref(o);
 	watch->stream.ended = true;
@@ -96,7 +98,7 @@ static void add_bookmark(struct watching *watch, bool end_of_state)
 				    json_pack("{ss}", "k8s.io/initial-events-end", "true"));
 	if (watch->accept.as == APISERVER_AS_OBJECT) {
 		char *text = json_dumps(o, JSON_COMPACT);
-		add_raw(watch, "BOOKMARK", slice_of(text));
+		add_raw(watch, "BOOKMARK", slice_of(text), (struct slice){ 0 });
 		free(text);
 	} else {
 		add_event(watch, "BOOKMARK", o);
@@ -137,13 +139,19 @@ static bool is_text_selected(const struct watching *watch, struct slice text, js
 	return watch->selection.all || apiserver_selection_match_text(&watch->selection, text);
 }
 
+/* `managed`: where its managedFields are in the text; empty: not known. */
 static void add_object(struct watching *watch, const char *type, struct slice text,
-		       const json_t *object)
+		       struct slice managed, const json_t *object)
 {
-	if (is_raw(watch))
-		add_raw(watch, type, text);
-	else
+	if (!is_raw(watch)) {
 		add_event(watch, type, object);
+		return;
+	}
+	if (!watch->accept.omit_managed)
+		managed = (struct slice){ 0 };
+	else if (managed.n == 0)
+		managed = apiserver_object_find_managed(text);
+	add_raw(watch, type, text, managed);
 }
 
 static bool has_other_name(const struct watching *watch, const char *key)
@@ -162,7 +170,7 @@ static void add_change(struct watching *watch, const struct apiserver_event *eve
 		return;
 	if (event->removed) {
 		if (is_selected(watch, event->value, &object))
-			add_object(watch, "DELETED", event->value, object);
+			add_object(watch, "DELETED", event->value, event->optional, object);
 		json_decref(object);
 		return;
 	}
@@ -170,7 +178,8 @@ static void add_change(struct watching *watch, const struct apiserver_event *eve
 	bool matched = event->replaced != 0 && (is_selected_by_key(watch) ||
 						is_text_selected(watch, event->before, &before));
 	if (matches)
-		add_object(watch, matched ? "MODIFIED" : "ADDED", event->value, object);
+		add_object(watch, matched ? "MODIFIED" : "ADDED", event->value, event->optional,
+			   object);
 	else if (matched) {
 		if (before == NULL)
 			before = apiserver_object_parse(watch->resource, event->before);
@@ -191,7 +200,7 @@ static int add_row(void *ctx, const struct apiserver_row *row)
 	strbuf_adds(&watch->after, row->key);
 	bool named = !has_other_name(watch, row->key);
 	if (named && is_selected(watch, row->value, &o))
-		add_object(watch, "ADDED", row->value, o);
+		add_object(watch, "ADDED", row->value, (struct slice){ 0 }, o);
 	else if (named && o == NULL)
 		return apiserver_store_damaged(watch->api->store, row->key);
 	json_decref(o);

@@ -219,6 +219,7 @@ static int put_object(struct apiserver_api *api, const struct apiserver_resource
 		.frees = api_is_deleting(stored),
 		.head = apiserver_object_text_head(&text),
 		.tail = apiserver_object_text_tail(&text),
+		.optional = apiserver_object_text_managed(&text),
 	};
 	int e = apiserver_store_write(api->store, &write, 1, &revision, NULL);
 	if (e == 0 && ret_revision != NULL)

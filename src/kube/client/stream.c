@@ -12,6 +12,7 @@ int kube_stream(struct kube_conn *conn, const struct kube_stream *stream,
 	struct kube_exchange x = {
 		.method = "GET",
 		.path = stream->path,
+		.accept = stream->accept,
 		.gzip = stream->gzip,
 		.idle_ns = stream->idle_ns,
 		.end_ns = stream->timeout_ns != 0 ? clock_mono_ns() + stream->timeout_ns : 0,

@@ -17,6 +17,7 @@ struct kube_status;
  * Cancelled by kube_conn_cancel. 0 when the answer ended; errors as kube_call. */
 struct kube_stream {
 	const char *path;
+	const char *accept; /* NULL: application/json */
 	bool gzip;
 	uint64_t idle_ns;
 	uint64_t timeout_ns; /* of all; 0: none */

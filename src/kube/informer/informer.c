@@ -249,6 +249,10 @@ static int on_data(void *ctx, struct slice bytes)
 
 /* ---- steps ---- */
 
+/* No store keeps managedFields. The embedded API leaves them out then; kube-apiserver ignores parameters
+ * that it does not know. */
+static const char accepted[] = "application/json;omit=managedFields";
+
 static int send_request(struct kube_informer *informer, const struct kube_stream *stream)
 {
 	struct kube_status st = { 0 };
@@ -288,6 +292,7 @@ static int do_watch(struct kube_informer *informer)
 	add_path(&path, informer, "", seconds);
 	struct kube_stream s = {
 		.path = path.s,
+		.accept = accepted,
 		.idle_ns = informer->plan.times.silence_ns,
 		.timeout_ns = seconds * NS_PER_S + informer->plan.times.watch_grace_ns,
 		.data = on_data,
@@ -308,6 +313,7 @@ static int one_page(struct kube_informer *informer, struct kube_list_meta *meta)
 	struct strbuf path = STRBUF_INIT;
 	add_path(&path, informer, meta->next.s, 0);
 	struct kube_stream s = { .path = path.s,
+				 .accept = accepted,
 				 .gzip = true,
 				 .idle_ns = informer->plan.times.silence_ns,
 				 .timeout_ns = informer->plan.times.list_ns,
