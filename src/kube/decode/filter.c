@@ -28,6 +28,7 @@ struct node {
 
 struct kube_filter {
 	VEC(struct node) nodes; /* the first one is the whole object */
+	bool only_scalars;
 };
 
 /* ---- building ---- */
@@ -124,6 +125,11 @@ void kube_filter_free(struct kube_filter *filter)
 	free(filter);
 }
 
+void kube_filter_only_scalars(struct kube_filter *filter)
+{
+	filter->only_scalars = true;
+}
+
 /* ---- reading ---- */
 
 struct run {
@@ -148,6 +154,12 @@ static int emit_event(struct run *run, int node, enum kube_json_type type, struc
 		id = run->deep_id; /* an inner node of a path below a deep row */
 	int code = run->fn(run->ctx, id, type, text);
 	return MIN(code, 0);
+}
+
+/* A key, or the begin or end of a container. */
+static int emit_structure(struct run *run, int node, enum kube_json_type type, struct slice text)
+{
+	return run->filter->only_scalars ? 0 : emit_event(run, node, type, text);
 }
 
 /* A node that the paths lead to: itself, or what stands for it. */
@@ -195,7 +207,7 @@ static int on_key(struct run *run, struct slice key)
 		run->next = admit_node(run, match_key(run, key));
 	if (run->next == NONE)
 		return kube_json_skip(&run->json, run->json.depth);
-	return emit_event(run, run->next, KUBE_JSON_KEY, key);
+	return emit_structure(run, run->next, KUBE_JSON_KEY, key);
 }
 
 static int on_open(struct run *run, enum kube_json_type type)
@@ -215,7 +227,7 @@ static int on_open(struct run *run, enum kube_json_type type)
 		run->next = type == KUBE_JSON_ARRAY ? element_of(run, node) : NONE;
 		run->stack[run->n++].element = run->next;
 	}
-	return emit_event(run, node, type, (struct slice){ 0 });
+	return emit_structure(run, node, type, (struct slice){ 0 });
 }
 
 static int on_close(struct run *run)
@@ -226,7 +238,7 @@ static int on_close(struct run *run)
 		run->below--;
 	else
 		node = run->stack[--run->n].node;
-	int code = emit_event(run, node, KUBE_JSON_END, (struct slice){ 0 });
+	int code = emit_structure(run, node, KUBE_JSON_END, (struct slice){ 0 });
 	if (node != BELOW)
 		run->deep_id = run->stack[run->n].deep_id;
 	/* On with the elements of an array, if we are back in one. */

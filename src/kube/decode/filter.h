@@ -33,6 +33,8 @@ struct kube_filter;
 /* Paths are the program's own: a malformed one aborts. */
 struct kube_filter *kube_filter_new(const struct kube_filter_row *rows, size_t count);
 void kube_filter_free(struct kube_filter *filter);
+/* From now on the callback gets strings, numbers, true, false and null, no keys and no containers. */
+void kube_filter_only_scalars(struct kube_filter *filter);
 
 /* One value, nothing behind it. ERR_PARSE: no JSON; ERR_LIMIT: nested too deeply. Any thread. */
 MUST_CHECK int kube_filter_parse(const struct kube_filter *filter, struct slice json,

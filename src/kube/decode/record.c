@@ -243,6 +243,7 @@ struct kube_codec *kube_record_codec(const struct kube_record_kind *kind,
 			(struct kube_filter_row){ .path = field_at(kind, i)->path,
 						  .id = COMPACT_OWN + (int)i };
 	compact_init(&c->compact, kind->kind, pool, rows, ARRAY_LEN(common) + c->n_fields);
+	kube_filter_only_scalars(c->compact.filter);
 	c->compact.codec =
 		(struct kube_codec){ .decode = record_decode, .free = record_codec_free };
 	return &c->compact.codec;

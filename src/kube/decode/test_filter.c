@@ -55,19 +55,45 @@ static const struct {
 	{ { { "a", 1, 0 } }, "{\"b\":\"\xff\"}", "-1{ ", ERR_PARSE },
 };
 
+static struct kube_filter *filter_of_row(size_t row)
+{
+	size_t n = 0;
+	while (n < 3 && table[row].rows[n].path != NULL)
+		n++;
+	return kube_filter_new(table[row].rows, n);
+}
+
 static void tables(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(table); i++) {
-		size_t n = 0;
-		while (n < 3 && table[i].rows[n].path != NULL)
-			n++;
-		struct kube_filter *s = kube_filter_new(table[i].rows, n);
+		struct kube_filter *s = filter_of_row(i);
 		struct strbuf out = STRBUF_INIT;
 		int r = kube_filter_parse(s, slice_of(table[i].in), print, &out);
 		if (r != table[i].code || strcmp(out.s, table[i].out) != 0)
 			fail_msg("%s: %d, %s", table[i].in, r, out.s);
 		strbuf_done(&out);
+		kube_filter_free(s);
+	}
+}
+
+/* The same values with the same ids, and nothing else. */
+static void only_scalars(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(table); i++) {
+		CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT, want = STRBUF_INIT;
+		for (struct slice rest = slice_of(table[i].out); rest.n != 0;) {
+			struct slice word = slice_cut(&rest, ' ');
+			if (word.n > 0 &&
+			    strchr("{[}k", word.p[strspn(word.p, "-0123456789")]) == NULL)
+				strbuf_addf(&want, "%.*s ", (int)word.n, word.p);
+		}
+		struct kube_filter *s = filter_of_row(i);
+		kube_filter_only_scalars(s);
+		assert_int_equal(kube_filter_parse(s, slice_of(table[i].in), print, &out),
+				 table[i].code);
+		assert_string_equal(out.s, want.s);
 		kube_filter_free(s);
 	}
 }
@@ -94,6 +120,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tables),
+		cmocka_unit_test(only_scalars),
 		cmocka_unit_test(too_deep),
 	};
 	return cmocka_run_group_tests_name("kube/filter", tests, NULL, NULL);
