@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Writes the status of claims: addressRef, which consumers wait for, the condition Ready, and the same
- * condition in the other form: v1beta2 has Kubernetes' conditions and keeps the older ones below
- * `deprecated`; v1beta1 has the older ones and, since Cluster API 1.9, the new ones below `v1beta2`. */
+/* Writes the status of claims (claim_report.h), and Events for claims that get no address. */
 #include "controller/ipam/claim_status.h"
 
 #include <stdarg.h>
@@ -11,133 +9,17 @@
 #include "api/condition.h"
 #include "api/json_text.h"
 #include "api/meta.h"
-#include "api/time.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "controller/ipam/claim_report.h"
 #include "controller/ipam/request_error.h"
 #include "controller/ipam/watches.h"
 #include "kube/client/client.h"
 #include "kube/events/events.h"
 
-struct report {
-	const char *address; /* the name of the IPAddress; NULL: none */
-	const char *reason;
-	const char *message;
-	bool from_api; /* the message is the API's */
-};
-
-static json_t *list_at(json_t *object, const char *key)
-{
-	json_t *list = json_object_get(object, key);
-	if (json_is_array(list))
-		return list;
-	list = json_array();
-	json_object_set_new(object, key, list);
-	return list;
-}
-
-static json_t *object_at(json_t *object, const char *key)
-{
-	json_t *member = json_object_get(object, key);
-	if (json_is_object(member))
-		return member;
-	member = json_object();
-	json_object_set_new(object, key, member);
-	return member;
-}
-
-static struct api_condition condition_of(const struct report *report, int64_t generation)
-{
-	return (struct api_condition){ .type = "Ready",
-				       .status = report->address != NULL ? API_TRUE : API_FALSE,
-				       .reason = report->reason,
-				       .message = report->message,
-				       .generation = generation };
-}
-
-/* Those of v1beta1 have a severity when they are False, and no observedGeneration. */
-static bool set_older_form(json_t *list, const struct report *report, uint64_t now_ns)
-{
-	struct api_condition condition = condition_of(report, 0);
-	bool changed = api_condition_set(list, &condition, now_ns);
-	json_t *entry = api_condition_find(list, "Ready");
-	if (report->address == NULL)
-		json_object_set_new(entry, "severity", json_string("Warning"));
-	else
-		json_object_del(entry, "severity");
-	return changed;
-}
-
-static bool set_newer_form(json_t *list, int64_t generation, const struct report *report,
-			   uint64_t now_ns)
-{
-	struct api_condition condition = condition_of(report, generation);
-	return api_condition_set(list, &condition, now_ns);
-}
-
-/* The other form may be dropped by the CRD: it does not count as a change. */
-static bool set_conditions(json_t *status, const char *version, int64_t generation,
-			   const struct report *report)
-{
-	uint64_t now_ns = clock_wall_ns();
-	if (strcmp(version, "v1beta2") == 0) {
-		json_t *older = object_at(object_at(status, "deprecated"), "v1beta1");
-		set_older_form(list_at(older, "conditions"), report, now_ns);
-		return set_newer_form(list_at(status, "conditions"), generation, report, now_ns);
-	}
-	set_newer_form(list_at(object_at(status, "v1beta2"), "conditions"), generation, report,
-		       now_ns);
-	return set_older_form(list_at(status, "conditions"), report, now_ns);
-}
-
-static bool set_status(json_t *status, const char *version, int64_t generation,
-		       const struct report *report)
-{
-	bool changed = set_conditions(status, version, generation, report);
-	if (report->address != NULL &&
-	    strcmp(api_get_string(status, "addressRef.name"), report->address) != 0) {
-		json_object_set_new(status, "addressRef",
-				    json_pack("{s:s}", "name", report->address));
-		changed = true;
-	}
-	if (report->address == NULL && json_object_del(status, "addressRef") == 0)
-		changed = true;
-	return changed;
-}
-
-/* "conditions":[...]; `generation` is NULL for the older form. */
-static void add_condition(struct strbuf *out, const struct report *report,
-			  const int64_t *generation)
-{
-	struct api_condition condition = condition_of(report, generation != NULL ? *generation : 0);
-	strbuf_adds(out, "\"conditions\":[");
-	api_condition_write(out, &condition, clock_wall_ns());
-	if (generation == NULL && report->address == NULL)
-		strbuf_adds(out, ",\"severity\":\"Warning\"");
-	strbuf_adds(out, "}]");
-}
-
-/* The JSON of what set_status makes of an empty status. */
-static void add_status(struct strbuf *out, const char *version, int64_t generation,
-		       const struct report *report)
-{
-	bool newer = strcmp(version, "v1beta2") == 0;
-	strbuf_addc(out, '{');
-	add_condition(out, report, newer ? &generation : NULL);
-	strbuf_adds(out, newer ? ",\"deprecated\":{\"v1beta1\":{" : ",\"v1beta2\":{");
-	add_condition(out, report, newer ? NULL : &generation);
-	strbuf_adds(out, newer ? "}}" : "}");
-	if (report->address != NULL) {
-		strbuf_adds(out, ",\"addressRef\":{");
-		api_json_add_member(out, "name", report->address);
-		strbuf_addc(out, '}');
-	}
-	strbuf_addc(out, '}');
-}
-
 /* The first status of a claim needs no read before: there is nothing to keep. */
 static int write_first(struct controller_ctx *ctx, const struct ipam_claim *claim,
-		       const struct kube_ref *ref, const struct report *report)
+		       const struct kube_ref *ref, const struct ipam_claim_report *report)
 {
 	CLEANUP(strbuf_done) struct strbuf patch = STRBUF_INIT;
 	struct kube_status st = { 0 };
@@ -146,7 +28,11 @@ static int write_first(struct controller_ctx *ctx, const struct ipam_claim *clai
 	api_json_add_member(&patch, "uid", ipam_uid_text(&claim->uid, uid));
 	api_json_add_member(&patch, "resourceVersion", claim->o.rv);
 	strbuf_adds(&patch, "},\"status\":");
-	add_status(&patch, ref->kind->version, claim->generation, report);
+	ipam_claim_report_add(report,
+			      &(struct ipam_claim_version){ .api = ref->kind->version,
+							    .generation = claim->generation,
+							    .now_ns = clock_wall_ns() },
+			      &patch);
 	strbuf_addc(&patch, '}');
 	int r = kube_merge_text(ctx->conn, ref, "status", strbuf_slice(&patch), &st);
 	if (r == 0)
@@ -161,13 +47,13 @@ static int write_first(struct controller_ctx *ctx, const struct ipam_claim *clai
 struct edit {
 	const char *version;
 	const struct ipam_claim *claim;
-	const struct report *report;
+	const struct ipam_claim_report *report;
 	bool written;
 };
 
 /* Has the claim a message of the API about the same request? Those may differ each time, and each write
  * starts a pass, which sends the request again. */
-static bool is_known_refusal(const json_t *status, const struct report *report)
+static bool is_known_refusal(const json_t *status, const struct ipam_claim_report *report)
 {
 	const json_t *ready = api_condition_find(api_tree(api_get(status, "conditions")), "Ready");
 	const char *end = strchr(report->message, ':');
@@ -180,16 +66,25 @@ static bool is_known_refusal(const json_t *status, const struct report *report)
 static int edit_status(void *ctx, json_t *copy)
 {
 	struct edit *edit = ctx;
-	json_t *status = object_at(copy, "status");
+	json_t *status = json_object_get(copy, "status");
+	if (!json_is_object(status)) {
+		status = json_object();
+		json_object_set_new(copy, "status", status);
+	}
 	edit->written = strcmp(api_resource_version(copy), edit->claim->o.rv) == 0 &&
 			!is_known_refusal(status, edit->report) &&
-			set_status(status, edit->version, api_generation(copy), edit->report);
+			ipam_claim_report_set(
+				edit->report,
+				&(struct ipam_claim_version){ .api = edit->version,
+							      .generation = api_generation(copy),
+							      .now_ns = clock_wall_ns() },
+				status);
 	return edit->written;
 }
 
 /* 1: written; 0: the API has it, or a newer version of the claim. */
 static int write_report(struct controller_ctx *ctx, const struct ipam_claim *claim,
-			const struct report *report)
+			const struct ipam_claim_report *report)
 {
 	struct kube_ref ref = { .kind = ipam_claim_kind(ctx),
 				.ns = claim->o.ns,
@@ -207,7 +102,7 @@ static int write_report(struct controller_ctx *ctx, const struct ipam_claim *cla
 }
 
 static void emit_event(struct controller_ctx *ctx, const struct ipam_claim *claim,
-		       const struct report *report)
+		       const struct ipam_claim_report *report)
 {
 	if (ctx->events == NULL)
 		return;
@@ -232,7 +127,7 @@ int ipam_report_bound(struct controller_ctx *ctx, const struct ipam_claim *claim
 		      const struct ipam_address *address)
 {
 	char message[128];
-	struct report report = { address->o.name, IPAM_ALLOCATED, message, false };
+	struct ipam_claim_report report = { address->o.name, IPAM_ALLOCATED, message, false };
 	if (ipam_is_rejected(claim, address) ||
 	    (strcmp(ipam_address_ref_of(claim), address->o.name) == 0 &&
 	     claim->reason == IPAM_REASON_ALLOCATED))
@@ -243,7 +138,7 @@ int ipam_report_bound(struct controller_ctx *ctx, const struct ipam_claim *claim
 }
 
 static int write_problem(struct controller_ctx *ctx, const struct ipam_claim *claim,
-			 const struct report *report)
+			 const struct ipam_claim_report *report)
 {
 	int r = write_report(ctx, claim, report);
 	if (r > 0)
@@ -254,7 +149,7 @@ static int write_problem(struct controller_ctx *ctx, const struct ipam_claim *cl
 int ipam_report_lost(struct controller_ctx *ctx, const struct ipam_claim *claim)
 {
 	char message[512];
-	struct report report = { NULL, IPAM_ALLOCATION_FAILED, message, false };
+	struct ipam_claim_report report = { NULL, IPAM_ALLOCATION_FAILED, message, false };
 	snprintf(message, sizeof(message), "the IPAddress '%.253s' no longer exists",
 		 ipam_address_ref_of(claim));
 	return write_problem(ctx, claim, &report);
@@ -264,7 +159,7 @@ int ipam_report_unbound(struct controller_ctx *ctx, const struct ipam_claim *cla
 			const char *reason, const char *fmt, ...)
 {
 	char message[512];
-	struct report report = { NULL, reason, message, false };
+	struct ipam_claim_report report = { NULL, reason, message, false };
 	va_list args;
 	/* A claim that has an address keeps its status: the address is not lost with its pool. Thousands
 	 * may wait for one, and for this reason there is one message; for the others the API is asked,
@@ -281,7 +176,7 @@ int ipam_report_unbound(struct controller_ctx *ctx, const struct ipam_claim *cla
 int ipam_report_refused(struct controller_ctx *ctx, const struct ipam_claim *claim)
 {
 	char message[sizeof(ctx->err)];
-	struct report report = { NULL, IPAM_ALLOCATION_FAILED, message, true };
+	struct ipam_claim_report report = { NULL, IPAM_ALLOCATION_FAILED, message, true };
 	if (claim->is_bound)
 		return 0;
 	snprintf(message, sizeof(message), "%s", ctx->err);
