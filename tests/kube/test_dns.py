@@ -255,7 +255,8 @@ def test_ready_with_many_services(c, started, who):
         # CoreDNS has been seen to be ready and to answer SERVFAIL on a busy machine: the promise is ours.
         assert probe.at_ready == "NOERROR" or who == "coredns", probe.at_ready
         assert set(probe.said) <= {(503, "kubernetes"), (200, "OK")}
-        assert probe.said[0] == (503, "kubernetes")
+        # Its page may also be asked for the first time when it is ready already.
+        assert probe.said[0] == (503, "kubernetes") or who == "coredns"
         # Not before the last one was known.
         for k in (0, 5_000, 9_999):
             name = f"many-{k}.default.svc.cluster.local."
