@@ -54,18 +54,20 @@ static void make_objects(struct fixture *f)
 	     "\"ipam.cluster.x-k8s.io\",\"kind\":\"InClusterIPPool\",\"name\":\"p\"}}}");
 }
 
-/* Tables and PartialObjectMetadata with it, too: the object in them has none. */
+/* YAML, Tables and PartialObjectMetadata with it, too: the object in them has none. */
 static void other_forms(void **state)
 {
 	static const struct {
-		const char *accept, *target;
+		const char *accept, *target, *kept;
 	} rows[] = {
 		{ "application/json;as=Table;v=v1;g=meta.k8s.io",
-		  "GET " CLAIMS "?includeObject=Object" },
+		  "GET " CLAIMS "?includeObject=Object", "\"name\":\"a\"" },
 		{ "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io",
-		  "GET " CLAIMS "/a" },
-		{ "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io",
-		  "GET " CLAIMS },
+		  "GET " CLAIMS "/a", "\"name\":\"a\"" },
+		{ "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io", "GET " CLAIMS,
+		  "\"name\":\"a\"" },
+		{ "application/yaml", "GET " CLAIMS "/a", "\n  name: a\n" },
+		{ "application/yaml", "GET " CLAIMS, "\n    name: a\n" },
 	};
 	struct fixture *f = *state;
 	make_objects(f);
@@ -80,7 +82,7 @@ static void other_forms(void **state)
 		assert_int_equal(part.answer.status, 200);
 		assert_non_null(strstr(whole.answer.body.s, "managedFields"));
 		assert_null(strstr(part.answer.body.s, "managedFields"));
-		assert_non_null(strstr(part.answer.body.s, "\"name\":\"a\""));
+		assert_non_null(strstr(part.answer.body.s, rows[i].kept));
 		asked_done(&whole);
 		asked_done(&part);
 	}
