@@ -1,25 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A hash table of nodes by the addresses of their schemas. Threads add to it without a lock; nothing is
- * ever removed, as the schemas are not. */
+/* Reads nodes from their schemas, each once. */
 #include "api/openapi_node.h"
 
-#include <stdatomic.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
+#include "api/schema_cache.h"
 #include "api/tree.h"
 #include "base/mem.h"
 
-enum { BUCKET_BITS = 10 };
-
-struct entry {
-	const json_t *schema;
+struct kept_node {
+	struct api_schema_entry entry; /* first */
 	struct api_openapi_node node;
-	struct entry *next;
 };
 
-static _Atomic(struct entry *) buckets[1 << BUCKET_BITS];
+static struct api_schema_cache cache;
 
 static enum api_openapi_type type_of(const char *type)
 {
@@ -56,12 +51,11 @@ static void add_members(struct api_openapi_node *node)
 		api_key_table_add(&node->members, key, key_n, member);
 }
 
-static struct entry *make_entry(const json_t *schema)
+static struct kept_node *make_node(const json_t *schema)
 {
 	const json_t *go = json_object_get(schema, "x-go");
-	struct entry *entry = xmalloc(sizeof(*entry));
-	*entry = (struct entry){ .schema = schema };
-	entry->node = (struct api_openapi_node){
+	struct kept_node *kept = xmalloc(sizeof(*kept));
+	kept->node = (struct api_openapi_node){
 		.properties = json_object_get(schema, "properties"),
 		.items = json_object_get(schema, "items"),
 		.additional_properties = json_object_get(schema, "additionalProperties"),
@@ -73,27 +67,19 @@ static struct entry *make_entry(const json_t *schema)
 		.preserve = json_is_true(
 			json_object_get(schema, "x-kubernetes-preserve-unknown-fields")),
 	};
-	entry->node.type_id = type_of(entry->node.type);
-	entry->node.go_decodes = has_decoder(entry->node.go_type);
-	add_members(&entry->node);
-	return entry;
+	kept->node.type_id = type_of(kept->node.type);
+	kept->node.go_decodes = has_decoder(kept->node.go_type);
+	add_members(&kept->node);
+	return kept;
 }
 
 const struct api_openapi_node *api_openapi_node(const json_t *schema)
 {
-	/* Fibonacci hashing: addresses of schemas differ by multiples of a few sizes. */
-	uint64_t hash = (uint64_t)(uintptr_t)schema * UINT64_C(0x9e3779b97f4a7c15);
-	_Atomic(struct entry *) *bucket = &buckets[hash >> (64 - BUCKET_BITS)];
-	struct entry *first = atomic_load_explicit(bucket, memory_order_acquire);
-	for (const struct entry *entry = first; entry != NULL; entry = entry->next) {
-		if (entry->schema == schema)
-			return &entry->node;
-	}
-	/* Two threads may both add it: each node is as good as the other. */
-	struct entry *entry = make_entry(schema);
-	entry->next = first;
-	while (!atomic_compare_exchange_weak_explicit(bucket, &entry->next, entry,
-						      memory_order_acq_rel, memory_order_acquire)) {
-	}
-	return &entry->node;
+	const struct kept_node *known =
+		(const struct kept_node *)api_schema_cache_find(&cache, schema);
+	if (known != NULL)
+		return &known->node;
+	struct kept_node *made = make_node(schema);
+	api_schema_cache_add(&cache, schema, &made->entry);
+	return &made->node;
 }

@@ -2,9 +2,13 @@
 /* The set of fields of a value, and sets of fields as a schema sees them. */
 #include "api/apply/fields_priv.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "api/apply/item_priv.h"
 #include "api/apply/walk_path_priv.h"
 #include "api/tree.h"
+#include "base/mem.h"
 #include "base/vec.h"
 
 struct collector {
@@ -37,23 +41,44 @@ static void collect_list(struct collector *collector, const struct managed_atom 
 	managed_items_done(&items);
 }
 
+static int by_text(const void *left, const void *right)
+{
+	return strcmp(*(const char *const *)left, *(const char *const *)right);
+}
+
+/* The names of an object's members in the order of fieldsets, in which they are appended fastest; free
+ * the list. */
+static const char **sorted_names(const json_t *object)
+{
+	const char *name, **names = xcalloc(json_object_size(object) + 1, sizeof(*names));
+	json_t *value;
+	size_t n = 0;
+	json_object_foreach (api_tree(object), name, value)
+		names[n++] = name;
+	qsort(names, n, sizeof(*names), by_text);
+	return names;
+}
+
+static void collect_member(struct collector *collector, const struct managed_atom *atom,
+			   const char *name, const json_t *value)
+{
+	struct managed_type type;
+	const bool named = managed_type_field(atom, name, &type, NULL);
+	const bool empty =
+		json_is_null(value) || (json_is_object(value) && json_object_size(value) == 0);
+	managed_path_push_name(&collector->path, name);
+	collect_value(collector, type, value);
+	if (empty || !named)
+		add_path(collector);
+	managed_path_pop(&collector->path);
+}
+
 static void collect_map(struct collector *collector, const struct managed_atom *atom,
 			const json_t *map)
 {
-	struct managed_names names;
-	managed_names_init(&names, map, NULL);
-	for (size_t i = 0; i < names.n; i++) {
-		struct managed_type t;
-		const json_t *v = json_object_get(map, names.v[i]);
-		bool named = managed_type_field(atom, names.v[i], &t, NULL);
-		bool empty = json_is_null(v) || (json_is_object(v) && json_object_size(v) == 0);
-		managed_path_push_name(&collector->path, names.v[i]);
-		collect_value(collector, t, v);
-		if (empty || !named)
-			add_path(collector);
-		managed_path_pop(&collector->path);
-	}
-	managed_names_done(&names);
+	CLEANUP(freep) const char **names = sorted_names(map);
+	for (size_t i = 0; i < json_object_size(map); i++)
+		collect_member(collector, atom, names[i], json_object_get(map, names[i]));
 }
 
 static void collect_value(struct collector *collector, struct managed_type type,

@@ -5,12 +5,12 @@
 
 #include <assert.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/patch/objectmeta_schema.h"
+#include "api/schema_cache.h"
 #include "api/tree.h"
 #include "base/mem.h"
 
@@ -43,41 +43,25 @@ static struct managed_facts gather_facts(const json_t *schema)
 	return facts;
 }
 
-/* Fibonacci hashing: addresses of schemas differ by multiples of a few sizes. */
-static uint64_t hash_schema(const json_t *schema)
-{
-	return (uint64_t)(uintptr_t)schema * UINT64_C(0x9e3779b97f4a7c15);
-}
-
 /* ---- for good ---- */
 
-/* A hash table of facts by the addresses of their schemas, for all threads: it stays in their caches.
- * Threads add to it without a lock; nothing is ever removed, as the schemas are not. */
-enum { KEPT_BITS = 10 };
-
 struct kept_facts {
+	struct api_schema_entry entry; /* first */
 	struct managed_facts facts;
-	struct kept_facts *next;
 };
 
-static _Atomic(struct kept_facts *) kept[1 << KEPT_BITS];
+static struct api_schema_cache cache;
 
 static const struct managed_facts *keep_facts(const json_t *schema)
 {
-	_Atomic(struct kept_facts *) *bucket = &kept[hash_schema(schema) >> (64 - KEPT_BITS)];
-	struct kept_facts *first = atomic_load_explicit(bucket, memory_order_acquire);
-	for (const struct kept_facts *entry = first; entry != NULL; entry = entry->next) {
-		if (entry->facts.schema == schema)
-			return &entry->facts;
-	}
-	/* Two threads may both add them: one is as good as the other. */
-	struct kept_facts *entry = xmalloc(sizeof(*entry));
-	entry->facts = gather_facts(schema);
-	entry->next = first;
-	while (!atomic_compare_exchange_weak_explicit(bucket, &entry->next, entry,
-						      memory_order_acq_rel, memory_order_acquire)) {
-	}
-	return &entry->facts;
+	const struct kept_facts *known =
+		(const struct kept_facts *)api_schema_cache_find(&cache, schema);
+	if (known != NULL)
+		return &known->facts;
+	struct kept_facts *kept = xmalloc(sizeof(*kept));
+	kept->facts = gather_facts(schema);
+	api_schema_cache_add(&cache, schema, &kept->entry);
+	return &kept->facts;
 }
 
 /* ---- for one write ---- */
@@ -134,7 +118,7 @@ static const struct managed_facts *facts_of(const json_t *schema)
 	if (mode == FOR_GOOD)
 		return keep_facts(schema);
 	struct memo *memo = memo_of_thread();
-	struct managed_facts *facts = &memo->slots[hash_schema(schema) >> (64 - MEMO_BITS)];
+	struct managed_facts *facts = &memo->slots[api_schema_hash(schema, MEMO_BITS)];
 	if (mode == NO_WRITE || facts->schema != schema || facts->write != memo->write) {
 		*facts = gather_facts(schema);
 		facts->write = memo->write;
