@@ -78,15 +78,25 @@ json_t *api_owner_reference(const json_t *owner)
 			 "controller", 1);
 }
 
-bool api_has_finalizer(const json_t *object, const char *name)
+bool api_list_has(const json_t *list, const char *text)
 {
-	json_t *list = json_object_get(metadata_of(object), "finalizers"), *f;
+	const json_t *item;
 	size_t i;
-	json_array_foreach (list, i, f) {
-		if (strcmp(api_text(f), name) == 0)
+	json_array_foreach (list, i, item) {
+		if (strcmp(api_text(item), text) == 0)
 			return true;
 	}
 	return false;
+}
+
+bool api_has_finalizer(const json_t *object, const char *name)
+{
+	return api_list_has(json_object_get(metadata_of(object), "finalizers"), name);
+}
+
+const json_t *api_managed_fields(const json_t *object)
+{
+	return json_object_get(metadata_of(object), "managedFields");
 }
 
 void api_object_key(struct strbuf *out, const json_t *object)

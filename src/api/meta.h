@@ -27,6 +27,10 @@ const char *api_annotation(const json_t *object, const char *key);
  * with its owner. */
 json_t *api_owner_reference(const json_t *owner);
 bool api_has_finalizer(const json_t *object, const char *name);
+/* Does a list of texts, or NULL, have this one? */
+bool api_list_has(const json_t *list, const char *text);
+/* metadata.managedFields, or NULL. */
+const json_t *api_managed_fields(const json_t *object);
 
 /* "namespace/name", or "name" for objects of the cluster. */
 void api_object_key(struct strbuf *out, const json_t *object);

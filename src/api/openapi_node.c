@@ -10,9 +10,11 @@
 #include "base/mem.h"
 
 struct kept_node {
-	struct api_schema_entry entry; /* first */
+	struct api_schema_entry entry;
 	struct api_openapi_node node;
 };
+
+_Static_assert(offsetof(struct kept_node, entry) == 0, "entries are cast to nodes");
 
 static struct api_schema_cache cache;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Object trees are jansson's. A tree comes from outside and may hold anything anywhere: its texts
- * are read by the two functions below, which have an answer for every value. jansson's own
+ * are read by the functions below, which have an answer for every value. jansson's own
  * json_string_value returns NULL for what is no string; tools/check-json keeps it out. */
 #pragma once
 
@@ -22,6 +22,12 @@ static inline json_t *api_tree(const json_t *value)
 static inline const char *api_text(const json_t *value)
 {
 	return json_is_string(value) ? json_string_value(value) : "";
+}
+
+/* The text of an object's member. */
+static inline const char *api_member_text(const json_t *object, const char *key)
+{
+	return api_text(json_object_get(object, key));
 }
 
 /* The same with another answer for what is no string; NULL only where the caller tests for it. */

@@ -271,7 +271,7 @@ static int apply_config(struct managed_write *write, const json_t *config, bool 
 {
 	struct managed_entries l;
 	json_t *to = NULL;
-	if (json_is_array(managed_object_fields(config))) {
+	if (json_is_array(api_managed_fields(config))) {
 		err_text_set(err, "metadata.managedFields must be nil");
 		return ERR_CONFIG;
 	}
@@ -282,7 +282,7 @@ static int apply_config(struct managed_write *write, const json_t *config, bool 
 	if (strcmp(write->request->manager, "kubectl") != 0 &&
 	    managed_apply_same_fields(write, config, ret))
 		return 0;
-	r = managed_entries_read(&l, managed_object_fields(write->request->live), true);
+	r = managed_entries_read(&l, api_managed_fields(write->request->live), true);
 	if (r < 0) {
 		err_text_set(err, "failed to decode managed fields: %s", err_str(r));
 		return r;

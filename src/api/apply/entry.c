@@ -136,11 +136,6 @@ void managed_entries_del(struct managed_entries *entries, size_t index)
 
 /* ---- reading and writing ---- */
 
-static const char *text_of(const json_t *value, const char *key)
-{
-	return api_text(json_object_get(value, key));
-}
-
 static int read_time(const json_t *value, int64_t *ret)
 {
 	const json_t *t = json_object_get(value, "time");
@@ -157,18 +152,19 @@ static int read_time(const json_t *value, int64_t *ret)
 static int read_entry(struct managed_entries *entries, const json_t *value, bool written)
 {
 	const json_t *fields = json_object_get(value, "fieldsV1");
-	const char *operation = text_of(value, "operation");
+	const char *operation = api_member_text(value, "operation");
 	const struct managed_writer writer = {
-		.manager = text_of(value, "manager"),
-		.api_version = text_of(value, "apiVersion"),
-		.subresource = text_of(value, "subresource"),
+		.manager = api_member_text(value, "manager"),
+		.api_version = api_member_text(value, "apiVersion"),
+		.subresource = api_member_text(value, "subresource"),
 		.applied = strcmp(operation, "Apply") == 0,
 	};
 	struct fieldset *set = NULL;
 	int64_t time_s;
 	if ((!writer.applied && strcmp(operation, "Update") != 0) ||
 	    writer.api_version[0] == '\0' ||
-	    strcmp(text_of(value, "fieldsType"), "FieldsV1") != 0 || read_time(value, &time_s) < 0)
+	    strcmp(api_member_text(value, "fieldsType"), "FieldsV1") != 0 ||
+	    read_time(value, &time_s) < 0)
 		return ERR_PARSE;
 	if (fields == NULL || json_is_null(fields))
 		set = fieldset_new();

@@ -4,7 +4,6 @@
  * marked. */
 #include "api/apply/item_priv.h"
 
-#include <assert.h>
 #include <stdlib.h>
 
 #include "api/tree.h"

@@ -2,13 +2,13 @@
 /* managedFields after an update, and times that stay where nothing changed. */
 #include "api/apply/managed.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "api/apply/schema_check_priv.h"
 #include "api/apply/compare_priv.h"
 #include "api/apply/entry_priv.h"
 #include "api/apply/ownership_priv.h"
+#include "api/meta.h"
 #include "api/tree.h"
 #include "api/tree_copy.h"
 #include "base/err.h"
@@ -64,8 +64,8 @@ static bool are_usable(const struct managed_write *write, const struct managed_e
 static void entries_before(const struct managed_write *write, const json_t *object,
 			   struct managed_entries *entries)
 {
-	const json_t *sent = managed_object_fields(object),
-		     *stored = managed_object_fields(write->request->live);
+	const json_t *sent = api_managed_fields(object),
+		     *stored = api_managed_fields(write->request->live);
 	*entries = (struct managed_entries){ 0 };
 	if (write->request->subresource[0] == '\0') {
 		if (is_reset(write, sent))
@@ -139,7 +139,7 @@ int api_managed_update(const struct api_managed_write *write, const json_t *obje
 			managed_write_update(&x, &l, to, write->manager);
 		*ret = add_fields(TAKE_PTR(to), managed_entries_write(&l));
 	} else if (r == ERR_TYPE) {
-		*ret = add_fields(TAKE_PTR(to), api_tree_copy(managed_object_fields(write->live)));
+		*ret = add_fields(TAKE_PTR(to), api_tree_copy(api_managed_fields(write->live)));
 		r = 0;
 	} else {
 		err_text_set(err, "%s", why.s);
@@ -198,7 +198,7 @@ static bool is_same_object(const json_t *old, const json_t *object)
 
 void api_managed_keep_times(const json_t *old, json_t *object)
 {
-	const json_t *before = managed_object_fields(old), *after = managed_object_fields(object);
+	const json_t *before = api_managed_fields(old), *after = api_managed_fields(object);
 	if (json_array_size(before) == 0 || json_array_size(before) != json_array_size(after))
 		return;
 	if (is_same_object(old, object) && is_same_but_times(before, after))

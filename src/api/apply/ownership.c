@@ -4,14 +4,12 @@
  * api_managed_update. */
 #include "api/apply/ownership_priv.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "api/apply/fields_priv.h"
 #include "api/apply/walk_path_priv.h"
 #include "api/meta.h"
 #include "api/time.h"
-#include "api/tree.h"
 #include "api/tree_copy.h"
 #include "base/mem.h"
 #include "base/vec.h"
@@ -107,11 +105,6 @@ void managed_set_combine(struct fieldset **fieldset,
 }
 
 /* ---- objects ---- */
-
-const json_t *managed_object_fields(const json_t *object)
-{
-	return json_object_get(json_object_get(object, "metadata"), "managedFields");
-}
 
 json_t *managed_object_with_fields(const json_t *object, json_t *managed)
 {

@@ -76,7 +76,5 @@ void managed_set_combine(struct fieldset **fieldset,
  * server counts. */
 struct fieldset *managed_set_remove_unowned(struct fieldset *fieldset);
 
-/* managedFields of an object, or NULL. */
-const json_t *managed_object_fields(const json_t *object);
 /* A deep copy of the object with these managedFields, which may be NULL; takes ownership of them. */
 json_t *managed_object_with_fields(const json_t *object, json_t *managed);

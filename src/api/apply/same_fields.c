@@ -8,6 +8,7 @@
 #include "api/apply/compare_priv.h"
 #include "api/apply/fields_priv.h"
 #include "api/apply/merge_priv.h"
+#include "api/meta.h"
 #include "api/time.h"
 #include "api/tree.h"
 #include "api/tree_copy.h"
@@ -70,7 +71,7 @@ static json_t *copy_with_time(const json_t *fields, uint64_t time_s)
 bool managed_apply_same_fields(const struct managed_write *write, const json_t *config,
 			       json_t **ret)
 {
-	const json_t *before = managed_object_fields(write->request->live);
+	const json_t *before = api_managed_fields(write->request->live);
 	const json_t *entry = json_array_get(before, 0);
 	uint64_t applied_ns;
 	if (write->create || write->now_s == 0 || json_array_size(before) != 1 ||

@@ -4,7 +4,6 @@
 #include "api/apply/schema_check_priv.h"
 
 #include <assert.h>
-#include <string.h>
 
 #include "api/apply/item_priv.h"
 #include "api/apply/managed.h"

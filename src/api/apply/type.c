@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,9 +47,11 @@ static struct managed_facts gather_facts(const json_t *schema)
 /* ---- for good ---- */
 
 struct kept_facts {
-	struct api_schema_entry entry; /* first */
+	struct api_schema_entry entry;
 	struct managed_facts facts;
 };
+
+_Static_assert(offsetof(struct kept_facts, entry) == 0, "entries are cast to facts");
 
 static struct api_schema_cache cache;
 

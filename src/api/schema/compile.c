@@ -435,8 +435,11 @@ static void list_marked(struct arena *arena, const struct schema_node *node,
 			bool (*has_mark)(const struct schema_node *child),
 			struct schema_members *ret)
 {
-	size_t pos = 0;
-	ret->v = arena_calloc(arena, (node->properties.n + 1) * sizeof(*ret->v));
+	size_t pos = 0, n = 0;
+	for (const struct map_entry *e; (e = map_next(&node->properties, &pos)) != NULL;)
+		n += has_mark(e->value);
+	*ret = (struct schema_members){ .v = arena_calloc(arena, n * sizeof(*ret->v)) };
+	pos = 0;
 	for (const struct map_entry *e; (e = map_next(&node->properties, &pos)) != NULL;) {
 		if (has_mark(e->value))
 			ret->v[ret->n++] = (struct schema_member){ e->key, e->key_n, e->value };

@@ -120,11 +120,6 @@ static void normalize_value(const json_t *schema, json_t *val, const json_t *sto
 	}
 }
 
-static const json_t *managed_fields_of(const json_t *object)
-{
-	return json_object_get(json_object_get(object, "metadata"), "managedFields");
-}
-
 /* Go's decoder turns null in a list or map into the zero value of the item's type. */
 static json_t *zero_of_null(const json_t *schema)
 {
@@ -166,7 +161,7 @@ static void fill_nulls(const json_t *schema, json_t *val, const json_t *stored)
 void apiserver_go_fill_nulls(const struct apiserver_resource *resource, json_t *object,
 			     const json_t *old)
 {
-	const json_t *stored = managed_fields_of(old);
+	const json_t *stored = api_managed_fields(old);
 	if (resource->built_in)
 		fill_nulls(resource->openapi, object, stored);
 	else
@@ -187,5 +182,5 @@ void apiserver_go_normalize(const struct apiserver_resource *resource, json_t *o
 void apiserver_go_normalize_metadata(json_t *object, const json_t *old)
 {
 	normalize_value(apiserver_objectmeta_schema(), json_object_get(object, "metadata"),
-			managed_fields_of(old));
+			api_managed_fields(old));
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/meta.h"
 #include "api/tree.h"
 #include "apiserver/kind/resource.h"
 #include "apiserver/rules/field_errors.h"
@@ -53,17 +54,12 @@ static void check_generate_name(const struct apiserver_field *at, apiserver_rule
 	rule(at, masked);
 }
 
-/* A member's text; "" when no string is there. */
-static const char *text_of(const json_t *object, const char *key)
-{
-	return api_text(json_object_get(object, key));
-}
-
 static void check_name(const struct apiserver_resource *resource, const json_t *meta,
 		       struct api_errors *errs)
 {
 	apiserver_rule rule = name_rule(resource);
-	const char *generate = text_of(meta, "generateName"), *name = text_of(meta, "name");
+	const char *generate = api_member_text(meta, "generateName"),
+		   *name = api_member_text(meta, "name");
 	struct apiserver_field at = { errs, "metadata.generateName", generate };
 	if (generate[0] != '\0')
 		check_generate_name(&at, rule, generate);
@@ -78,7 +74,7 @@ static void check_namespace(const struct apiserver_resource *resource, const jso
 			    struct api_errors *errs)
 {
 	const struct apiserver_field at = { errs, "metadata.namespace", NULL };
-	const char *ns = text_of(meta, "namespace");
+	const char *ns = api_member_text(meta, "namespace");
 	if (!resource->kind->namespaced && ns[0] != '\0')
 		apiserver_add_forbidden(errs, at.field, "not allowed on this type");
 	if (!resource->kind->namespaced)
@@ -139,7 +135,7 @@ static void add_owner(struct strbuf *out, const json_t *ref)
 static void check_owner(const json_t *ref, size_t index, struct api_errors *errs)
 {
 	static const char *const must[] = { "kind", "name", "uid" };
-	const char *version = text_of(ref, "apiVersion");
+	const char *version = api_member_text(ref, "apiVersion");
 	struct apiserver_path p;
 	const char *slash = strchr(version, '/');
 	if (version[0] == '\0')
@@ -156,14 +152,14 @@ static void check_owner(const json_t *ref, size_t index, struct api_errors *errs
 			json_object_get(ref, "apiVersion"),
 			"must be <group>/<version> or <version>");
 	for (size_t k = 0; k < ARRAY_LEN(must); k++) {
-		if (text_of(ref, must[k])[0] == '\0')
+		if (api_member_text(ref, must[k])[0] == '\0')
 			apiserver_add_required(
 				errs,
 				apiserver_format_path(&p, "metadata.ownerReferences[%zu].%s", index,
 						      must[k]),
 				"must not be empty");
 	}
-	if (strcmp(version, "v1") == 0 && strcmp(text_of(ref, "kind"), "Event") == 0) {
+	if (strcmp(version, "v1") == 0 && strcmp(api_member_text(ref, "kind"), "Event") == 0) {
 		CLEANUP(strbuf_done) struct strbuf value = STRBUF_INIT;
 		add_owner(&value, ref);
 		api_errors_add(errs, API_FIELD_INVALID,
@@ -187,9 +183,9 @@ static bool have_different_uids(const json_t *list)
 	if (n > OWNERS_COMPARED_MAX)
 		return false;
 	for (size_t i = 1; i < n; i++) {
-		const char *uid = text_of(json_array_get(list, i), "uid");
+		const char *uid = api_member_text(json_array_get(list, i), "uid");
 		for (size_t k = 0; k < i; k++) {
-			if (strcmp(text_of(json_array_get(list, k), "uid"), uid) == 0)
+			if (strcmp(api_member_text(json_array_get(list, k), "uid"), uid) == 0)
 				return false;
 		}
 	}
@@ -208,7 +204,8 @@ void apiserver_drop_duplicate_owners(json_t *object, const char *when, struct st
 	map_init(&seen);
 	json_array_foreach (list, i, ref) {
 		if (had_owner(&seen, ref))
-			strbuf_addf(&again, "%s%s", again.n != 0 ? ", " : "", text_of(ref, "uid"));
+			strbuf_addf(&again, "%s%s", again.n != 0 ? ", " : "",
+				    api_member_text(ref, "uid"));
 		else
 			json_array_append(once, ref);
 	}
@@ -258,20 +255,11 @@ static void check_owners(const json_t *list, struct api_errors *errs)
 		strbuf_addf(&text,
 			    "Only one reference can have Controller set to true. Found \"true\" in "
 			    "references for %s/%s and %s/%s",
-			    text_of(first, "kind"), text_of(first, "name"), text_of(ref, "kind"),
-			    text_of(ref, "name"));
+			    api_member_text(first, "kind"), api_member_text(first, "name"),
+			    api_member_text(ref, "kind"), api_member_text(ref, "name"));
 		api_errors_add(errs, API_FIELD_INVALID, "metadata.ownerReferences", value.s,
 			       text.s);
 	}
-}
-
-static bool has_finalizer(const json_t *list, const char *name)
-{
-	for (size_t i = 0; i < json_array_size(list); i++) {
-		if (strcmp(api_text(json_array_get(list, i)), name) == 0)
-			return true;
-	}
-	return false;
 }
 
 static void check_finalizers(const json_t *list, struct api_errors *errs)
@@ -282,7 +270,7 @@ static void check_finalizers(const json_t *list, struct api_errors *errs)
 		const char *s = api_text(json_array_get(list, i));
 		apiserver_check_label_key(&at, s);
 	}
-	if (has_finalizer(list, "orphan") && has_finalizer(list, "foregroundDeletion"))
+	if (api_list_has(list, "orphan") && api_list_has(list, "foregroundDeletion"))
 		apiserver_add_invalid(errs, field, list,
 				      "finalizer orphan and foregroundDeletion cannot be both set");
 }
@@ -318,7 +306,7 @@ static void check_no_new_finalizers(const json_t *list, const json_t *old_list,
 			   "new finalizers []string{");
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const char *s = api_text(json_array_get(list, i));
-		if (has_finalizer(old_list, s))
+		if (api_list_has(old_list, s))
 			continue;
 		strbuf_adds(&text, n++ != 0 ? ", " : "");
 		strbuf_add_quoted(&text, slice_of(s));
@@ -331,7 +319,8 @@ static void check_no_new_finalizers(const json_t *list, const json_t *old_list,
 static void check_managed_entry(const json_t *entry, size_t index, struct api_errors *errs)
 {
 	static const char *const words[] = { "Apply", "Update", NULL };
-	const char *type = text_of(entry, "fieldsType"), *how = text_of(entry, "operation");
+	const char *type = api_member_text(entry, "fieldsType"),
+		   *how = api_member_text(entry, "operation");
 	struct apiserver_path p;
 	if (strcmp(how, "Apply") != 0 && strcmp(how, "Update") != 0) {
 		apiserver_format_path(&p, "metadata.managedFields[%zu].operation", index);
@@ -389,10 +378,10 @@ static void check_unchanged(const json_t *meta, const json_t *old, struct api_er
 
 static void check_update(const json_t *meta, const json_t *old, struct api_errors *errs)
 {
-	if (text_of(old, "deletionTimestamp")[0] != '\0')
+	if (api_member_text(old, "deletionTimestamp")[0] != '\0')
 		check_no_new_finalizers(json_object_get(meta, "finalizers"),
 					json_object_get(old, "finalizers"), errs);
-	if (text_of(meta, "resourceVersion")[0] == '\0')
+	if (api_member_text(meta, "resourceVersion")[0] == '\0')
 		api_errors_add(errs, API_FIELD_INVALID, "metadata.resourceVersion", "\"\"",
 			       "must be specified for an update");
 	check_generation(meta, errs);

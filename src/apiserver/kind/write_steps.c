@@ -104,27 +104,14 @@ static void keep_all_but_status(json_t *object, const json_t *old)
 
 /* ---- status of custom resources ---- */
 
-static json_t *managed_fields_of(const json_t *object)
-{
-	return json_object_get(json_object_get(object, "metadata"), "managedFields");
-}
-
-/* A new object that shares its members with another. */
-static json_t *share_members(const json_t *object)
-{
-	json_t *copy = json_object();
-	json_object_update(copy, api_tree(object));
-	return copy;
-}
-
 /* A status write to a custom resource changes only managedFields of the metadata. The rest is shared
  * with the stored object: what happens to the object later replaces members of it and of its metadata,
  * and changes nothing inside them. */
 static void keep_stored(json_t *object, const json_t *old)
 {
-	json_t *metadata = share_members(json_object_get(old, "metadata"));
+	json_t *metadata = json_copy(json_object_get(old, "metadata"));
 	json_t *status = json_incref(json_object_get(object, "status"));
-	json_t *managed = managed_fields_of(object);
+	json_t *managed = api_tree(api_managed_fields(object));
 	if (managed != NULL)
 		json_object_set(metadata, "managedFields", managed);
 	json_object_clear(object);
@@ -160,7 +147,7 @@ static void prepare_custom_status(const struct apiserver_resource *resource, jso
 	drop_unused_members(object);
 	api_schema_prepare(resource->schema, object);
 	/* Of this metadata only managedFields are used; stored ones are left as they are. */
-	if (managed_fields_of(object) != managed_fields_of(old))
+	if (api_managed_fields(object) != api_managed_fields(old))
 		apiserver_go_normalize_metadata(object, old);
 	keep_stored(object, old);
 }

@@ -53,7 +53,7 @@ static void add_item(struct apiserver_list_answer *list, json_t *object)
 
 void apiserver_list_answer_add_object(struct apiserver_list_answer *list, const json_t *object)
 {
-	json_t *part = apiserver_respond_part(&list->accept, object);
+	json_t *part = apiserver_respond_accepted(&list->accept, object);
 	if (list->accept.as != APISERVER_AS_TABLE)
 		add_separator(list);
 	if (list->accept.as == APISERVER_AS_TABLE)

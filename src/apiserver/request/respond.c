@@ -95,7 +95,7 @@ void apiserver_respond_init_table(const struct apiserver_request *req,
 	};
 }
 
-json_t *apiserver_respond_part(const struct apiserver_accept *accept, const json_t *object)
+json_t *apiserver_respond_accepted(const struct apiserver_accept *accept, const json_t *object)
 {
 	return accept->omit_managed ? api_managed_strip(object) : json_incref(api_tree(object));
 }
@@ -103,7 +103,7 @@ json_t *apiserver_respond_part(const struct apiserver_accept *accept, const json
 void apiserver_respond_event(const struct apiserver_accept *accept, struct apiserver_table *table,
 			     const json_t *object, bool first, struct strbuf *out)
 {
-	json_t *part = apiserver_respond_part(accept, object);
+	json_t *part = apiserver_respond_accepted(accept, object);
 	switch (accept->as) {
 	case APISERVER_AS_TABLE:
 		table->now_s = clock_wall_ns() / NS_PER_S;
@@ -127,7 +127,7 @@ int apiserver_respond_object(struct apiserver_request *req, unsigned status, jso
 	int e = 0;
 	apiserver_respond_init_table(req, &t);
 	if (req->accept.as == APISERVER_AS_OBJECT) {
-		json_t *part = apiserver_respond_part(&req->accept, object);
+		json_t *part = apiserver_respond_accepted(&req->accept, object);
 		write_body(req, status, part);
 		json_decref(part);
 	} else if (apiserver_accept_check(&req->accept, false, req->resource->kind->kind, &err) <

@@ -23,8 +23,8 @@ void apiserver_respond_tree(struct apiserver_request *req, unsigned status, json
 /* Answers with the request's status. */
 void apiserver_respond_refusal(struct apiserver_request *req);
 
-/* The object, or a copy without managedFields if the client wants none; a new reference. */
-json_t *apiserver_respond_part(const struct apiserver_accept *accept, const json_t *object);
+/* The object as the client accepts it: whole, or a copy without managedFields; a new reference. */
+json_t *apiserver_respond_accepted(const struct apiserver_accept *accept, const json_t *object);
 /* Appends the object of a watch event in the accepted form. `first`: with a Table's columns. */
 void apiserver_respond_event(const struct apiserver_accept *accept, struct apiserver_table *table,
 			     const json_t *object, bool first, struct strbuf *out);
