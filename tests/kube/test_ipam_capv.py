@@ -140,6 +140,18 @@ def test_filled_before_the_last_claim_is_bound(c, refused, order):
     assert len(first_bound) == 3 and filled < max(first_bound.values())
 
 
+def test_version_that_is_no_longer_served(c, refused):
+    """8.14: owner references keep the version in which they were written; a later CAPV serves others."""
+    ns = place(c)
+    vm = machine(c, ns, "v1beta2", [["one"]])
+    owner = {**vm["metadata"]["ownerReferences"][0], "apiVersion": f"{INFRA}/v1alpha3"}
+    patch(c, infra("vspherevms", ns, "vm"), {"metadata": {"ownerReferences": [owner]}})
+    claims(c, ns, {**vm, "apiVersion": f"{INFRA}/v1alpha3"}, [(0, 0, "one")])
+    wait_bound(c, ns, "vm-0-0")
+    assert dns_of(get(c, infra("vspherevms", ns, "vm"))) == [(["10.0.0.1"], ["one.example"])]
+    assert dns_of(get(c, infra("vspheremachines", ns, "machine"))) == [(["10.0.0.1"], ["one.example"])]
+
+
 def test_all_at_once(c, refused):
     """Claims that are bound side by side: the VM is filled before all are bound, and once."""
     for _ in range(5):

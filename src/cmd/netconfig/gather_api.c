@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/vec.h"
+#include "kube/client/discovery.h"
 
 #define INFRASTRUCTURE_GROUP "infrastructure.cluster.x-k8s.io"
 #define IPAM_GROUP	     "ipam.cluster.x-k8s.io"
@@ -32,70 +33,23 @@ struct fetcher {
 	size_t n_kinds;
 };
 
-/* A discovery document; *ret is NULL if the server does not have it. False after a message. */
-static bool discover(const struct fetcher *fetcher, const char *path, json_t **ret)
-{
-	struct kube_status status = { 0 };
-	*ret = NULL;
-	int r = kube_call(fetcher->cli->conn,
-			  &(struct kube_request){ .method = "GET", .path = path }, ret, &status);
-	bool ok = r >= 0 || r == ERR_NOTFOUND;
-	if (!ok)
-		kubecli_say_status(fetcher->cli, path, &status);
-	kube_status_done(&status);
-	return ok;
-}
-
-static bool has_resource(const json_t *resources, const char *plural)
-{
-	size_t i;
-	const json_t *resource;
-	json_array_foreach (json_object_get(resources, "resources"), i, resource) {
-		if (strcmp(api_text(json_object_get(resource, "name")), plural) == 0)
-			return true;
-	}
-	return false;
-}
-
-/* The first version of the group, in the server's order, that has the kind. Kinds of one group may be
- * served in different ones: pools are older than addresses. */
-static bool find_served(const struct fetcher *fetcher, const char *group, const char *plural,
-			char **ret)
-{
-	CLEANUP(freep) char *path = xasprintf("/apis/%s", group);
-	json_t *answer, *resources;
-	const json_t *entry;
-	size_t i;
-	*ret = NULL;
-	bool ok = discover(fetcher, path, &answer);
-	json_array_foreach (json_object_get(answer, "versions"), i, entry) {
-		const char *version = api_text(json_object_get(entry, "version"));
-		CLEANUP(freep) char *below = xasprintf("%s/%s", path, version);
-		ok = discover(fetcher, below, &resources);
-		if (has_resource(resources, plural))
-			*ret = xstrdup(version);
-		json_decref(resources);
-		if (!ok || *ret != NULL)
-			break;
-	}
-	json_decref(answer);
-	if (ok && *ret == NULL)
-		*ret = xstrdup("");
-	return ok;
-}
-
 /* The version to ask for, or "" when the server does not have the kind; NULL after a message. */
 static const char *find_version(struct fetcher *fetcher, const char *group, const char *plural)
 {
+	struct kube_status status = { 0 };
 	char *version;
 	for (size_t i = 0; i < fetcher->n_kinds; i++) {
 		if (strcmp(fetcher->kinds[i].group, group) == 0 &&
 		    strcmp(fetcher->kinds[i].plural, plural) == 0)
 			return fetcher->kinds[i].version;
 	}
-	if (fetcher->n_kinds == ARRAY_LEN(fetcher->kinds) || !api_name_is_path_segment(group))
+	if (fetcher->n_kinds == ARRAY_LEN(fetcher->kinds))
 		return "";
-	if (!find_served(fetcher, group, plural, &version))
+	int r = kube_find_version(fetcher->cli->conn, group, plural, &version, &status);
+	if (r < 0)
+		kubecli_say_status(fetcher->cli, group, &status);
+	kube_status_done(&status);
+	if (r < 0)
 		return NULL;
 	fetcher->kinds[fetcher->n_kinds].group = xstrdup(group);
 	fetcher->kinds[fetcher->n_kinds].plural = xstrdup(plural);

@@ -15,11 +15,13 @@
 #include "api/meta.h"
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/mem.h"
 #include "base/vec.h"
 #include "controller/ipam/claim_status.h"
 #include "controller/ipam/request_error.h"
 #include "controller/ipam/watches.h"
 #include "kube/client/client.h"
+#include "kube/client/discovery.h"
 #include "kube/decode/tree.h"
 #include "kube/events/events.h"
 
@@ -28,7 +30,8 @@
 
 enum { PATCH_TRIES = 5, VERSION_MAX = 64 };
 
-/* An object of CAPV; its version is the one that its owner reference has. */
+/* An object of CAPV; its version is the one that its owner reference has, or the server's if that is no longer
+ * served. */
 struct capv_ref {
 	struct api_kind kind;
 	char version[VERSION_MAX];
@@ -121,7 +124,7 @@ static struct kube_ref ref_of(const struct filling *filling, const struct capv_r
 	return (struct kube_ref){ .kind = &of->kind, .ns = filling->claim->o.ns, .name = of->name };
 }
 
-/* *ret is NULL if it does not exist, also because its kind is unknown. */
+/* *ret is NULL if it does not exist, also because its kind or version is unknown. */
 static int read_object(struct filling *filling, const struct kube_ref *ref, json_t **ret)
 {
 	struct kube_status st = { 0 };
@@ -134,6 +137,34 @@ static int read_object(struct filling *filling, const struct kube_ref *ref, json
 	r = ipam_note_error(filling->ctx, what, r, &st);
 	kube_status_done(&st);
 	return r;
+}
+
+/* Owner references keep the version in which they were written, which a later CAPV may no longer serve.
+ * 1: the reference has another version from now on; 0: it is right as it is. */
+static int use_served_version(struct filling *filling, struct capv_ref *of)
+{
+	struct kube_status st = { 0 };
+	CLEANUP(freep) char *version = NULL;
+	int r = kube_find_version(filling->ctx->conn, of->kind.group, of->kind.plural, &version,
+				  &st);
+	r = ipam_note_error(filling->ctx, "versions of " INFRASTRUCTURE_GROUP, r, &st);
+	kube_status_done(&st);
+	if (r < 0 || version[0] == '\0' || strlen(version) >= VERSION_MAX ||
+	    strcmp(version, of->version) == 0)
+		return r;
+	snprintf(of->version, sizeof(of->version), "%s", version);
+	return 1;
+}
+
+/* An object of CAPV; *ret is NULL if it does not exist. */
+static int read_capv_object(struct filling *filling, struct capv_ref *of, json_t **ret)
+{
+	struct kube_ref ref = ref_of(filling, of);
+	int r = read_object(filling, &ref, ret);
+	if (r < 0 || *ret != NULL)
+		return r;
+	r = use_served_version(filling, of);
+	return r > 0 ? read_object(filling, &ref, ret) : r;
 }
 
 /* The claim's VSphereVM, and the VSphereMachine of that. vm_object stays NULL if there is none. */
@@ -150,8 +181,7 @@ static int find_vm(struct filling *filling, struct slice name)
 	if (!owned)
 		return r;
 	filling->vm.kind.plural = "vspherevms";
-	struct kube_ref ref = ref_of(filling, &filling->vm);
-	r = read_object(filling, &ref, &filling->vm_object);
+	r = read_capv_object(filling, &filling->vm, &filling->vm_object);
 	if (find_owner(filling, filling->vm_object, "VSphereMachine", (struct slice){ 0 },
 		       &filling->machine))
 		filling->machine.kind.plural = "vspheremachines";
@@ -292,13 +322,13 @@ static int send_patch(struct filling *filling, const struct kube_ref *ref, const
 	return r;
 }
 
-static int fill_object(struct filling *filling, const struct capv_ref *of)
+static int fill_object(struct filling *filling, struct capv_ref *of)
 {
 	struct kube_ref ref = ref_of(filling, of);
 	int r = ERR_CONFLICT;
 	for (int i = 0; r == ERR_CONFLICT && i < PATCH_TRIES; i++) {
 		json_t *object;
-		r = read_object(filling, &ref, &object);
+		r = read_capv_object(filling, of, &object);
 		json_t *patch = r == 0 && object != NULL ? make_patch(filling, object) : NULL;
 		if (patch != NULL)
 			r = send_patch(filling, &ref, patch);
