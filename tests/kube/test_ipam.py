@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The controller ipam on a real API server and on the embedded one: claims get addresses, keep them, give them back."""
+import contextlib
 import itertools
 
 import pytest
 
 import crdlib
-from bothlib import c as served, embedded, real  # noqa: F401 (fixtures)
+from bothlib import c as served, embedded, real, real_only  # noqa: F401 (fixtures)
 from controllerlib import config_map, events, namespace, start, until
-from ipamlib import (GLOBAL_POOL, GROUP, NETWORK, addresses_path, bound, claims_path, delete, get, items, make, make_claim, make_pool, patch,
+from ipamlib import (GLOBAL_POOL, GROUP, NETWORK, POOL, addresses_path, bound, claims_path, delete, get, items, make, make_claim, make_pool, patch,
                      pools_path, ready_of, wait_bound, wait_reason)
 from lib.cluster import Cluster
 
@@ -110,6 +111,55 @@ def test_grace_period(c, controller, ns):
     assert get(c, addresses_path(ns, "a")) is not None
     assert wait_bound(c, ns, "b") == "10.3.0.10"
     assert get(c, addresses_path(ns, "a")) is None
+
+
+@contextlib.contextmanager
+def refused_addresses(c, ns, reason):
+    """Nobody can create IPAddresses in the namespace, for a while."""
+    group, name = "/apis/admissionregistration.k8s.io/v1", f"refuse-{ns}"
+    meta = {"apiVersion": "admissionregistration.k8s.io/v1", "metadata": {"name": name}}
+    make(c, f"{group}/validatingadmissionpolicies", {**meta, "kind": "ValidatingAdmissionPolicy", "spec": {
+        "matchConstraints": {"resourceRules": [{"apiGroups": [GROUP], "apiVersions": ["*"], "operations": ["CREATE"],
+                                                "resources": ["ipaddresses"]}]},
+        "validations": [{"expression": "false", "message": "no addresses here", "reason": reason}]}})
+    make(c, f"{group}/validatingadmissionpolicybindings", {**meta, "kind": "ValidatingAdmissionPolicyBinding", "spec": {
+        "policyName": name, "validationActions": ["Deny"],
+        "matchResources": {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": ns}}}}})
+    one = {"apiVersion": f"{GROUP}/v1beta2", "kind": "IPAddress", "metadata": {"name": "trial"}, "spec": {
+        "address": "10.13.9.9", "prefix": 24, "claimRef": {"name": "trial"}, "poolRef": {"apiGroup": GROUP, "kind": POOL, "name": "trial"}}}
+    until(lambda: "no addresses here" in str(c.call("POST", addresses_path(ns) + "?dryRun=All", one)[1]))
+    try:
+        yield
+    finally:
+        for kind in ("validatingadmissionpolicybindings", "validatingadmissionpolicies"):
+            delete(c, f"{group}/{kind}/{name}")
+
+
+@real_only("admission", "served")
+@pytest.mark.parametrize("reason", ["Forbidden", "Invalid"])
+def test_refused_addresses_are_reported(c, controller, reason):
+    """CT-6: an address that the API refuses (403 as with a quota, 422) is reported on its claim, which holds no address of the pool
+    meanwhile, and gets one when the API accepts it."""
+    refusing, other = (f"{word}-{reason.lower()}" for word in ("refusing", "other"))
+    third = {"Forbidden": 1, "Invalid": 2}[reason]
+    for one in (refusing, other):
+        namespace(c, one)
+    make_pool(c, None, f"shared-{reason.lower()}", [f"10.13.{third}.10-10.13.{third}.11"])
+    with refused_addresses(c, refusing, reason):
+        for name in ("a", "b", "c"):
+            make_claim(c, refusing, name, f"shared-{reason.lower()}", kind=GLOBAL_POOL)
+        for name in ("a", "b", "c"):
+            wait_reason(c, refusing, name, "AllocationFailed")
+            assert "create of the address: " in ready_of(get(c, claims_path(refusing, name)))[2]
+            assert "no addresses here" in ready_of(get(c, claims_path(refusing, name)))[2]
+        until(lambda: [e for e in events(c, refusing) if e["reason"] == "AllocationFailed" and "no addresses here" in e["note"]])
+        for name in ("x", "y"):
+            make_claim(c, other, name, f"shared-{reason.lower()}", kind=GLOBAL_POOL)
+        assert {wait_bound(c, other, name) for name in ("x", "y")} == {f"10.13.{third}.10", f"10.13.{third}.11"}
+        for name in ("x", "y"):
+            delete(c, claims_path(other, name))
+            until(lambda: get(c, claims_path(other, name)) is None)  # pylint: disable=cell-var-from-loop
+    until(lambda: sum(bound(c, refusing, name) is not None for name in ("a", "b", "c")) == 2, 60)
 
 
 def test_pauses(c, controller, ns):

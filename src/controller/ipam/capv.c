@@ -338,15 +338,6 @@ static int fill_object(struct filling *filling, struct capv_ref *of)
 	return r;
 }
 
-/* What the API does not accept is shown on the claim: without it the machine would wait in silence. */
-static int report_refusal(const struct filling *filling, int ret)
-{
-	if (ret != ERR_DENIED && ret != ERR_CONFIG && ret != ERR_UNSUPPORTED)
-		return ret;
-	int r = ipam_report_refused(filling->ctx, filling->claim);
-	return r < 0 ? r : ret;
-}
-
 /* IP-15: each pool may be within the limits, and all together not. */
 static void emit_cut(const struct filling *filling)
 {
@@ -386,5 +377,6 @@ int ipam_fill_vsphere_vm(struct controller_ctx *ctx, const struct ipam_claim *cl
 		if (r == 0)
 			emit_cut(&filling);
 	}
-	return report_refusal(&filling, r);
+	/* What the API does not accept is shown on the claim: without it the machine would wait in silence. */
+	return ipam_report_refusal(ctx, claim, r);
 }

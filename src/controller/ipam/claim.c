@@ -15,7 +15,6 @@
 #include "api/meta.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/mem.h"
 #include "controller/ipam/address_object.h"
 #include "controller/ipam/capv.h"
 #include "controller/ipam/claim_status.h"
@@ -172,13 +171,11 @@ static int create_address(const struct pass *pass, net_ip_number number)
 		r = 0; /* ours from an attempt whose answer was lost, or a foreign one: the watch will show which */
 	else
 		r = ipam_note_error(pass->ctx, "create of the address", r, &st);
-	if (r == ERR_CONFIG) { /* refused: the same would be refused again */
-		forget_turn(pass);
-		r = ipam_report_refused(pass->ctx, pass->claim);
-	}
 	kube_status_done(&st);
 	ipam_default_nameservers_done(&defaults);
-	return r;
+	if (ipam_is_refusal(r))
+		forget_turn(pass); /* others may get the address meanwhile */
+	return ipam_report_refusal(pass->ctx, pass->claim, r);
 }
 
 /* It waits in turn. Where pools share addresses, the missing ones may be in use by another pool. */
@@ -217,20 +214,16 @@ static int allocate(const struct pass *pass)
 
 /* ---- an existing address ---- */
 
-struct repair {
-	const struct pass *pass;
-};
-
 static int repair_copy(void *ctx, json_t *copy)
 {
-	const struct repair *repair = ctx;
-	if (api_is_deleting(copy) && !repair->pass->claim->is_bound)
+	const struct pass *pass = ctx;
+	if (api_is_deleting(copy) && !pass->claim->is_bound)
 		return ERR_GONE;
-	return ipam_repair_address(copy, ipam_claim_kind(repair->pass->ctx), repair->pass->claim,
-				   kube_tree_of(repair->pass->pool_obj));
+	return ipam_repair_address(copy, ipam_claim_kind(pass->ctx), pass->claim,
+				   kube_tree_of(pass->pool_obj));
 }
 
-static int repair(const struct pass *pass, const struct ipam_address *address)
+static int repair(struct pass *pass, const struct ipam_address *address)
 {
 	char uid[IPAM_UID_TEXT_MAX];
 	struct kube_ref ref = { .kind = ipam_address_kind(pass->ctx),
@@ -238,11 +231,10 @@ static int repair(const struct pass *pass, const struct ipam_address *address)
 				.name = address->o.name,
 				.uid = ipam_uid_text(&address->uid, uid) };
 	struct kube_status st = { 0 };
-	struct repair repair = { pass };
 	if (pass->pool_obj == NULL ||
 	    ipam_address_is_complete(address, pass->claim, api_uid(kube_tree_of(pass->pool_obj))))
 		return 0;
-	int r = kube_edit(pass->ctx->conn, &ref, NULL, repair_copy, &repair, &st);
+	int r = kube_edit(pass->ctx->conn, &ref, NULL, repair_copy, pass, &st);
 	if (r == ERR_NOTFOUND || r == ERR_GONE)
 		r = ERR_CONFLICT; /* not the one that the watch shows: it must not be bound */
 	r = ipam_note_error(pass->ctx, "repair of the address", r, &st);
@@ -259,9 +251,9 @@ static bool is_of_claim(const struct pass *pass, const struct ipam_address *addr
 	       strcmp(pool_key, pass->pool_key) == 0 && ipam_number_of(address, &number);
 }
 
-static int bind_claim(const struct pass *pass, const struct ipam_address *address)
+static int bind_claim(struct pass *pass, const struct ipam_address *address)
 {
-	int r = repair(pass, address);
+	int r = ipam_report_refusal(pass->ctx, pass->claim, repair(pass, address));
 	if (r == 0 && !pass->claim->is_bound)
 		r = ipam_fill_vsphere_vm(pass->ctx, pass->claim);
 	if (r == 0)
@@ -269,7 +261,7 @@ static int bind_claim(const struct pass *pass, const struct ipam_address *addres
 	return r;
 }
 
-static int use_address(const struct pass *pass)
+static int use_address(struct pass *pass)
 {
 	const struct ipam_address *address = ipam_address_of(pass->address_obj);
 	enum ipam_conflict conflict;
@@ -342,7 +334,7 @@ static int check_lost(const struct pass *pass)
 	return lost ? ipam_report_lost(pass->ctx, pass->claim) : r;
 }
 
-static int reconcile_alive(const struct pass *pass, enum ipam_cluster_state cluster)
+static int reconcile_alive(struct pass *pass, enum ipam_cluster_state cluster)
 {
 	if (cluster == IPAM_CLUSTER_MISSING) {
 		forget_turn(pass); /* nobody knows for how long */
@@ -350,7 +342,7 @@ static int reconcile_alive(const struct pass *pass, enum ipam_cluster_state clus
 					   "Cluster '%s' does not exist", pass->claim->cluster);
 	}
 	if (!pass->claim->has_finalizer) {
-		int r = add_finalizer(pass);
+		int r = ipam_report_refusal(pass->ctx, pass->claim, add_finalizer(pass));
 		if (r <= 0)
 			return r;
 	}

@@ -173,15 +173,16 @@ int ipam_report_unbound(struct controller_ctx *ctx, const struct ipam_claim *cla
 	return write_problem(ctx, claim, &report);
 }
 
-int ipam_report_refused(struct controller_ctx *ctx, const struct ipam_claim *claim)
+int ipam_report_refusal(struct controller_ctx *ctx, const struct ipam_claim *claim, int ret)
 {
 	char message[sizeof(ctx->err)];
 	struct ipam_claim_report report = { NULL, IPAM_ALLOCATION_FAILED, message, true };
-	if (claim->is_bound)
-		return 0;
+	if (claim->is_bound || !ipam_is_refusal(ret))
+		return ret;
 	snprintf(message, sizeof(message), "%s", ctx->err);
 	int r = write_problem(ctx, claim, &report);
-	if (r == 0)
-		snprintf(ctx->err, sizeof(ctx->err), "%s", message);
-	return r;
+	if (r < 0)
+		return r;
+	snprintf(ctx->err, sizeof(ctx->err), "%s", message);
+	return ret;
 }

@@ -13,3 +13,8 @@ int ipam_note_error(struct controller_ctx *ctx, const char *what, int ret,
 			     status->message[0] != '\0' ? status->message : err_str(ret));
 	return ret;
 }
+
+bool ipam_is_refusal(int ret)
+{
+	return ret == ERR_CONFIG || ret == ERR_DENIED || ret == ERR_LIMIT || ret == ERR_UNSUPPORTED;
+}
