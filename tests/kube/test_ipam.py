@@ -113,6 +113,23 @@ def test_grace_period(c, controller, ns):
     assert get(c, addresses_path(ns, "a")) is None
 
 
+@real_only("admission", "served")
+def test_grace_period_of_an_invalid_pool(c, controller, ns):
+    """PR-11: an invalid spec does not end the rest of its addresses; the end of the pool does."""
+    make_pool(c, ns, "pool", ["10.3.1.10"], addressReuseGracePeriodSeconds=3600)
+    make_claim(c, ns, "a", "pool")
+    wait_bound(c, ns, "a")
+    patch(c, pools_path(ns, "pool"), {"spec": {"addresses": ["no address"]}})
+    until(lambda: ready_of(get(c, pools_path(ns, "pool")))[1] == "InvalidSpec")
+    delete(c, claims_path(ns, "a"))
+    make_pool(c, ns, "other", ["10.3.2.10"])
+    make_claim(c, ns, "behind", "other")
+    wait_bound(c, ns, "behind")  # the claim before it has had its pass
+    assert "deletionTimestamp" not in get(c, addresses_path(ns, "a"))["metadata"]
+    delete(c, pools_path(ns, "pool"))
+    until(lambda: get(c, claims_path(ns, "a")) is None and get(c, pools_path(ns, "pool")) is None)
+
+
 @contextlib.contextmanager
 def refused_addresses(c, ns, reason):
     """Nobody can create IPAddresses in the namespace, for a while."""

@@ -75,10 +75,11 @@ static bool is_paused(const struct pass *pass, enum ipam_cluster_state cluster)
 
 /* ---- release ---- */
 
-/* PR-11: nanoseconds that the address has to rest; 0: it may go. */
+/* PR-11: nanoseconds that the address has to rest; 0: it may go. In an invalid pool it rests, too: another
+ * pool of the network may have the same address. */
 static uint64_t grace_left_ns(const struct pass *pass)
 {
-	if (pass->pool_state != IPAM_POOL_READY || pass->pool.deleting || pass->pool.grace_s <= 0)
+	if (pass->pool_state == IPAM_POOL_MISSING || pass->pool.deleting || pass->pool.grace_s <= 0)
 		return 0;
 	uint64_t due = (pass->claim->deleted_s + (uint64_t)pass->pool.grace_s) * NS_PER_S;
 	uint64_t now = clock_wall_ns();

@@ -107,12 +107,14 @@ static struct known_pool *read_pool(const struct controller_ctx *ctx, const char
 				    const json_t *pool)
 {
 	struct known_pool *known = xcalloc(1, sizeof(*known));
+	const json_t *tree = json_object_get(pool, "spec");
 	struct ipam_pool_spec spec;
 	known->uid = xstrdup(api_uid(pool));
 	known->network = xstrndup(network_of(pool).p, network_of(pool).n);
 	known->generation = api_generation(pool);
-	if (ipam_pool_spec_read(json_object_get(pool, "spec"), &spec, ERR_TEXT(known->error)) < 0) {
+	if (ipam_pool_spec_read(tree, &spec, ERR_TEXT(known->error)) < 0) {
 		known->state = IPAM_POOL_INVALID;
+		known->facts.grace_s = ipam_pool_spec_grace(tree);
 		ipam_allocator_set_pool(ipam_state_of(ctx)->allocator, (void *)(uintptr_t)ctx,
 					pool_key, known->network, NULL);
 		return known;

@@ -192,11 +192,20 @@ static void compute_usable(const json_t *spec, const struct net_ip_ranges *exclu
 		remove_one(&pool->usable, network.last);
 }
 
+static const json_t *find_grace(const json_t *spec)
+{
+	return json_object_get(spec, "addressReuseGracePeriodSeconds");
+}
+
+int64_t ipam_pool_spec_grace(const json_t *spec)
+{
+	return MAX(json_integer_value(find_grace(spec)), 0);
+}
+
 static void read_spec(const json_t *spec, struct ipam_pool_spec *pool, struct api_errors *errors)
 {
 	CLEANUP(net_ip_ranges_done) struct net_ip_ranges excluded = { 0 };
 	const json_t *addresses = json_object_get(spec, "addresses");
-	const json_t *grace = json_object_get(spec, "addressReuseGracePeriodSeconds");
 	*pool = (struct ipam_pool_spec){ 0 };
 	if (json_array_size(addresses) == 0)
 		api_errors_add(errors, API_FIELD_REQUIRED, "spec.addresses", NULL,
@@ -206,9 +215,9 @@ static void read_spec(const json_t *spec, struct ipam_pool_spec *pool, struct ap
 	read_ranges(json_object_get(spec, "excludedAddresses"), "spec.excludedAddresses",
 		    &pool->family, &excluded, errors);
 	check_prefix(spec, pool, errors);
-	pool->grace_s = json_integer_value(grace);
-	if (pool->grace_s < 0)
-		add_invalid(errors, "spec.addressReuseGracePeriodSeconds", grace,
+	pool->grace_s = ipam_pool_spec_grace(spec);
+	if (json_integer_value(find_grace(spec)) < 0)
+		add_invalid(errors, "spec.addressReuseGracePeriodSeconds", find_grace(spec),
 			    "must not be negative");
 	check_nameservers(spec, errors);
 	if (errors->n == 0)

@@ -26,8 +26,12 @@ struct ipam_pool_spec {
 	bool has_gateway, allows_reserved;
 	bool all_excluded; /* spec.excludedAddresses alone leaves none */
 	net_ip_number gateway;
-	int64_t grace_s; /* how long a released address rests */
+	int64_t grace_s; /* ipam_pool_spec_grace */
 };
+
+/* How many seconds a released address of the pool rests (PR-11), also if the spec is invalid otherwise; 0 if
+ * it says nothing. */
+int64_t ipam_pool_spec_grace(const json_t *spec);
 
 /* Reads a spec; an invalid one is ERR_CONFIG with its first error. */
 MUST_CHECK int ipam_pool_spec_read(const json_t *spec, struct ipam_pool_spec *ret,
