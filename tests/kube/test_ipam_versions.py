@@ -167,13 +167,13 @@ def test_dropped_field(c, controller):
     ns = "pruned"
     namespace(c, ns)
     make_pool(c, ns, "pool", ["10.0.1.10"], nameservers=NAMESERVERS)
+    until(lambda: pool_condition(c, ns, "pool", "FieldPruned").get("status") == "True")  # before its first claim
     machine(c, ns, "pool")
     claim(c, ns, "vm-0-0")
     until(lambda: ready(c, ns, "vm-0-0").get("status") == "True")
     address = get(c, old("ipaddresses", ns, "vm-0-0"))
     assert "nameservers" not in address["spec"]
     assert json.loads(address["metadata"]["annotations"][ANNOTATION]) == NAMESERVERS
-    until(lambda: pool_condition(c, ns, "pool", "FieldPruned").get("status") == "True")
     assert "spec.nameservers" in pool_condition(c, ns, "pool", "FieldPruned")["message"]
     # The annotation counts before the pool, which may have changed since (IP-11).
     patch(c, pools_path(ns, "pool"), {"spec": {"nameservers": {"search": ["new.example"], "addresses": ["10.0.0.54"]}}})

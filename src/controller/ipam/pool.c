@@ -191,6 +191,8 @@ static int report_pool(struct controller_ctx *ctx, const char *key, const json_t
 	struct ipam_default_nameservers defaults = ipam_default_nameservers_of(ctx);
 	const json_t *nameservers = ipam_pool_nameservers(pool, defaults.value);
 	ipam_list_cut_nameservers(nameservers, &cut);
+	if (valid)
+		ipam_detect_pruning_of_pool(ctx, pool, &spec, nameservers);
 	struct ipam_pool_report report = {
 		.use = counting.use,
 		.total = valid ? net_ip_ranges_count(&spec.usable) : 0,

@@ -9,8 +9,10 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "controller/ipam/address_object.h"
+#include "controller/ipam/allocation/pool_spec.h"
 #include "controller/ipam/request_error.h"
 #include "controller/ipam/state.h"
+#include "controller/ipam/watches.h"
 #include "kube/client/client.h"
 
 enum ipam_pruning ipam_pruning_of(const struct controller_ctx *ctx)
@@ -38,23 +40,64 @@ static bool note_pruning(struct controller_ctx *ctx, struct slice stored, json_t
 	return !kept;
 }
 
-void ipam_detect_pruning(struct controller_ctx *ctx, const struct ipam_address_input *address)
+/* Sends the JSON of an address; nothing is stored. */
+static void send_dry_run(struct controller_ctx *ctx, const char *ns, struct slice address)
 {
-	CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT, text = STRBUF_INIT;
-	CLEANUP(strbuf_done) struct strbuf stored = STRBUF_INIT;
+	CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT, stored = STRBUF_INIT;
 	json_t *tree = NULL;
-	if (ipam_pruning_of(ctx) != IPAM_PRUNING_UNKNOWN || address->nameservers == NULL)
-		return;
-	api_kind_path(&path, address->kind, address->claim->o.ns, NULL, NULL);
+	api_kind_path(&path, ipam_address_kind(ctx), ns, NULL, NULL);
 	strbuf_adds(&path, "?dryRun=All");
-	ipam_write_address(&text, address);
 	struct kube_request request = {
-		.method = "POST", .path = path.s, .raw = strbuf_slice(&text), .answer_text = &stored
+		.method = "POST", .path = path.s, .raw = address, .answer_text = &stored
 	};
-	/* What is wrong shows when the address is created. */
+	/* What is wrong shows when an address is created. */
 	if (kube_call(ctx->conn, &request, NULL, NULL) == 0)
 		note_pruning(ctx, strbuf_slice(&stored), &tree);
 	json_decref(tree);
+}
+
+void ipam_detect_pruning(struct controller_ctx *ctx, const struct ipam_address_input *address)
+{
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	if (ipam_pruning_of(ctx) != IPAM_PRUNING_UNKNOWN || address->nameservers == NULL)
+		return;
+	ipam_write_address(&text, address);
+	send_dry_run(ctx, address->claim->o.ns, strbuf_slice(&text));
+}
+
+/* Without owners and finalizer, as there is no claim. NULL: the pool has no address to allocate. */
+static json_t *make_example(const struct controller_ctx *ctx, const json_t *pool,
+			    const struct ipam_pool_spec *spec, const json_t *nameservers)
+{
+	static const char name[] = "fairlead-ipam-dry-run";
+	CLEANUP(strbuf_done) struct strbuf version = STRBUF_INIT;
+	net_ip_number lowest;
+	char text[NET_ADDR_TEXT_MAX];
+	if (!net_ip_ranges_lowest(&spec->usable, &lowest))
+		return NULL;
+	union net_addr address = net_ip_from_number(spec->family, lowest);
+	net_addr_ip_str(&address, text);
+	api_kind_api_version(&version, ipam_address_kind(ctx));
+	return json_pack("{s:s, s:s, s:{s:s}, s:{s:{s:s}, s:{s:s, s:s, s:s}, s:s, s:i, s:O}}",
+			 "apiVersion", version.s, "kind", "IPAddress", "metadata", "name", name,
+			 "spec", "claimRef", "name", name, "poolRef", "apiGroup", IPAM_GROUP,
+			 "kind", api_kind(pool), "name", api_name(pool), "address", text, "prefix",
+			 (int)spec->prefix, "nameservers", api_tree(nameservers));
+}
+
+void ipam_detect_pruning_of_pool(struct controller_ctx *ctx, const json_t *pool,
+				 const struct ipam_pool_spec *spec, const json_t *nameservers)
+{
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	const char *ns = api_namespace(pool); /* a pool of the cluster has none */
+	if (ipam_pruning_of(ctx) != IPAM_PRUNING_UNKNOWN || nameservers == NULL)
+		return;
+	json_t *example = make_example(ctx, pool, spec, nameservers);
+	if (example == NULL)
+		return;
+	api_json_add(&text, example);
+	send_dry_run(ctx, ns[0] != '\0' ? ns : ctx->ns, strbuf_slice(&text));
+	json_decref(example);
 }
 
 static int annotate_stored(struct controller_ctx *ctx, const struct ipam_address_input *sent)
