@@ -31,8 +31,7 @@ char *ipam_nameservers_text(const json_t *nameservers) MUST_CHECK;
  * spec is never touched (PR-6). True: something was added. */
 bool ipam_repair_address(json_t *address, const struct api_kind *claim_kind,
 			 const struct ipam_claim *claim, const json_t *pool);
-/* Whether the record shows that nothing is missing: then no read is needed. It does not show the label,
- * which is added when something else is missing, too. */
+/* Whether the record shows that nothing is missing: then no read is needed. */
 bool ipam_address_is_complete(const struct ipam_address *address, const struct ipam_claim *claim,
 			      const char *pool_uid);
 /* The name servers of new addresses of the pool: its own if it lists any, else `otherwise`; NULL: none. */

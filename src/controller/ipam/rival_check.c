@@ -32,8 +32,8 @@ enum {
 enum presence { NOT_CHECKED, ABSENT, RUNNING };
 
 struct ipam_rival {
-	_Atomic enum presence presence; /* written by whoever looks */
-	pthread_mutex_t looking;	/* one worker looks at a time: guards age */
+	_Atomic enum presence presence; /* written by whoever checks */
+	pthread_mutex_t checking;	/* one worker checks at a time: guards age */
 	struct lease_age age;
 	pthread_mutex_t naming; /* guards holder */
 	char *holder;		/* while it runs */
@@ -42,7 +42,7 @@ struct ipam_rival {
 struct ipam_rival *ipam_rival_new(void)
 {
 	struct ipam_rival *rival = xcalloc(1, sizeof(*rival));
-	pthread_mutex_init(&rival->looking, NULL);
+	pthread_mutex_init(&rival->checking, NULL);
 	pthread_mutex_init(&rival->naming, NULL);
 	return rival;
 }
@@ -51,14 +51,14 @@ void ipam_rival_free(struct ipam_rival *rival)
 {
 	if (rival == NULL)
 		return;
-	pthread_mutex_destroy(&rival->looking);
+	pthread_mutex_destroy(&rival->checking);
 	pthread_mutex_destroy(&rival->naming);
 	free(rival->holder);
 	lease_age_done(&rival->age);
 	free(rival);
 }
 
-/* ---- one look at the Lease ---- */
+/* ---- checking the Lease ---- */
 
 /* With --take-lease we hold it ourselves. */
 static bool is_held_by_rival(const struct controller_ctx *ctx, const json_t *lease)
@@ -116,7 +116,7 @@ static void set_presence(struct ipam_rival *rival, enum presence presence, const
 }
 
 /* Sets the presence; nanoseconds until the Lease expires, 0 if the rival does not run. */
-static uint64_t look_at_lease(const struct controller_ctx *ctx, struct ipam_rival *rival)
+static uint64_t check_lease(const struct controller_ctx *ctx, struct ipam_rival *rival)
 {
 	struct kube_obj *seen = kube_store_get(ctx->stores[IPAM_RIVAL], SLICE(IPAM_RIVAL_NS),
 					       SLICE(IPAM_RIVAL_LEASE));
@@ -139,10 +139,10 @@ bool ipam_rival_runs(const struct controller_ctx *ctx)
 {
 	struct ipam_rival *rival = ipam_state_of(ctx)->rival;
 	if (rival->presence == NOT_CHECKED) {
-		pthread_mutex_lock(&rival->looking);
-		if (rival->presence == NOT_CHECKED && look_at_lease(ctx, rival) != 0)
+		pthread_mutex_lock(&rival->checking);
+		if (rival->presence == NOT_CHECKED && check_lease(ctx, rival) != 0)
 			ctx->emit(ctx->emit_arg, IPAM_RIVAL_KEY); /* which waits for its end */
-		pthread_mutex_unlock(&rival->looking);
+		pthread_mutex_unlock(&rival->checking);
 	}
 	return rival->presence == RUNNING;
 }
@@ -150,11 +150,11 @@ bool ipam_rival_runs(const struct controller_ctx *ctx)
 int ipam_reconcile_rival(struct controller_ctx *ctx)
 {
 	struct ipam_rival *rival = ipam_state_of(ctx)->rival;
-	pthread_mutex_lock(&rival->looking);
+	pthread_mutex_lock(&rival->checking);
 	bool ran = rival->presence == RUNNING;
-	ctx->again_ns = look_at_lease(ctx, rival);
+	ctx->again_ns = check_lease(ctx, rival);
 	bool runs = rival->presence == RUNNING;
-	pthread_mutex_unlock(&rival->looking);
+	pthread_mutex_unlock(&rival->checking);
 	if (ran && !runs)
 		ipam_queue_everything(ctx);
 	return 0;

@@ -20,7 +20,7 @@ void ipam_rival_free(struct ipam_rival *rival);
 /* For a pass over a claim or a pool: true if it must do nothing. All of them are queued again when the
  * rival has stopped. Any worker. */
 bool ipam_rival_runs(const struct controller_ctx *ctx);
-/* The pass of IPAM_RIVAL_KEY: looks at the Lease again, at the latest when it expires. */
+/* The pass of IPAM_RIVAL_KEY: checks the Lease again, at the latest when it expires. */
 MUST_CHECK int ipam_reconcile_rival(struct controller_ctx *ctx);
 /* A line for /readyz while the rival runs. Any thread. */
 void ipam_rival_note(void *state, struct strbuf *out);
