@@ -152,21 +152,28 @@ static void test_errors(void **state)
 	assert_int_equal(net_pktinfo_put(&a, buf), 0);
 }
 
-/* One who shares its port is found, of either kind. */
+/* The result for the port of a socket that was just closed. While it is open, its port is taken. */
+static int try_after_close(int fd)
+{
+	union net_addr addr = bound_to(fd);
+	assert_int_equal(net_sock_try(&addr), -EADDRINUSE);
+	close(fd);
+	return net_sock_try(&addr);
+}
+
+/* One who shares its port is found, of either kind. A port that was closed is free, unless another process got
+ * it at that moment: of a few ports, one is. */
 static void test_try(void **state)
 {
 	(void)state;
-	union net_addr a = parse("127.0.0.1:0"), b;
-	int fd = net_sock_udp(&a);
-	b = bound_to(fd);
-	assert_int_equal(net_sock_try(&b), -EADDRINUSE);
-	close(fd);
-	assert_int_equal(net_sock_try(&b), 0);
-	fd = net_sock_tcp(&a, 16);
-	b = bound_to(fd);
-	assert_int_equal(net_sock_try(&b), -EADDRINUSE);
-	close(fd);
-	assert_int_equal(net_sock_try(&b), 0);
+	union net_addr a = parse("127.0.0.1:0");
+	int udp = -EADDRINUSE, tcp = -EADDRINUSE;
+	for (int i = 0; i < 10 && udp == -EADDRINUSE; i++)
+		udp = try_after_close(net_sock_udp(&a));
+	assert_int_equal(udp, 0);
+	for (int i = 0; i < 10 && tcp == -EADDRINUSE; i++)
+		tcp = try_after_close(net_sock_tcp(&a, 16));
+	assert_int_equal(tcp, 0);
 	a = parse("192.0.2.1:0");
 	assert_int_equal(net_sock_try(&a), -EADDRNOTAVAIL);
 }
