@@ -215,6 +215,44 @@ static void domain_table(void **state)
 		run_case(&domains[i], true);
 }
 
+#define POOL_REF "{apiGroup: ipam.cluster.x-k8s.io, kind: P, name: p}"
+#define ADDRESS(claim, ip, servers, domains)                                           \
+	"---\n{apiVersion: ipam.cluster.x-k8s.io/v1beta2, kind: IPAddress, metadata: " \
+	"{name: " claim ", namespace: ns}, spec: {poolRef: " POOL_REF ", address: " ip \
+	", prefix: 24, nameservers: "                                                  \
+	"{addresses: [" servers "], search: [" domains "]}}}\n"
+
+/* IP-7: what two addresses spell differently is still the same; the first stays, in its place. Two of the
+ * addresses are of one device, the third is of another. */
+static void spellings_are_one(void **state)
+{
+	(void)state;
+	struct sample sample;
+	struct machine_merged merged;
+	sample_read(
+		&sample,
+		"{apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: VSphereVM, "
+		"metadata: {name: m, namespace: ns}, spec: {network: {devices: "
+		"[{addressesFromPools: [" POOL_REF ", " POOL_REF "]}, {addressesFromPools: "
+		"[" POOL_REF "]}]}}}\n" ADDRESS("m-0-0", "10.0.0.1", "\"2001:DB8::53\", 10.9.0.1",
+						"Corp.Example, a.example")
+			ADDRESS("m-0-1", "10.0.0.2", "\"2001:db8:0::53\"",
+				"b.example, corp.example.")
+				ADDRESS("m-1-0", "10.0.0.3", "10.9.0.2, \"2001:0db8:0:0:0:0:0:53\"",
+					"CORP.EXAMPLE, c.example"),
+		false);
+	assert_int_equal(sample.problems.n, 0);
+	machine_merge(&sample.machine, &(struct machine_merge_opts){ 0 }, &sample.arena, &merged);
+	assert_list(&merged.all.addresses, "2001:db8::53 10.9.0.1 10.9.0.2");
+	assert_list(&merged.all.search, "corp.example a.example b.example c.example");
+	assert_list(&merged.devices[0].addresses, "2001:db8::53 10.9.0.1");
+	assert_list(&merged.devices[0].search, "corp.example a.example b.example");
+	assert_list(&merged.devices[1].addresses, "10.9.0.2 2001:db8::53");
+	assert_list(&merged.devices[1].search, "corp.example c.example");
+	assert_int_equal(merged.n_cut, 0);
+	sample_done(&sample);
+}
+
 /* IP-15: what guests cannot hold is listed, domains before servers, in order. */
 static void cuts_are_listed(void **state)
 {
@@ -352,6 +390,7 @@ int main(void)
 		cmocka_unit_test(example_in_every_order),
 		cmocka_unit_test(server_table),
 		cmocka_unit_test(domain_table),
+		cmocka_unit_test(spellings_are_one),
 		cmocka_unit_test(cuts_are_listed),
 		cmocka_unit_test(fields_are_independent),
 		cmocka_unit_test(lone_domains),
