@@ -8,8 +8,8 @@ import pytest
 import crdlib
 from bothlib import c as served, embedded, real, real_only  # noqa: F401 (fixtures)
 from controllerlib import config_map, events, namespace, start, until
-from ipamlib import (GLOBAL_POOL, GROUP, NETWORK, POOL, addresses_path, bound, claims_path, delete, get, items, make, make_claim, make_pool, patch,
-                     pools_path, ready_of, wait_bound, wait_reason)
+from ipamlib import (GLOBAL_POOL, GROUP, NETWORK, POOL, Log, addresses_path, bound, claims_path, delete, get, items, make, make_claim,
+                     make_pool, patch, pools_path, ready_of, version_of, wait_bound, wait_reason)
 from lib.cluster import Cluster
 
 PAUSED = "cluster.x-k8s.io/paused"
@@ -219,6 +219,40 @@ def test_pauses(c, controller, ns):
     until(lambda: get(c, claims_path(ns, "lost")) is None)
 
 
+def test_pauses_hold_releases(c, controller, ns):
+    """PR-10: a deleted claim and its address stay while the claim itself or its Cluster is paused, in both ways; then they go."""
+    clusters = f"/apis/cluster.x-k8s.io/v1beta2/namespaces/{ns}/clusters"
+
+    def make_cluster(name):
+        make(c, clusters, {"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "metadata": {"name": name}, "spec": {"paused": False}})
+    make_pool(c, ns, "pool", ["10.28.0.10-10.28.0.20"])
+    for name in ("by-spec", "by-annotation"):
+        make_cluster(name)
+        make_claim(c, ns, name, "pool", cluster=name)
+    make_claim(c, ns, "itself", "pool")
+    names = ("itself", "by-spec", "by-annotation")
+    addresses = {name: wait_bound(c, ns, name) for name in names}
+    patch(c, claims_path(ns, "itself"), {"metadata": {"annotations": {PAUSED: ""}}})
+    patch(c, clusters + "/by-spec", {"spec": {"paused": True}})
+    patch(c, clusters + "/by-annotation", {"metadata": {"annotations": {PAUSED: ""}}})
+    make_cluster("later")
+    make_claim(c, ns, "later", "pool", cluster="later")
+    wait_bound(c, ns, "later")  # the watch of Clusters has shown the pauses before this one
+    for name in names:
+        delete(c, claims_path(ns, name))
+    make_pool(c, ns, "awake", ["10.28.1.10"])
+    make_claim(c, ns, "behind", "awake")
+    wait_bound(c, ns, "behind")  # those before it have had their pass
+    for name in names:
+        assert (get(c, claims_path(ns, name)) or {}).get("metadata", {}).get("deletionTimestamp"), name
+        assert bound(c, ns, name) == addresses[name]
+        assert "deletionTimestamp" not in get(c, addresses_path(ns, name))["metadata"]
+    patch(c, claims_path(ns, "itself"), {"metadata": {"annotations": {PAUSED: None}}})
+    patch(c, clusters + "/by-spec", {"spec": {"paused": False}})
+    patch(c, clusters + "/by-annotation", {"metadata": {"annotations": {PAUSED: None}}})
+    until(lambda: all(get(c, path(ns, name)) is None for name in names for path in (claims_path, addresses_path)))
+
+
 def test_new_name_servers(c, controller, ns):
     """IP-11: those of an address stay as they were when it was allocated; new ones of the pool are for new addresses."""
     make_pool(c, ns, "pool", ["10.11.0.10-10.11.0.20"], nameservers={"addresses": ["10.11.0.53"], "search": ["old.example"]})
@@ -280,6 +314,29 @@ def test_repairs(c, controller, ns):
     until(lambda: get(c, addresses_path(ns, "a"))["metadata"].get("labels") == {"cluster.x-k8s.io/cluster-name": "prod"})
 
 
+def test_address_removed_by_force(c, controller, ns):
+    """CT-4: somebody deletes the address of a bound claim and clears its finalizers. The claim no longer names it and reports
+    that; then it has an address again, of a new object."""
+    make_pool(c, ns, "pool", ["10.29.0.10-10.29.0.20"])
+    make_claim(c, ns, "a", "pool")
+    assert wait_bound(c, ns, "a") == "10.29.0.10"
+    removed = get(c, addresses_path(ns, "a"))["metadata"]["uid"]
+    log = Log(c, claims_path(ns))
+    delete(c, addresses_path(ns, "a"))
+    assert get(c, addresses_path(ns, "a"))["metadata"]["uid"] == removed  # the finalizer keeps it
+    patch(c, addresses_path(ns, "a"), {"metadata": {"finalizers": None}})
+
+    def is_bound_again():
+        claim, address = get(c, claims_path(ns, "a")), get(c, addresses_path(ns, "a"))
+        return address and address["metadata"]["uid"] != removed and ready_of(claim)[:2] == ("True", "Allocated") and (claim, address)
+    claim, address = until(is_bound_again)
+    assert address["spec"]["address"] == "10.29.0.10" and claim["status"]["addressRef"] == {"name": "a"}
+    assert address["metadata"]["finalizers"] == [GROUP + "/ProtectAddress"]
+    versions = [o for _, o in log.stop(version_of(claim))]
+    assert [ready_of(o) for o in versions if "addressRef" not in o["status"]][:1] == [
+        ("False", "AllocationFailed", "the IPAddress 'a' no longer exists")]
+
+
 def test_pool_without_usable_address(c, controller, ns):
     """PR-3: the claim and the pool name what the address is instead; a change of the pool serves the claim."""
     make_pool(c, ns, "pool", ["10.9.0.5"], 32)
@@ -303,6 +360,19 @@ def test_pools_of_the_cluster(c, controller, ns):
     wait_reason(c, ns, "e", "PoolExhausted")
     numbers = until(lambda: (s := get(c, pools_path(None, "wide")).get("status", {}).get("ipAddresses", {})) and s["used"] == 3 and s)
     assert numbers == {"total": 3, "used": 3, "free": 0, "outOfRange": 0}
+
+
+def test_pool_of_another_namespace(c, controller, ns):
+    """CT-7: a claim cannot use a pool of another namespace, which for it does not exist; its own namespace's pool serves it."""
+    other = ns + "-2"
+    namespace(c, other)
+    make_pool(c, other, "pool", ["10.30.0.10"])
+    make_claim(c, other, "near", "pool")
+    assert wait_bound(c, other, "near") == "10.30.0.10"
+    make_claim(c, ns, "far", "pool")
+    until(lambda: ready_of(get(c, claims_path(ns, "far"))) == ("False", "PoolNotReady", "InClusterIPPool 'pool' does not exist"))
+    make_pool(c, ns, "pool", ["10.30.1.10"])
+    assert wait_bound(c, ns, "far") == "10.30.1.10"
 
 
 def test_numbers_and_overlaps(c, controller, ns):
@@ -435,10 +505,11 @@ def test_invalid_default_nameservers(c, controller, ns):
 
 
 def test_prefix_pools_and_foreign_claims(c, controller, ns):
-    """CT-1, PR-1: claims of other providers are left alone; a pool of prefixes is refused with a sentence."""
-    make_claim(c, ns, "prefix", "pool", kind="InClusterPrefixPool")
-    wait_reason(c, ns, "prefix", "AllocationFailed")
-    assert "pools of prefixes are not supported" in ready_of(get(c, claims_path(ns, "prefix")))[2]
+    """CT-1, PR-1: claims of other providers are left alone; both kinds of pools of prefixes are refused with a sentence."""
+    for name, kind in (("prefix", "InClusterPrefixPool"), ("global-prefix", "GlobalInClusterPrefixPool")):
+        make_claim(c, ns, name, "pool", kind=kind)
+        wait_reason(c, ns, name, "AllocationFailed")
+        assert "pools of prefixes are not supported" in ready_of(get(c, claims_path(ns, name)))[2]
     make_claim(c, ns, "foreign", "pool", kind="MetalPool")
     make_pool(c, ns, "pool", ["10.7.0.10"])
     make_claim(c, ns, "ours", "pool")
