@@ -222,6 +222,55 @@ def test_flat():
     assert [d.get("nameservers") for d in devices.values()] == [MERGED, None, None]
 
 
+OWN = """apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+kind: VSphereVM
+metadata: {name: m, namespace: ns, annotations: {ipam.fairlead.dev/nameservers: '{"addresses": [%s]}'}}
+spec:
+  network:
+    devices:
+    - nameservers: [10.9.0.1]
+      searchDomains: [own.example]
+      addressesFromPools: [{apiGroup: ipam.cluster.x-k8s.io, kind: InClusterIPPool, name: p}]
+    - addressesFromPools: [{apiGroup: ipam.cluster.x-k8s.io, kind: InClusterIPPool, name: p}]
+"""
+OF_ADDRESS = """---
+apiVersion: ipam.cluster.x-k8s.io/v1beta2
+kind: IPAddress
+metadata: {name: m-%d-0, namespace: ns}
+spec:
+  address: 10.0.0.1%d
+  prefix: 24
+  poolRef: {apiGroup: ipam.cluster.x-k8s.io, kind: InClusterIPPool, name: p}
+  nameservers: {search: [corp.example], addresses: [10.0.0.%d]}
+"""
+
+
+def test_own_name_servers_come_first():
+    """IP-8, NC-4: entries of the machine and of devices replace those of addresses, or come before them; servers and domains are
+    apart from each other."""
+    addresses = "".join(OF_ADDRESS % (i, i, i + 1) for i in range(2))
+
+    def nameservers(own, *args):
+        text = OWN % own + addresses
+        merged = yaml.safe_load(netconfig("-f", "-", "-o", "merged", *args, stdin=text))["nameservers"]
+        devices = yaml.safe_load(netconfig("-f", "-", *args, stdin=text))["network"]["ethernets"]
+        return merged, [d.get("nameservers") for d in devices.values()]
+    prepend = ["--own-nameservers", "prepend"]
+    both, corp = ["own.example", "corp.example"], ["corp.example"]
+    for how in ([], ["--own-nameservers", "replace"]):
+        assert nameservers("", *how) == (
+            {"search": both, "addresses": ["10.9.0.1", "10.0.0.2"]},
+            [{"search": ["own.example"], "addresses": ["10.9.0.1"]}, {"search": corp, "addresses": ["10.0.0.2"]}])
+        assert nameservers('"10.8.0.1"', *how)[0] == {"search": both, "addresses": ["10.8.0.1"]}
+    assert nameservers("", *prepend) == (
+        {"search": both, "addresses": ["10.9.0.1", "10.0.0.1", "10.0.0.2"]},
+        [{"search": both, "addresses": ["10.9.0.1", "10.0.0.1"]}, {"search": corp, "addresses": ["10.0.0.2"]}])
+    # The fourth server is cut, and its device has none: domains are written where servers are.
+    assert nameservers('"10.8.0.1"', *prepend) == (
+        {"search": both, "addresses": ["10.8.0.1", "10.9.0.1", "10.0.0.1"]},
+        [{"search": both, "addresses": ["10.8.0.1", "10.9.0.1", "10.0.0.1"]}, None])
+
+
 def networkd(out):
     return {name: link["dns"] for path in out.glob("etc/systemd/network/*.network") for name, link in [networkd_link(path)]}
 
@@ -519,6 +568,7 @@ status: {conditions: [{type: Ready, status: "False", message: the pool has no fr
     ([], 64, "name manifests with -f, or a machine of the API with --machine"),
     (["-f", EXAMPLE, "-o", "json"], 64, "netconfig: -o: 'json' is none of netplan nocloud vmware merged"),
     (["-f", EXAMPLE, "--mode", "both"], 64, "--mode: 'both' is none of per-device flat"),
+    (["-f", EXAMPLE, "--own-nameservers", "append"], 64, "--own-nameservers: 'append' is none of replace prepend"),
     (["-f", EXAMPLE, "-o", "netplan", "--iso", "x"], 64, "--out and --iso are for -o nocloud"),
     (["-f", EXAMPLE, "--user-data", "x"], 64, "--user-data is for"),
     (["-f", EXAMPLE, "--defaults-namespace", "a/b"], 64, "'a/b' cannot be the name of a namespace"),
