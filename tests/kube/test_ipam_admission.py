@@ -161,11 +161,11 @@ def test_all_errors_at_once(c):
         assert f"{field}: Invalid value: " in message, message
 
 
-def claim_from(c, ns, kind, addresses):
+def claim_from(c, ns, kind, addresses, **spec):
     """A pool with one allocated address, its first: the pool's path."""
     where = ns if kind == POOL else None
     name = f"pool-{kind.lower()}"
-    make_pool(c, where, name, addresses)
+    make_pool(c, where, name, addresses, **spec)
     make_claim(c, ns, f"claim-{kind.lower()}", name, kind=kind)
     path = pools_path(where, name)
     wait_bound(c, ns, f"claim-{kind.lower()}")
@@ -173,14 +173,23 @@ def claim_from(c, ns, kind, addresses):
     return path
 
 
-def release(c, ns, kind, path):
+def release_address(c, ns, kind):
     delete(c, claims_path(ns, f"claim-{kind.lower()}"))
-    until(lambda: get(c, addresses_path(ns, f"claim-{kind.lower()}")) is None)
+    until(lambda: get(c, claims_path(ns, f"claim-{kind.lower()}")) is None)
+    assert get(c, addresses_path(ns, f"claim-{kind.lower()}")) is None
 
+
+def delete_pool(c, path):
+    """Refused as long as the hook's watch shows the address."""
     def gone():
         c.call("DELETE", path)
         return get(c, path) is None
     until(gone)
+
+
+def release(c, ns, kind, path):
+    release_address(c, ns, kind)
+    delete_pool(c, path)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -206,6 +215,34 @@ def test_stranding_edits(c, ns, kind):
         status, body = edit(**spec)
         assert status == 200, (spec, body)
     release(c, ns, kind, path)
+
+
+RESERVED = [  # (an address that is reserved in its network, addresses of the pool, prefix, why)
+    ("10.10.0.0", ["10.10.0.0/29"], 29, "is reserved as the first one of its network"),
+    ("10.10.0.7", ["10.10.0.7"], 29, "is reserved as the last one of its network"),
+    ("2001:db8::", ["2001:db8::/125"], 125, "is reserved as the first one of its network"),
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_reserved_addresses_stay(c, ns, kind):
+    """PR-3, PR-12: allocateReservedIPAddresses stays true while a reserved address is allocated; then it may be false."""
+    for address, addresses, prefix, why in RESERVED:
+        path = claim_from(c, ns, kind, addresses, prefix=prefix, allocateReservedIPAddresses=True)
+        assert bound(c, ns, f"claim-{kind.lower()}") == address
+
+        def allocate_reserved(value):
+            return c.call("PATCH", path, {"spec": {"allocateReservedIPAddresses": value}},  # pylint: disable=cell-var-from-loop
+                          content_type="application/merge-patch+json")
+        for value in (False, None):
+            status, body = allocate_reserved(value)
+            assert status == 409 and body["message"] == (
+                f'admission webhook "{HOOK}" denied the request: the pool would lose 1 allocated address: {address} {why} '
+                "(spec.allocateReservedIPAddresses); delete its claim first"), body
+        assert get(c, path)["spec"]["allocateReservedIPAddresses"] is True
+        release_address(c, ns, kind)
+        until(lambda: allocate_reserved(False)[0] == 200)  # pylint: disable=cell-var-from-loop
+        delete_pool(c, path)
 
 
 @pytest.mark.parametrize("kind", KINDS)
