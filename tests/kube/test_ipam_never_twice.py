@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""No address twice, ever: random histories of claims, deletions, pauses, edits of the pool, missing Clusters, kill -9 of two
-replicas and lost replies, on a real API server and on the embedded one. Watches record every version of claims and addresses; over
-the whole history no two claims are bound to one address at a time. Afterwards every claim that may have an address has its
-own or there is none, nothing is left over, and the pool's numbers are right."""
+"""No address twice, ever: random histories of claims of two pools that share addresses, deletions, pauses, edits of the pools, missing
+Clusters, kill -9 of two replicas and lost replies, on a real API server and on the embedded one. Watches record every version of
+claims and addresses; over the whole history no two claims are bound to one address at a time. Afterwards every claim that may have
+an address has its own or its pool has none left, nothing is left over, and the pools' numbers are right."""
 import ipaddress
 import itertools
 import json
 import os
 import random
+import signal
 import time
 
 import pytest
@@ -15,8 +16,7 @@ import pytest
 import crdlib
 from bothlib import c as served, embedded, real  # noqa: F401 (fixtures)
 from controllerlib import FAST, namespace, start, until
-from ipamlib import (Log, addresses_path, are_turns_fair, claim_of, claims_path, get, items, make_pool, pools_path, ready_of,
-                     version_of)
+from ipamlib import Log, addresses_path, claim_of, claims_path, get, items, make_claim, make_pool, pools_path, version_of
 from lib.cluster import Cluster
 from lossylib import LossyProxy
 
@@ -25,7 +25,8 @@ ENOUGH = 10        # bindings, so that something was tried; a slow machine needs
 HISTORIES_MAX = 6
 STEPS = 100
 NAMES = [f"m-{i}-0" for i in range(24)]
-FIRST, LAST = 10, 29
+POOLS = {"pool": (10, 29), "neighbour": (10, 24)}  # their first and last address: they compete for the lowest ones
+SPARE = "spare"    # of a pool that nothing happens to, and of its only claim
 CLUSTER, PAUSED = "cl", "cluster.x-k8s.io/paused"
 numbers = itertools.count()
 
@@ -43,17 +44,24 @@ class History:
         self.proxies = [LossyProxy(c, c.system, seed + i) for i in range(2)]
         self.args = FAST if elected else ["--no-election"]
         self.replicas = [self.start(p) for p in self.proxies]
+        self.kills = 0
+        self.clusters = f"/apis/cluster.x-k8s.io/v1beta2/namespaces/{ns}/clusters"
         self.logs = [Log(c, claims_path(ns)), Log(c, addresses_path(ns))]
-        make_pool(c, ns, "pool", [f"10.9.0.{FIRST}-10.9.0.{LAST}"])
+        for name, (first, last) in POOLS.items():
+            make_pool(c, ns, name, [f"10.9.0.{first}-10.9.0.{last}"])
+        make_pool(c, ns, SPARE, ["10.9.0.100-10.9.0.100"])
 
     def start(self, proxy):
         return start(proxy.kubeconfig(), *self.args, controllers="ipam")
 
     # ---- steps ----
 
+    def any_pool(self):
+        return self.random.choice(list(POOLS))
+
     def create(self):
         cluster = self.random.choice([None, None, CLUSTER])
-        self.c.call("POST", claims_path(self.ns), claim_of(self.random.choice(NAMES), "pool", cluster=cluster))
+        self.c.call("POST", claims_path(self.ns), claim_of(self.random.choice(NAMES), self.any_pool(), cluster=cluster))
 
     def delete(self):
         self.c.call("DELETE", claims_path(self.ns, self.random.choice(NAMES)))
@@ -62,10 +70,12 @@ class History:
         self.c.call("DELETE", addresses_path(self.ns, self.random.choice(NAMES)))
 
     def edit_pool(self):
-        low = self.random.randint(FIRST, FIRST + 5)
-        spec = {"addresses": [f"10.9.0.{low}-10.9.0.{self.random.randint(low + 8, LAST)}"],
-                "excludedAddresses": [f"10.9.0.{self.random.randint(FIRST, LAST)}"]}
-        self.c.call("PATCH", pools_path(self.ns, "pool"), {"spec": spec}, content_type="application/merge-patch+json")
+        name = self.any_pool()
+        first, last = POOLS[name]
+        low = self.random.randint(first, first + 5)
+        spec = {"addresses": [f"10.9.0.{low}-10.9.0.{self.random.randint(low + 8, last)}"],
+                "excludedAddresses": [f"10.9.0.{self.random.randint(first, last)}"]}
+        self.merge(pools_path(self.ns, name), {"spec": spec})
 
     def merge(self, path, change):
         return self.c.call("PATCH", path, change, content_type="application/merge-patch+json")
@@ -77,21 +87,49 @@ class History:
         self.pause(claims_path(self.ns, self.random.choice(NAMES)), self.random.choice(["", None]))
 
     def pause_pool(self):
-        self.pause(pools_path(self.ns, "pool"), self.random.choice(["", None, None]))
+        self.pause(pools_path(self.ns, self.any_pool()), self.random.choice(["", None, None]))
 
     def edit_grace(self):
-        self.merge(pools_path(self.ns, "pool"), {"spec": {"addressReuseGracePeriodSeconds": self.random.choice([0, 1, 3600])}})
+        self.merge(pools_path(self.ns, self.any_pool()), {"spec": {"addressReuseGracePeriodSeconds": self.random.choice([0, 1, 3600])}})
+
+    def make_cluster(self):
+        self.c.call("POST", self.clusters, {"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "metadata": {"name": CLUSTER},
+                                            "spec": {"paused": False}})
 
     def toggle_cluster(self):
-        path = f"/apis/cluster.x-k8s.io/v1beta2/namespaces/{self.ns}/clusters"
-        if self.c.call("DELETE", f"{path}/{CLUSTER}")[0] == 404:
-            self.c.call("POST", path, {"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "metadata": {"name": CLUSTER},
-                                       "spec": {"paused": False}})
+        if self.c.call("DELETE", f"{self.clusters}/{CLUSTER}")[0] == 404:
+            self.make_cluster()
 
-    def kill(self):
-        i = self.random.randrange(2)
+    def kill(self, i=None):
+        i = self.random.randrange(2) if i is None else i
         self.replicas[i].kill()
+        killed = self.replicas[i].process.returncode == -signal.SIGKILL  # it may have ended by itself before
         self.replicas[i] = self.start(self.proxies[i])
+        return killed
+
+    def kill_a_leader(self):
+        """In the midst of its work; others may be killed while they start."""
+        def leader():
+            self.revive()
+            return [i for i, r in enumerate(self.replicas) if r.find("leading as")]
+        until(lambda: self.kill(until(leader, 40)[0]), 40)
+        self.kills += 1
+
+    def lost(self):
+        return sum(p.lost for p in self.proxies)
+
+    def lose_a_reply(self):
+        """A claim gets its finalizer while each reply to a write is lost."""
+        before = self.lost()
+        for p in self.proxies:
+            p.loss = 1
+        make_claim(self.c, self.ns, SPARE, SPARE)
+
+        def is_lost():
+            self.revive()
+            return get(self.c, claims_path(self.ns, SPARE))["metadata"].get("finalizers") and self.lost() > before
+        until(is_lost, 40)
+        self.change_faults()
 
     def change_faults(self):
         for p in self.proxies:
@@ -102,16 +140,23 @@ class History:
             self.delete_address, self.edit_pool, self.kill, self.change_faults, self.pause_claim, self.pause_pool, self.edit_grace,
             self.toggle_cluster]
         self.change_faults()
-        for _ in range(STEPS):
+        for number in range(STEPS):
             self.random.choice(steps)()
+            if number == STEPS // 3:
+                self.lose_a_reply()
+            if number == STEPS * 2 // 3:
+                self.kill_a_leader()
 
     # ---- the end ----
 
     def settle(self):
         for p in self.proxies:
             p.loss = p.delay_s = 0
-        self.pause(pools_path(self.ns, "pool"), None)
-        self.merge(pools_path(self.ns, "pool"), {"spec": {"addressReuseGracePeriodSeconds": 0}})
+        for name in POOLS:
+            self.pause(pools_path(self.ns, name), None)
+            self.merge(pools_path(self.ns, name), {"spec": {"addressReuseGracePeriodSeconds": 0}})
+        # A claim without its Cluster keeps what it has, also an address that another one has in use.
+        self.make_cluster()
         for o in items(self.c, claims_path(self.ns)):
             self.pause(claims_path(self.ns, o["metadata"]["name"]), None)
         try:
@@ -121,11 +166,11 @@ class History:
             raise
 
     def print_state(self):
-        print(json.dumps(get(self.c, pools_path(self.ns, "pool")), indent=1))
+        print(json.dumps(items(self.c, pools_path(self.ns)), indent=1))
         for path in (claims_path, addresses_path):
             for o in items(self.c, path(self.ns)):
                 meta = {k: v for k, v in o["metadata"].items() if k != "managedFields"}
-                print(json.dumps([meta, o["spec"].get("address"), o.get("status", {}).get("addressRef"),
+                print(json.dumps([meta, o["spec"]["poolRef"]["name"], o["spec"].get("address"), o.get("status", {}).get("addressRef"),
                                   [x["message"] for x in o.get("status", {}).get("conditions", [])]]))
         for r in self.replicas:
             print(r.process.poll(), r.text()[-3000:])
@@ -141,15 +186,19 @@ class History:
         claims, addresses = items(self.c, claims_path(self.ns)), items(self.c, addresses_path(self.ns))
         bound = {o["metadata"]["name"]: o["status"]["addressRef"]["name"] for o in claims
                  if o.get("status", {}).get("addressRef") and "deletionTimestamp" not in o["metadata"]}
-        # Without their Cluster; those that lost it before they were bound have an address.
-        held_back = {o["metadata"]["name"] for o in claims if ready_of(o)[1] == "AllocationFailed"}
-        pool = get(self.c, pools_path(self.ns, "pool"))
-        usable = self.usable(pool)
-        used = [o["spec"]["address"] for o in addresses]
-        status = {"total": len(usable), "used": len(used), "outOfRange": len(set(used) - usable), "free": len(usable - set(used))}
-        return all(k == v for k, v in bound.items()) and set(bound) == {o["metadata"]["name"] for o in addresses} - held_back and \
-            (len(bound) + len(held_back) == len(claims) or usable <= set(used)) and \
-            pool.get("status", {}).get("ipAddresses") == status and are_turns_fair(self.c, self.ns)
+        waiting = [o for o in claims if o["metadata"]["name"] not in bound]
+        return all(k == v for k, v in bound.items()) and set(bound) == {o["metadata"]["name"] for o in addresses} and \
+            all(self.is_pool_settled(pool, addresses, waiting) for pool in items(self.c, pools_path(self.ns)))
+
+    def is_pool_settled(self, pool, addresses, waiting):
+        """Its numbers are those of its own addresses; a claim waits only while all that it may allocate are in use, of whichever pool."""
+        def is_of_pool(o):
+            return o["spec"]["poolRef"]["name"] == pool["metadata"]["name"]
+        usable, in_use = self.usable(pool), {o["spec"]["address"] for o in addresses}
+        own = [o["spec"]["address"] for o in addresses if is_of_pool(o)]
+        numbers = {"total": len(usable), "used": len(own), "outOfRange": len(set(own) - usable), "free": len(usable - set(own))}
+        return pool.get("status", {}).get("ipAddresses") == numbers and \
+            (usable <= in_use or not any(is_of_pool(o) for o in waiting))
 
     @staticmethod
     def usable(pool):
@@ -217,7 +266,8 @@ def test_never_twice(c, elected, capsys):
             history.run()
             history.settle()
             bound += history.check()
-            lost += sum(p.lost for p in history.proxies)
+            assert history.lost() > 0 and history.kills > 0
+            lost += history.lost()
         finally:
             history.stop()
         count += 1
