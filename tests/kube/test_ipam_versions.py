@@ -11,8 +11,9 @@ import pytest
 import yaml
 
 from controllerlib import config_map, events, namespace, start, until
-from crdlib import CRD_PATH, CRDS, create, established, serves
-from ipamlib import GLOBAL_POOL, GROUP, POOL, get, make, make_pool, patch, path_of, pools_path
+from crdlib import CRD_PATH, CRDS, apply_all, create, established, serves
+from ipamlib import (GLOBAL_POOL, GROUP, POOL, addresses_path, get, make, make_claim, make_pool, patch, path_of, pools_path,
+                     wait_bound)
 from lib import server
 from lib.cluster import Cluster
 
@@ -180,6 +181,64 @@ def test_dropped_field(c, controller):
     assert netconfig(c, ns) == NAMESERVERS
     patch(c, old("ipaddresses", ns, "vm-0-0"), {"metadata": {"annotations": {ANNOTATION: None}}})
     assert netconfig(c, ns) == {"search": ["new.example"], "addresses": ["10.0.0.54"]}
+
+
+def set_schema(c, ns, versions):
+    """Puts these versions into the CRD of IPAddress, and waits until the server works with them."""
+    path = f"{CRD_PATH}/ipaddresses.{GROUP}"
+    has_field = "nameservers" in versions[0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
+    tried = {"apiVersion": f"{GROUP}/v1beta2", "kind": "IPAddress", "metadata": {"name": "tried"}, "spec": {
+        "address": "10.0.4.99", "prefix": 24, "claimRef": {"name": "tried"}, "poolRef": {"apiGroup": GROUP, "kind": POOL, "name": "pool"},
+        "nameservers": NAMESERVERS}}
+
+    def is_written():
+        crd = get(c, path)
+        crd["spec"]["versions"] = versions
+        return c.call("PUT", path, crd)[0] == 200
+
+    def is_served():
+        status, body = c.call("POST", addresses_path(ns) + "?dryRun=All", tried)
+        return status == 201 and ("nameservers" in body["spec"]) == has_field
+    until(is_written)
+    until(is_served)
+
+
+def test_field_dropped_later():
+    """IP-14: the CRD loses spec.nameservers while the controller runs, as when an older release of Cluster API is installed over it: the
+    next address has the annotation when its claim is bound, and the pool reports it, until the field is back. With a real API
+    server only: the embedded one has no CRDs that could change."""
+    with Cluster() as one:
+        apply_all(one, group="cluster.x-k8s.io")
+        p = start(one.kubeconfig(), "--no-election", controllers="ipam")
+        p.wait_line("leading as")
+        ns = "dropped-later"
+        namespace(one, ns)
+        make_pool(one, ns, "pool", ["10.0.4.10-10.0.4.20"], nameservers=NAMESERVERS)
+
+        def nameservers_of(name):
+            """Of a new address: those of its spec, those of its annotation."""
+            make_claim(one, ns, name, "pool")
+            wait_bound(one, ns, name)
+            address = get(one, addresses_path(ns, name))
+            return address["spec"].get("nameservers"), json.loads(address["metadata"].get("annotations", {}).get(ANNOTATION, "null"))
+
+        def is_pruned(status):
+            return pool_condition(one, ns, "pool", "FieldPruned").get("status") == status
+        assert nameservers_of("kept") == (NAMESERVERS, None)
+        until(lambda: is_pruned("False"))
+        shipped = get(one, f"{CRD_PATH}/ipaddresses.{GROUP}")["spec"]["versions"]
+        older = json.loads(json.dumps(shipped))
+        for version in older:
+            del version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["nameservers"]
+        set_schema(one, ns, older)
+        assert nameservers_of("dropped") == (None, NAMESERVERS)
+        until(lambda: is_pruned("True"))
+        assert nameservers_of("dropped-again") == (None, NAMESERVERS)
+        set_schema(one, ns, shipped)
+        assert nameservers_of("back")[0] == NAMESERVERS
+        until(lambda: is_pruned("False"))
+        assert nameservers_of("kept-again") == (NAMESERVERS, None)
+        assert p.stop() == 0, p.text()
 
 
 def test_pool_without_conditions(c, controller):
