@@ -48,6 +48,8 @@ def cluster():
 @pytest.fixture(scope="module")
 def kinds(cluster):
     for row in (("infrastructure.cluster.x-k8s.io", "v1beta1", "VSphereVM", ANYTHING),
+                ("infrastructure.cluster.x-k8s.io", "v1beta1", "VSphereMachine", ANYTHING),
+                ("infrastructure.cluster.x-k8s.io", "v1beta1", "VSphereMachineTemplate", ANYTHING),
                 ("ipam.cluster.x-k8s.io", "v1beta1", "IPAddress", ADDRESS),
                 ("ipam.cluster.x-k8s.io", "v1beta1", "IPAddressClaim", ANYTHING),
                 ("ipam.cluster.x-k8s.io", "v1alpha2", "InClusterIPPool", ANYTHING)):
@@ -84,6 +86,12 @@ def netconfig(*args, status=0):
     return done.stdout if status == 0 else done.stderr
 
 
+def put_claim(cluster, address):
+    """The claim of an address, not bound."""
+    put(cluster, "ipaddressclaims", {"apiVersion": "ipam.cluster.x-k8s.io/v1beta1", "kind": "IPAddressClaim",
+                                     "metadata": {"name": address["metadata"]["name"]}, "spec": {"poolRef": address["spec"]["poolRef"]}})
+
+
 def test_machine_from_the_api(kinds):
     """Rendered only when the last claim is bound, then with the bytes that the files give."""
     at = ["--kubeconfig", kinds.kubeconfig(), "-n", NS, "--machine", "example"]
@@ -93,8 +101,7 @@ def test_machine_from_the_api(kinds):
     for address in documents("addresses.yaml"):
         name = address["metadata"]["name"]
         names.append(name)
-        put(kinds, "ipaddressclaims", {"apiVersion": "ipam.cluster.x-k8s.io/v1beta1", "kind": "IPAddressClaim",
-                                       "metadata": {"name": name}, "spec": {"poolRef": address["spec"]["poolRef"]}})
+        put_claim(kinds, address)
         if "nameservers" in address["spec"]:
             address["metadata"]["annotations"] = {ANNOTATION: json.dumps(address["spec"]["nameservers"])}
         assert "nameservers" not in put(kinds, "ipaddresses", address)["spec"]
@@ -104,6 +111,33 @@ def test_machine_from_the_api(kinds):
         bind(kinds, bound)
     assert netconfig(*at) == netconfig("-f", EXAMPLE)
     assert netconfig(*at, "-o", "merged") == netconfig("-f", EXAMPLE, "-o", "merged")
+
+
+@pytest.mark.parametrize("kind, source", [("VSphereMachine", "vspherevm.yaml"), ("VSphereMachineTemplate", "template.yaml")])
+def test_other_kinds_of_machines(kinds, tmp_path, kind, source):
+    """IP-3, IP-12: what has no VSphereVM yet is configured by its VSphereMachine or its template, as from files; a VSphereVM comes first."""
+    name = f"of-{kind.lower()}"
+    meta = {"name": name, "namespace": NS}
+    at = ["--kubeconfig", kinds.kubeconfig(), "-n", NS, "--machine", name]
+    assert f"has no VSphereVM, VSphereMachine or VSphereMachineTemplate '{name}'" in netconfig(*at, status=1)
+    machine = {**documents(source)[0], "kind": kind, "metadata": meta}
+    addresses = yaml.safe_load(json.dumps(documents("addresses.yaml")).replace('"example-', f'"{name}-'))
+    put(kinds, f"{kind.lower()}s", machine)
+    for address in addresses:
+        if "nameservers" in address["spec"]:
+            address["metadata"]["annotations"] = {ANNOTATION: json.dumps(address["spec"]["nameservers"])}
+        put_claim(kinds, address)
+        put(kinds, "ipaddresses", address)
+    names = [address["metadata"]["name"] for address in addresses]
+    assert re.findall(r"IPAddressClaim \S+/(\S+): the claim '\1' has no address yet", netconfig(*at, status=1)) == names
+    for claim in names:
+        bind(kinds, claim)
+    (tmp_path / "objects.yaml").write_text(yaml.safe_dump_all([machine, *addresses]))
+    assert netconfig(*at) == netconfig("-f", str(tmp_path / "objects.yaml"))
+    assert netconfig(*at, "-o", "merged") == netconfig("-f", EXAMPLE, "-o", "merged")
+    put(kinds, "vspherevms", {**machine, "kind": "VSphereVM", "spec": {"network": {"devices": [{"ipAddrs": ["192.0.2.1/24"]}]}}})
+    devices = yaml.safe_load(netconfig(*at))["network"]["ethernets"]
+    assert [d["addresses"] for d in devices.values()] == [["192.0.2.1/24"]]
 
 
 def test_rights_that_are_needed(kinds):
