@@ -538,3 +538,38 @@ def test_settled_writes_nothing(c, controller, ns):
     after = versions()
     assert {k: v for k, v in before.items() if k[0] != "InClusterIPPool"}.items() <= after.items()
     assert p.stop() == 0, p.text()
+
+
+@pytest.mark.parametrize("held_by", ["missing Cluster", "paused Cluster", "paused pool"])
+def test_conflict_with_a_claim_that_is_held_back(c, controller, held_by):
+    """PR-5, CT-2: of two objects with one address the later one gives way, unless its claim is held back, by its Cluster or by its pool:
+    such a claim does not hold up the other one, which gets another address."""
+    ns = f"held-back-{held_by.replace(' ', '-').lower()}"
+    namespace(c, ns)
+    if held_by == "paused Cluster":
+        make(c, f"/apis/cluster.x-k8s.io/v1beta2/namespaces/{ns}/clusters",
+             {"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "metadata": {"name": "cl"}, "spec": {"paused": True}})
+    make_pool(c, ns, "pool", ["10.31.0.10-10.31.0.20"])
+    make_pool(c, ns, "neighbour", ["10.31.0.10-10.31.0.20"])
+
+    def make_address(name, pool):
+        o = make(c, addresses_path(ns), {"apiVersion": f"{GROUP}/v1beta2", "kind": "IPAddress", "metadata": {"name": name}, "spec": {
+            "address": "10.31.0.10", "prefix": 24, "claimRef": {"name": name},
+            "poolRef": {"apiGroup": GROUP, "kind": "InClusterIPPool", "name": pool}}})
+        return o["metadata"]["creationTimestamp"], o["metadata"]["uid"]
+    if held_by == "paused pool":
+        patch(c, pools_path(ns, "neighbour"), {"metadata": {"annotations": {PAUSED: ""}}})
+    first = make_address("first", "pool")
+
+    def make_later():
+        if make_address("held", "neighbour") > first:
+            return True
+        delete(c, addresses_path(ns, "held"))
+        return False
+    until(make_later)
+    make_claim(c, ns, "held", "neighbour", cluster=None if held_by == "paused pool" else "cl")
+    make_claim(c, ns, "behind", "pool")
+    wait_bound(c, ns, "behind")  # the watches have shown the other one and what holds it back
+    make_claim(c, ns, "first", "pool")
+    assert wait_bound(c, ns, "first") == "10.31.0.12"
+    assert bound(c, ns, "held") is None

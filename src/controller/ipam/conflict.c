@@ -9,10 +9,12 @@
 #include "api/meta.h"
 #include "base/err.h"
 #include "base/vec.h"
+#include "controller/ipam/open_claims.h"
 #include "controller/ipam/state.h"
 #include "controller/ipam/watches.h"
 #include "controller/ipam/request_error.h"
 #include "kube/client/client.h"
+#include "kube/decode/tree.h"
 
 typedef VEC(struct kube_obj *) object_list; /* references */
 
@@ -81,15 +83,38 @@ static bool is_bound(const json_t *claim, const struct ipam_address *address)
 	return strcmp(api_get_string(claim, "status.addressRef.name"), address->o.name) == 0;
 }
 
-/* 1: the object will not give way; 0: it does. An object without a claim may be one that a person
- * made. */
+static bool is_pool_paused(const struct controller_ctx *ctx, const struct ipam_address *address)
+{
+	char pool_key[IPAM_KEY_MAX];
+	ipam_pool_key_of_address(pool_key, address);
+	struct kube_obj *pool = ipam_find_pool(ctx, pool_key);
+	bool paused =
+		pool != NULL && api_annotation(kube_tree_of(pool), IPAM_PAUSED_ANNOTATION) != NULL;
+	kube_obj_unref(pool);
+	return paused;
+}
+
+/* Does the Cluster of the address's claim hold it back (CT-2)? */
+static bool is_held_by_cluster(const struct controller_ctx *ctx, const struct ipam_address *address)
+{
+	struct kube_obj *claim = kube_store_get(ctx->stores[IPAM_CLAIMS], slice_of(address->o.ns),
+						slice_of(ipam_claim_name_of(address)));
+	bool held = claim != NULL &&
+		    ipam_cluster_state_of(ctx, ipam_claim_of(claim)) != IPAM_CLUSTER_FINE;
+	kube_obj_unref(claim);
+	return held;
+}
+
+/* 1: the object will not give way; 0: it does. A claim that is held back does nothing, for nobody knows how
+ * long. An object without a claim may be one that a person made. */
 static int does_stay(struct controller_ctx *ctx, const struct ipam_address *other)
 {
 	json_t *claim;
 	int r = read_claim(ctx, other, &claim);
 	if (r == 0)
 		r = claim == NULL || is_bound(claim, other) ||
-		    api_annotation(claim, IPAM_PAUSED_ANNOTATION) != NULL;
+		    api_annotation(claim, IPAM_PAUSED_ANNOTATION) != NULL ||
+		    is_pool_paused(ctx, other) || is_held_by_cluster(ctx, other);
 	json_decref(claim);
 	return r;
 }

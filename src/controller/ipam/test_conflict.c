@@ -31,6 +31,7 @@
 #define SAME_POOL     POOL_REF(IPAM_POOL_KIND, "pool")
 #define NEIGHBOUR     POOL_REF(IPAM_POOL_KIND, "neighbour")
 #define GLOBAL	      POOL_REF(IPAM_GLOBAL_POOL_KIND, "global")
+#define PAUSED_POOL   POOL_REF(IPAM_POOL_KIND, "paused")
 #define OTHER_NETWORK POOL_REF(IPAM_POOL_KIND, "far")
 
 /* Claims as the API has them. The version is newer than the watch's. */
@@ -51,7 +52,8 @@ struct row {
 	const char *other_pool;				  /* NULL: there is no other address */
 	const char *
 		other_second; /* of its creation; both are made in second 5 unless this says else */
-	const char *other_uid; /* NULL: a smaller one than ours */
+	const char *other_uid;	   /* NULL: a smaller one than ours */
+	const char *other_cluster; /* NULL: its claim has none, and is not in the watch yet */
 	/* In the API: the claims, NULL if they do not exist; and statuses of answers in place of 200. */
 	const char *own, *other;
 	int own_status, other_status, patch_status;
@@ -84,6 +86,14 @@ static const struct row rows[] = {
 	  .requests = ASK_BOTH WRITE_OWN },
 	{ "the other one is paused", .other_pool = SAME_POOL, .other_second = "9", .own = OPEN,
 	  .other = PAUSED, .conflict = IPAM_MUST_GO, .requests = ASK_BOTH WRITE_OWN },
+	{ "the other one's Cluster is missing", .other_pool = SAME_POOL, .other_second = "9",
+	  .other_cluster = "gone", .own = OPEN, .other = OPEN, .conflict = IPAM_MUST_GO,
+	  .requests = ASK_BOTH WRITE_OWN },
+	{ "the other one's Cluster is paused", .other_pool = SAME_POOL, .other_second = "9",
+	  .other_cluster = "paused", .own = OPEN, .other = OPEN, .conflict = IPAM_MUST_GO,
+	  .requests = ASK_BOTH WRITE_OWN },
+	{ "the other one's pool is paused", .other_pool = PAUSED_POOL, .other_second = "9",
+	  .own = OPEN, .other = OPEN, .conflict = IPAM_MUST_GO, .requests = ASK_BOTH WRITE_OWN },
 	{ "the other one has no claim", .other_pool = SAME_POOL, .other_second = "9", .own = OPEN,
 	  .conflict = IPAM_MUST_GO, .requests = ASK_BOTH WRITE_OWN },
 
@@ -95,6 +105,9 @@ static const struct row rows[] = {
 	  .requests = ASK_BOTH },
 	{ "the other one is later, and its claim is bound to another address",
 	  .other_pool = SAME_POOL, .other_second = "6", .own = OPEN, .other = BOUND("third"),
+	  .conflict = IPAM_MUST_WAIT, .requests = ASK_BOTH },
+	{ "the other one is later, and its Cluster is fine", .other_pool = SAME_POOL,
+	  .other_second = "6", .other_cluster = "fine", .own = OPEN, .other = OPEN,
 	  .conflict = IPAM_MUST_WAIT, .requests = ASK_BOTH },
 	{ "the other one is earlier", .other_pool = SAME_POOL, .other_second = "4",
 	  .other_uid = UID("6"), .own = OPEN, .other = OPEN, .conflict = IPAM_MUST_GO,
@@ -194,15 +207,26 @@ static void put_address(struct scene *scene, const char *name, const char *uid, 
 	put(scene, IPAM_ADDRESSES, text.s);
 }
 
-static void put_claim(struct scene *scene, const char *meta, const char *status)
+static void put_claim(struct scene *scene, const char *name, const char *cluster, const char *meta,
+		      const char *status)
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 	strbuf_addf(&text,
-		    "{\"metadata\":{\"namespace\":\"a\",\"name\":\"own\",\"uid\":\"" UID(
-			    "1") "\",\"resourceVersion\":\"3\"%s},\"spec\":{" SAME_POOL
-				 "},\"status\":{%s}}",
-		    meta, status);
+		    "{\"metadata\":{\"namespace\":\"a\",\"name\":\"%s\",\"uid\":\"" UID(
+			    "1") "\",\"resourceVersion\":\"3\"%s},\"spec\":{\"clusterName\":"
+				 "\"%s\"," SAME_POOL "},\"status\":{%s}}",
+		    name, meta, cluster, status);
 	put(scene, IPAM_CLAIMS, text.s);
+}
+
+static void put_cluster(struct scene *scene, const char *name, bool paused)
+{
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	strbuf_addf(&text,
+		    "{\"metadata\":{\"namespace\":\"a\",\"name\":\"%s\",\"uid\":\"u\","
+		    "\"resourceVersion\":\"1\"},\"spec\":{\"paused\":%s}}",
+		    name, paused ? "true" : "false");
+	put(scene, IPAM_CLUSTERS, text.s);
 }
 
 static const char *text_or_none(const char *text)
@@ -218,7 +242,14 @@ static void fill_stores(struct scene *scene)
 	    POOL(IPAM_POOL_KIND, "\"namespace\":\"a\",\"name\":\"neighbour\"", "x"));
 	put(scene, IPAM_POOLS, POOL(IPAM_POOL_KIND, "\"namespace\":\"a\",\"name\":\"far\"", "y"));
 	put(scene, IPAM_GLOBAL_POOLS, POOL(IPAM_GLOBAL_POOL_KIND, "\"name\":\"global\"", "x"));
-	put_claim(scene, text_or_none(row->claim_meta), text_or_none(row->claim_status));
+	put(scene, IPAM_POOLS,
+	    POOL(IPAM_POOL_KIND, "\"namespace\":\"a\",\"name\":\"paused\"",
+		 "x\",\"" IPAM_PAUSED_ANNOTATION "\":\""));
+	put_cluster(scene, "fine", false);
+	put_cluster(scene, "paused", true);
+	put_claim(scene, "own", "", text_or_none(row->claim_meta), text_or_none(row->claim_status));
+	if (row->other_cluster != NULL)
+		put_claim(scene, "other", row->other_cluster, "", "");
 	put_address(scene, "own", OWN_UID, "5", text_or_none(row->own_meta), SAME_POOL);
 	if (row->other_pool != NULL)
 		put_address(scene, "other", row->other_uid != NULL ? row->other_uid : UID("4"),
