@@ -490,13 +490,14 @@ def test_invalid_default_nameservers(c, controller, ns):
     assert nameservers_of("third") == good
     event = until(lambda: [e for e in events(c, "default") if e["reason"] == "InvalidNameservers"])[0]
     assert (event["regarding"]["kind"], event["regarding"]["name"], event["type"]) == ("ConfigMap", "fairlead-ipam", "Warning")
-    assert controller.find("ConfigMap 'fairlead-ipam': .*is not YAML") and controller.find("ConfigMap 'fairlead-ipam': .*'searchs'")
+    until(lambda: controller.find("ConfigMap 'fairlead-ipam': .*is not YAML") and controller.find("ConfigMap 'fairlead-ipam': .*'searchs'"))
     assert not any(x["status"] == "True" for x in get(c, pools_path(ns, "own"))["status"]["conditions"]
                    if x["type"] == "DefaultNameserversInvalid")
     patch(c, path, {"data": {"capv": "yes please", "nameserver": "10.0.0.53"}})
     settings = until(lambda: [e for e in events(c, "default") if e["reason"] == "InvalidSettings"])[0]
     for text in ("data.capv must be true or false, not 'yes please'", "data has the unknown key 'nameserver'"):
-        assert text in settings["note"] and controller.find(f"ConfigMap 'fairlead-ipam': .*{text}")
+        assert text in settings["note"]
+        until(lambda: controller.find(f"ConfigMap 'fairlead-ipam': .*{text}"))  # pylint: disable=cell-var-from-loop
     set_default("addresses: [10.0.0.54]\n")
     until(lambda: condition() == ("False", ""))
     assert nameservers_of("fourth") == {"addresses": ["10.0.0.54"]}
