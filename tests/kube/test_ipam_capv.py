@@ -152,6 +152,18 @@ def test_version_that_is_no_longer_served(c, refused):
     assert dns_of(get(c, infra("vspheremachines", ns, "machine"))) == [(["10.0.0.1"], ["one.example"])]
 
 
+def test_version_that_leads_elsewhere(c, refused):
+    """8.14: an owner reference whose version cannot be part of a path names no machine; the VSphereVM is filled all the same."""
+    ns = place(c)
+    vm = machine(c, ns, "v1beta2", [["one"]])
+    owner = {**vm["metadata"]["ownerReferences"][0], "apiVersion": f"{INFRA}/.."}
+    patch(c, infra("vspherevms", ns, "vm"), {"metadata": {"ownerReferences": [owner]}})
+    claims(c, ns, vm, [(0, 0, "one")])
+    wait_bound(c, ns, "vm-0-0")
+    assert dns_of(get(c, infra("vspherevms", ns, "vm"))) == [(["10.0.0.1"], ["one.example"])]
+    assert dns_of(get(c, infra("vspheremachines", ns, "machine"))) == [(None, None)]
+
+
 def test_all_at_once(c, refused):
     """Claims that are bound side by side: the VM is filled before all are bound, and once."""
     for _ in range(5):

@@ -99,13 +99,14 @@ static bool find_owner(struct filling *filling, const json_t *object, const char
 	size_t i;
 	json_t *owner;
 	json_array_foreach (api_tree(api_get(object, "metadata.ownerReferences")), i, owner) {
-		struct slice version = api_text_slice(json_object_get(owner, "apiVersion"));
+		const char *api_version = api_text(json_object_get(owner, "apiVersion"));
+		struct slice version = slice_of(api_version);
 		struct slice group = slice_cut(&version, '/');
 		const char *owner_name = api_text(json_object_get(owner, "name"));
 		if (!slice_is(group, INFRASTRUCTURE_GROUP) ||
 		    strcmp(api_text(json_object_get(owner, "kind")), kind_name) != 0 ||
 		    (name.n != 0 && !slice_is(name, owner_name)) || version.n == 0 ||
-		    version.n >= VERSION_MAX)
+		    version.n >= VERSION_MAX || !api_name_is_path_segment(version.p))
 			continue;
 		memcpy(ret->version, version.p, version.n);
 		ret->version[version.n] = '\0';
@@ -114,7 +115,7 @@ static bool find_owner(struct filling *filling, const json_t *object, const char
 					       .version = ret->version,
 					       .kind = kind_name,
 					       .namespaced = true };
-		return api_name_is_path_segment(ret->version);
+		return true;
 	}
 	return false;
 }

@@ -3,6 +3,7 @@
  * different versions. */
 #include "kube/client/discovery.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "api/kind.h"
@@ -55,6 +56,7 @@ static int check_version(struct kube_conn *conn, const char *group, const char *
 int kube_find_version(struct kube_conn *conn, const char *group, const char *plural, char **ret,
 		      struct kube_status *reterr)
 {
+	assert(plural != NULL);
 	CLEANUP(freep) char *path = xasprintf("/apis/%s", group);
 	const json_t *entry;
 	const char *found = "";

@@ -9,6 +9,7 @@ struct kube_status;
 
 /* The first version of the group, in the server's order, that has the resource ("vspherevms"); *ret is to be
  * freed, "" if the server does not have it. `group` and versions that cannot be part of a path count as not
- * served. Blocks; errors are those of kube_call. Call kube_status_done on `reterr`, which may be NULL. */
+ * served. Blocks; errors are those of kube_call. `reterr` may be NULL; it is written on errors
+ * only: set it to zero before, and call kube_status_done on it. */
 MUST_CHECK int kube_find_version(struct kube_conn *conn, const char *group, const char *plural,
 				 char **ret, struct kube_status *reterr);
