@@ -7,6 +7,7 @@
 #include "api/machine/nameservers.h"
 #include "api/meta.h"
 #include "base/err.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "controller/ipam/address_object.h"
 #include "controller/ipam/allocation/pool_spec.h"
@@ -14,6 +15,8 @@
 #include "controller/ipam/state.h"
 #include "controller/ipam/watches.h"
 #include "kube/client/client.h"
+
+#define LOG_AREA "controller/ipam"
 
 enum ipam_pruning ipam_pruning_of(const struct controller_ctx *ctx)
 {
@@ -36,7 +39,9 @@ static bool note_pruning(struct controller_ctx *ctx, struct slice stored, json_t
 	bool kept = has_nameservers(stored, ret_tree);
 	if (!kept && *ret_tree == NULL)
 		return false;
-	atomic_store(&ipam_state_of(ctx)->pruning, kept ? IPAM_FIELD_KEPT : IPAM_FIELD_PRUNED);
+	const enum ipam_pruning pruning = kept ? IPAM_FIELD_KEPT : IPAM_FIELD_PRUNED;
+	if (atomic_exchange(&ipam_state_of(ctx)->pruning, pruning) != pruning)
+		ipam_queue_pools(ctx); /* each of them reports it */
 	return !kept;
 }
 
@@ -50,9 +55,13 @@ static void send_dry_run(struct controller_ctx *ctx, const char *ns, struct slic
 	struct kube_request request = {
 		.method = "POST", .path = path.s, .raw = address, .answer_text = &stored
 	};
-	/* What is wrong shows when an address is created. */
-	if (kube_call(ctx->conn, &request, NULL, NULL) == 0)
+	struct kube_status st = { 0 };
+	/* Nothing depends on it: what the API refuses is reported when an address is created. */
+	if (kube_call(ctx->conn, &request, NULL, &st) == 0)
 		note_pruning(ctx, strbuf_slice(&stored), &tree);
+	else
+		log_debug(LOG_AREA, "dry run of an address: %s", st.message);
+	kube_status_done(&st);
 	json_decref(tree);
 }
 
@@ -70,6 +79,7 @@ static json_t *make_example(const struct controller_ctx *ctx, const json_t *pool
 			    const struct ipam_pool_spec *spec, const json_t *nameservers)
 {
 	static const char name[] = "fairlead-ipam-dry-run";
+	CLEANUP(freep) char *servers = ipam_nameservers_text(nameservers);
 	CLEANUP(strbuf_done) struct strbuf version = STRBUF_INIT;
 	net_ip_number lowest;
 	char text[NET_ADDR_TEXT_MAX];
@@ -78,11 +88,12 @@ static json_t *make_example(const struct controller_ctx *ctx, const json_t *pool
 	union net_addr address = net_ip_from_number(spec->family, lowest);
 	net_addr_ip_str(&address, text);
 	api_kind_api_version(&version, ipam_address_kind(ctx));
-	return json_pack("{s:s, s:s, s:{s:s}, s:{s:{s:s}, s:{s:s, s:s, s:s}, s:s, s:i, s:O}}",
+	return json_pack("{s:s, s:s, s:{s:s}, s:{s:{s:s}, s:{s:s, s:s, s:s}, s:s, s:i, s:o}}",
 			 "apiVersion", version.s, "kind", "IPAddress", "metadata", "name", name,
 			 "spec", "claimRef", "name", name, "poolRef", "apiGroup", IPAM_GROUP,
 			 "kind", api_kind(pool), "name", api_name(pool), "address", text, "prefix",
-			 (int)spec->prefix, "nameservers", api_tree(nameservers));
+			 (int)spec->prefix, "nameservers",
+			 api_json_load(slice_of(servers), 0, NULL));
 }
 
 void ipam_detect_pruning_of_pool(struct controller_ctx *ctx, const json_t *pool,

@@ -432,12 +432,15 @@ static void keys_of_config(const struct controller_ctx *ctx, const struct kube_o
 	kube_store_each(ctx->stores[IPAM_GLOBAL_POOLS], emit_one_pool, &out);
 }
 
+void ipam_queue_pools(const struct controller_ctx *ctx)
+{
+	keys_of_config(ctx, NULL, ctx->emit, ctx->emit_arg);
+}
+
 void ipam_queue_everything(const struct controller_ctx *ctx)
 {
 	struct ipam_backlog *backlog = ipam_state_of(ctx)->backlog;
-	struct emitter out = { ctx->emit, ctx->emit_arg };
-	kube_store_each(ctx->stores[IPAM_POOLS], emit_one_pool, &out);
-	kube_store_each(ctx->stores[IPAM_GLOBAL_POOLS], emit_one_pool, &out);
+	ipam_queue_pools(ctx);
 	ipam_backlog_close(backlog);
 	IGNORE(ipam_backlog_is_open(backlog, ctx->emit, ctx->emit_arg)); /* queues its key */
 }

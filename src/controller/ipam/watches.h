@@ -59,6 +59,8 @@ void ipam_each_address_with(const struct controller_ctx *ctx, sa_family_t family
 
 /* Queues the claims of the pool that have no address yet or are being deleted. */
 void ipam_queue_open_claims(const struct controller_ctx *ctx, const char *pool_key);
+/* Queues all pools. */
+void ipam_queue_pools(const struct controller_ctx *ctx);
 /* Queues all pools, and all claims and addresses that have something to do. */
 void ipam_queue_everything(const struct controller_ctx *ctx);
 
