@@ -131,20 +131,25 @@ def test_grace_period_of_an_invalid_pool(c, controller, ns):
 
 
 @contextlib.contextmanager
-def refused_addresses(c, ns, reason):
-    """Nobody can create IPAddresses in the namespace, for a while."""
+def refusing(c, ns, plural, operation, reason, expression="false"):
+    """A policy that refuses a write in the namespace, for a while."""
     group, name = "/apis/admissionregistration.k8s.io/v1", f"refuse-{ns}"
     meta = {"apiVersion": "admissionregistration.k8s.io/v1", "metadata": {"name": name}}
     make(c, f"{group}/validatingadmissionpolicies", {**meta, "kind": "ValidatingAdmissionPolicy", "spec": {
-        "matchConstraints": {"resourceRules": [{"apiGroups": [GROUP], "apiVersions": ["*"], "operations": ["CREATE"],
-                                                "resources": ["ipaddresses"]}]},
-        "validations": [{"expression": "false", "message": "no addresses here", "reason": reason}]}})
+        "matchConstraints": {"resourceRules": [{"apiGroups": [GROUP], "apiVersions": ["*"], "operations": [operation, "CREATE"],
+                                                "resources": [plural]}]},
+        "validations": [{"expression": f"object.metadata.name != 'trial' && (request.operation != '{operation}' || {expression})",
+                         "message": "not here", "reason": reason}]}})
     make(c, f"{group}/validatingadmissionpolicybindings", {**meta, "kind": "ValidatingAdmissionPolicyBinding", "spec": {
         "policyName": name, "validationActions": ["Deny"],
         "matchResources": {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": ns}}}}})
-    one = {"apiVersion": f"{GROUP}/v1beta2", "kind": "IPAddress", "metadata": {"name": "trial"}, "spec": {
-        "address": "10.13.9.9", "prefix": 24, "claimRef": {"name": "trial"}, "poolRef": {"apiGroup": GROUP, "kind": POOL, "name": "trial"}}}
-    until(lambda: "no addresses here" in str(c.call("POST", addresses_path(ns) + "?dryRun=All", one)[1]))
+    ref = {"apiGroup": GROUP, "kind": POOL, "name": "trial"}
+    trial = {"ipaddresses": {"address": "10.13.9.9", "prefix": 24, "claimRef": {"name": "trial"}, "poolRef": ref},
+             "ipaddressclaims": {"poolRef": ref}}[plural]
+    kind = {"ipaddresses": "IPAddress", "ipaddressclaims": "IPAddressClaim"}[plural]
+    path = {"ipaddresses": addresses_path, "ipaddressclaims": claims_path}[plural](ns) + "?dryRun=All"
+    one = {"apiVersion": f"{GROUP}/v1beta2", "kind": kind, "metadata": {"name": "trial"}, "spec": trial}
+    until(lambda: "not here" in str(c.call("POST", path, one)[1]))
     try:
         yield
     finally:
@@ -152,31 +157,52 @@ def refused_addresses(c, ns, reason):
             delete(c, f"{group}/{kind}/{name}")
 
 
+def is_refused(c, ns, name, request):
+    _, reason, message = ready_of(get(c, claims_path(ns, name)))
+    return reason == "AllocationFailed" and message.startswith(f"{request}: ") and "not here" in message
+
+
 @real_only("admission", "served")
 @pytest.mark.parametrize("reason", ["Forbidden", "Invalid"])
 def test_refused_addresses_are_reported(c, controller, reason):
-    """CT-6: an address that the API refuses (403 as with a quota, 422) is reported on its claim, which holds no address of the pool
-    meanwhile, and gets one when the API accepts it."""
-    refusing, other = (f"{word}-{reason.lower()}" for word in ("refusing", "other"))
-    third = {"Forbidden": 1, "Invalid": 2}[reason]
-    for one in (refusing, other):
+    """CT-6: addresses that the API refuses (403 as with a quota, 422) are reported on their claims, which keep no address from
+    others meanwhile, however many they are, and get one when the API accepts it."""
+    ours, other, pool = (f"{word}-{reason.lower()}" for word in ("refused", "other", "shared"))
+    address = {"Forbidden": "10.13.1.10", "Invalid": "10.13.2.10"}[reason]
+    for one in (ours, other):
         namespace(c, one)
-    make_pool(c, None, f"shared-{reason.lower()}", [f"10.13.{third}.10-10.13.{third}.11"])
-    with refused_addresses(c, refusing, reason):
+    make_pool(c, None, pool, [address])
+    names = [f"c{i}" for i in range(20)]
+
+    def versions():
+        return [get(c, claims_path(ours, name))["metadata"]["resourceVersion"] for name in names]
+    with refusing(c, ours, "ipaddresses", "CREATE", reason):
+        for name in names:
+            make_claim(c, ours, name, pool, kind=GLOBAL_POOL)
+        until(lambda: all(is_refused(c, ours, name, "create of the address") for name in names), 60)
+        until(lambda: [e for e in events(c, ours) if e["reason"] == "AllocationFailed" and "not here" in e["note"]])
+        before = versions()
+        for i in range(5):
+            make_claim(c, other, f"x{i}", pool, kind=GLOBAL_POOL)
+            assert wait_bound(c, other, f"x{i}") == address
+            delete(c, claims_path(other, f"x{i}"))
+            until(lambda: get(c, claims_path(other, f"x{i}")) is None)  # pylint: disable=cell-var-from-loop
+        assert versions() == before, "what was reported is not written again"
+    until(lambda: [name for name in names if bound(c, ours, name)], 60)
+
+
+@real_only("admission", "served")
+def test_refused_finalizers_hold_up_nobody(c, controller, ns):
+    """CT-6: a claim whose finalizer is refused reports it; younger ones get the addresses, also if all of them waited for the pool."""
+    with refusing(c, ns, "ipaddressclaims", "UPDATE", "Forbidden", "object.metadata.name != 'a' || has(object.metadata.deletionTimestamp)"):
         for name in ("a", "b", "c"):
-            make_claim(c, refusing, name, f"shared-{reason.lower()}", kind=GLOBAL_POOL)
-        for name in ("a", "b", "c"):
-            wait_reason(c, refusing, name, "AllocationFailed")
-            assert "create of the address: " in ready_of(get(c, claims_path(refusing, name)))[2]
-            assert "no addresses here" in ready_of(get(c, claims_path(refusing, name)))[2]
-        until(lambda: [e for e in events(c, refusing) if e["reason"] == "AllocationFailed" and "no addresses here" in e["note"]])
-        for name in ("x", "y"):
-            make_claim(c, other, name, f"shared-{reason.lower()}", kind=GLOBAL_POOL)
-        assert {wait_bound(c, other, name) for name in ("x", "y")} == {f"10.13.{third}.10", f"10.13.{third}.11"}
-        for name in ("x", "y"):
-            delete(c, claims_path(other, name))
-            until(lambda: get(c, claims_path(other, name)) is None)  # pylint: disable=cell-var-from-loop
-    until(lambda: sum(bound(c, refusing, name) is not None for name in ("a", "b", "c")) == 2, 60)
+            make_claim(c, ns, name, "pool")
+        make_pool(c, ns, "pool", ["10.13.3.10-10.13.3.11"])
+        assert {wait_bound(c, ns, name) for name in ("b", "c")} == {"10.13.3.10", "10.13.3.11"}
+        until(lambda: is_refused(c, ns, "a", "finalizer of the claim"))
+        delete(c, claims_path(ns, "b"))
+        until(lambda: get(c, claims_path(ns, "b")) is None)
+    assert wait_bound(c, ns, "a", 60) == "10.13.3.10"
 
 
 def test_pauses(c, controller, ns):

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "controller/ipam/address_object.h"
+#include "controller/ipam/allocation/refusals.h"
 #include "controller/ipam/capv.h"
 #include "controller/ipam/claim_status.h"
 #include "controller/ipam/conflict.h"
@@ -60,9 +61,25 @@ static struct ipam_allocator *allocator_of(const struct pass *pass)
 	return ipam_state_of(pass->ctx)->allocator;
 }
 
+static struct ipam_refusals *refusals_of(const struct pass *pass)
+{
+	return ipam_state_of(pass->ctx)->refusals;
+}
+
 static void forget_turn(const struct pass *pass)
 {
 	ipam_allocator_forget(allocator_of(pass), pass->ctx, pass->key);
+}
+
+/* After a request for the claim with the result `ret`. If the API refused it, other claims need not wait for this
+ * one, which is tried again later (refusals.h). */
+static int end_request(const struct pass *pass, int ret)
+{
+	if (ipam_is_refusal(ret)) {
+		ipam_refusals_note(refusals_of(pass), pass->key);
+		forget_turn(pass);
+	}
+	return ipam_report_refusal(pass->ctx, pass->claim, ret);
 }
 
 /* ---- may we act? ---- */
@@ -97,8 +114,10 @@ static int release(const struct pass *pass)
 	}
 	if (r == 0)
 		r = ipam_release_claim(pass->ctx, pass->claim);
-	if (r == 0)
+	if (r == 0) {
 		forget_turn(pass);
+		ipam_refusals_forget(refusals_of(pass), pass->key);
+	}
 	return r;
 }
 
@@ -166,17 +185,19 @@ static int create_address(const struct pass *pass, net_ip_number number)
 	input.annotated = ipam_pruning_of(pass->ctx) != IPAM_FIELD_KEPT;
 	ipam_write_address(&text, &input);
 	int r = kube_create_text(pass->ctx->conn, &in, strbuf_slice(&text), &stored, &st);
-	if (r == 0)
+	if (r == 0) {
 		r = ipam_note_stored(pass->ctx, &input, strbuf_slice(&stored));
-	else if (r == ERR_DUPLICATE)
+		/* The address exists: the claim keeps its turn until the watch shows it. */
+		r = ipam_report_refusal(pass->ctx, pass->claim, r);
+	} else if (r == ERR_DUPLICATE) {
 		r = 0; /* ours from an attempt whose answer was lost, or a foreign one: the watch will show which */
-	else
+	} else {
 		r = ipam_note_error(pass->ctx, "create of the address", r, &st);
+		r = end_request(pass, r);
+	}
 	kube_status_done(&st);
 	ipam_default_nameservers_done(&defaults);
-	if (ipam_is_refusal(r))
-		forget_turn(pass); /* others may get the address meanwhile */
-	return ipam_report_refusal(pass->ctx, pass->claim, r);
+	return r;
 }
 
 /* It waits in turn. Where pools share addresses, the missing ones may be in use by another pool. */
@@ -206,7 +227,8 @@ static int allocate(const struct pass *pass)
 	case IPAM_TAKEN:
 		return create_address(pass, number);
 	case IPAM_EXHAUSTED:
-		return report_exhausted(pass);
+		/* Where the API would refuse an address, that is what the claim goes on to report. */
+		return ipam_refusals_has(refusals_of(pass), pass->key) ? 0 : report_exhausted(pass);
 	case IPAM_NO_POOL:
 		break; /* its pass follows */
 	}
@@ -268,6 +290,7 @@ static int use_address(struct pass *pass)
 	enum ipam_conflict conflict;
 	char uid[IPAM_UID_TEXT_MAX];
 	forget_turn(pass); /* whatever comes of it: the claim needs no further one now */
+	ipam_refusals_forget(refusals_of(pass), pass->key);
 	if (!is_of_claim(pass, address))
 		return ipam_report_unbound(
 			pass->ctx, pass->claim, IPAM_ALLOCATION_FAILED,
@@ -275,7 +298,7 @@ static int use_address(struct pass *pass)
 			address->o.name);
 	int r = ipam_find_conflict(pass->ctx, pass->claim, address, pass->pool_key, &conflict);
 	if (r < 0)
-		return r;
+		return ipam_report_refusal(pass->ctx, pass->claim, r);
 	switch (conflict) {
 	case IPAM_NO_CONFLICT:
 		return bind_claim(pass, address);
@@ -285,8 +308,9 @@ static int use_address(struct pass *pass)
 	case IPAM_MUST_GO:
 		break;
 	}
-	return ipam_remove_address(pass->ctx, address->o.ns, address->o.name,
-				   ipam_uid_text(&address->uid, uid));
+	r = ipam_remove_address(pass->ctx, address->o.ns, address->o.name,
+				ipam_uid_text(&address->uid, uid));
+	return ipam_report_refusal(pass->ctx, pass->claim, r);
 }
 
 /* ---- the pass ---- */
@@ -342,8 +366,13 @@ static int reconcile_alive(struct pass *pass, enum ipam_cluster_state cluster)
 		return ipam_report_unbound(pass->ctx, pass->claim, IPAM_ALLOCATION_FAILED,
 					   "Cluster '%s' does not exist", pass->claim->cluster);
 	}
+	const uint64_t refused_ns = ipam_refusals_left_ns(refusals_of(pass), pass->key);
+	if (refused_ns != 0 && pass->address_obj == NULL) {
+		pass->ctx->again_ns = refused_ns;
+		return 0;
+	}
 	if (!pass->claim->has_finalizer) {
-		int r = ipam_report_refusal(pass->ctx, pass->claim, add_finalizer(pass));
+		int r = end_request(pass, add_finalizer(pass));
 		if (r <= 0)
 			return r;
 	}
@@ -391,6 +420,7 @@ static int refuse_prefixes(const struct pass *pass)
 static int reconcile_gone(struct pass *pass)
 {
 	forget_turn(pass);
+	ipam_refusals_forget(refusals_of(pass), pass->key);
 	if (pass->address_obj == NULL)
 		return 0;
 	const struct ipam_address *address = ipam_address_of(pass->address_obj);

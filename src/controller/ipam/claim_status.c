@@ -180,9 +180,12 @@ int ipam_report_refusal(struct controller_ctx *ctx, const struct ipam_claim *cla
 	if (claim->is_bound || !ipam_is_refusal(ret))
 		return ret;
 	snprintf(message, sizeof(message), "%s", ctx->err);
-	int r = write_problem(ctx, claim, &report);
-	if (r < 0)
-		return r;
-	snprintf(ctx->err, sizeof(ctx->err), "%s", message);
+	if (write_problem(ctx, claim, &report) < 0) {
+		char why[sizeof(ctx->err)];
+		snprintf(why, sizeof(why), "%s", ctx->err);
+		err_text_set(ERR_TEXT(ctx->err), "%s; not reported on the claim: %s", message, why);
+	} else {
+		err_text_set(ERR_TEXT(ctx->err), "%s", message);
+	}
 	return ret;
 }

@@ -20,8 +20,8 @@ MUST_CHECK int ipam_report_lost(struct controller_ctx *ctx, const struct ipam_cl
  * message. */
 MUST_CHECK int ipam_report_unbound(struct controller_ctx *ctx, const struct ipam_claim *claim,
 				   const char *reason, const char *fmt, ...) PRINTF_LIKE(4, 5);
-/* After a request of the pass: returns its error `ret`. If the API refused it (request_error.h), first does
+/* After a request of the pass: returns its result `ret`. If the API refused it (request_error.h), first does
  * the same with IPAM_ALLOCATION_FAILED and the API's message in ctx->err, which stays; nothing if the claim
- * has a message about the same request ("REQUEST: ..."). */
+ * has a message about the same request ("REQUEST: ..."). If that fails, ctx->err has both errors. */
 MUST_CHECK int ipam_report_refusal(struct controller_ctx *ctx, const struct ipam_claim *claim,
 				   int ret);

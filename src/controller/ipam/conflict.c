@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Decides between two IPAddress objects that have the same address. A bound one stays: a machine may
- * use it. Of two that are not bound the later one gives way, and the earlier one waits for that. */
+ * use it; so does one whose claim is held back, since nobody works on it. Of two others the later one gives
+ * way, and the earlier one waits for that. */
 #include "controller/ipam/conflict.h"
 
 #include <stdio.h>

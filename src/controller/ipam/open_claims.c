@@ -5,6 +5,8 @@
 #include <stdio.h>
 
 #include "api/meta.h"
+#include "controller/ipam/allocation/refusals.h"
+#include "controller/ipam/state.h"
 #include "controller/ipam/watches.h"
 #include "kube/decode/tree.h"
 
@@ -54,6 +56,8 @@ static bool call_with_claim(void *ctx, struct kube_obj *obj)
 	    ipam_cluster_state_of(call->ctx, claim) != IPAM_CLUSTER_FINE)
 		return true;
 	snprintf(key, sizeof(key), "%s/%s", obj->ns, obj->name);
+	if (ipam_refusals_left_ns(ipam_state_of(call->ctx)->refusals, key) != 0)
+		return true;
 	call->fn(call->arg, key, claim->created_s);
 	return true;
 }

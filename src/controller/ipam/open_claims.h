@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which claims may get an address now: those that have none, are not being deleted, and are not held
- * back by a pause or by their Cluster. The pool's own pause is left to the caller. */
+ * back by a pause, by their Cluster or by a refusal of the API that is not long ago. The pool's own pause is
+ * left to the caller. */
 #pragma once
 
 #include <stdint.h>

@@ -16,6 +16,7 @@
 #include "controller/ipam/default_nameservers.h"
 #include "controller/ipam/allocation/pool_spec.h"
 #include "controller/ipam/records.h"
+#include "controller/ipam/allocation/refusals.h"
 #include "controller/ipam/rival_check.h"
 #include "controller/ipam/watches.h"
 #include "kube/decode/tree.h"
@@ -59,6 +60,7 @@ int ipam_state_start(void **ret_state, struct err_text err)
 	state->backlog = ipam_backlog_new();
 	state->known = xcalloc(1, sizeof(*state->known));
 	state->rival = ipam_rival_new();
+	state->refusals = ipam_refusals_new();
 	state->defaults = ipam_default_memory_new();
 	pthread_mutex_init(&state->known->lock, NULL);
 	pthread_mutex_init(&state->known->first, NULL);
@@ -81,6 +83,7 @@ void ipam_state_stop(void *state)
 	pthread_mutex_destroy(&own->known->first);
 	free(own->known);
 	ipam_rival_free(own->rival);
+	ipam_refusals_free(own->refusals);
 	ipam_default_memory_free(own->defaults);
 	ipam_allocator_free(own->allocator);
 	ipam_backlog_free(own->backlog);

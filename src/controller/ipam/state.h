@@ -19,6 +19,7 @@ struct ipam_state {
 	struct ipam_backlog *backlog;
 	struct ipam_default_memory *defaults; /* default_nameservers.h */
 	struct ipam_rival *rival;	      /* rival_check.h */
+	struct ipam_refusals *refusals;	      /* refusals.h */
 	_Atomic(enum ipam_pruning) pruning;   /* does the API keep spec.nameservers? */
 };
 
