@@ -149,6 +149,11 @@ static void put_defaults(const struct schema_node *node, json_t *value)
 	}
 }
 
+void api_schema_prune(const struct api_schema *schema, json_t *object)
+{
+	prune_value(schema->root, object, PRUNE_FIELDS | IN_RESOURCE);
+}
+
 void api_schema_prepare(const struct api_schema *schema, json_t *object)
 {
 	prune_value(schema->root, object, PRUNE_FIELDS | PRUNE_NULLS | IN_RESOURCE);

@@ -12,3 +12,5 @@ void api_schema_prepare(const struct api_schema *schema, json_t *object);
 /* The same for a result of server-side apply: nulls stay where there is no default, and are refused
  * later. The API server drops them when it reads a body, and this object was not read from one. */
 void api_schema_prepare_applied(const struct api_schema *schema, json_t *object);
+/* Only removes the fields that the schema does not know. */
+void api_schema_prune(const struct api_schema *schema, json_t *object);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Validation of metadata. As in kube-apiserver, an update is checked for less than a new object: names,
- * namespaces and finalizers were checked when the object was created. */
+/* Validation of metadata. As in kube-apiserver, an update is checked for less than a new object: names
+ * and namespaces were checked when the object was created. */
 #include "apiserver/kind/objectmeta.h"
 
 #include <stdio.h>
@@ -275,13 +275,14 @@ static void check_finalizers(const json_t *list, struct api_errors *errs)
 				      "finalizer orphan and foregroundDeletion cannot be both set");
 }
 
-/* Only built-in kinds have this rule. */
+/* Only built-in kinds have this rule, apart from two. */
 static void check_standard_finalizers(const struct apiserver_resource *resource, const json_t *list,
 				      struct api_errors *errs)
 {
 	static const char *const standard[] = { "kubernetes", "orphan", "foregroundDeletion" };
 	struct apiserver_path p;
-	if (!resource->built_in || strcmp(resource->kind->kind, "Lease") == 0)
+	if (!resource->built_in || strcmp(resource->kind->kind, "Lease") == 0 ||
+	    strcmp(resource->kind->kind, "Event") == 0)
 		return;
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const char *s = api_text(json_array_get(list, i));
@@ -376,6 +377,13 @@ static void check_unchanged(const json_t *meta, const json_t *old, struct api_er
 	}
 }
 
+static void check_references(const json_t *meta, struct api_errors *errs)
+{
+	apiserver_check_labels(errs, "metadata.labels", json_object_get(meta, "labels"));
+	check_annotations(json_object_get(meta, "annotations"), errs);
+	check_owners(json_object_get(meta, "ownerReferences"), errs);
+}
+
 static void check_update(const json_t *meta, const json_t *old, struct api_errors *errs)
 {
 	if (api_member_text(old, "deletionTimestamp")[0] != '\0')
@@ -390,26 +398,35 @@ static void check_update(const json_t *meta, const json_t *old, struct api_error
 				      json_object_get(meta, "generation"),
 				      "must not be decremented");
 	check_unchanged(meta, old, errs);
+	check_references(meta, errs);
+	check_managed_fields(json_object_get(meta, "managedFields"), errs);
+}
+
+void apiserver_objectmeta_validate_update(const json_t *object, const json_t *old,
+					  struct api_errors *errs)
+{
+	check_update(json_object_get(object, "metadata"), json_object_get(old, "metadata"), errs);
+}
+
+/* What the server checks for all kinds, before the rules of a kind. */
+static void check_common(const json_t *meta, struct api_errors *errs)
+{
+	check_generation(meta, errs);
+	check_references(meta, errs);
+	check_finalizers(json_object_get(meta, "finalizers"), errs);
+	check_managed_fields(json_object_get(meta, "managedFields"), errs);
 }
 
 void apiserver_objectmeta_validate(const struct apiserver_resource *resource, const json_t *object,
 				   const json_t *old, struct api_errors *errs)
 {
 	const json_t *meta = json_object_get(object, "metadata");
-	const json_t *finalizers = json_object_get(meta, "finalizers");
-	if (old != NULL) {
-		check_update(meta, json_object_get(old, "metadata"), errs);
-	} else {
+	if (old == NULL) {
 		check_name(resource, meta, errs);
 		check_namespace(resource, meta, errs);
-		check_generation(meta, errs);
 	}
-	apiserver_check_labels(errs, "metadata.labels", json_object_get(meta, "labels"));
-	check_annotations(json_object_get(meta, "annotations"), errs);
-	check_owners(json_object_get(meta, "ownerReferences"), errs);
-	if (old == NULL)
-		check_finalizers(finalizers, errs);
-	check_managed_fields(json_object_get(meta, "managedFields"), errs);
-	if (old == NULL)
-		check_standard_finalizers(resource, finalizers, errs);
+	check_common(meta, errs);
+	if (old != NULL)
+		apiserver_objectmeta_validate_update(object, old, errs);
+	check_standard_finalizers(resource, json_object_get(meta, "finalizers"), errs);
 }

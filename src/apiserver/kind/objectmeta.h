@@ -15,3 +15,6 @@ void apiserver_drop_duplicate_owners(json_t *object, const char *when, struct st
 /* `old` is NULL for a new object, whose generated name is already set. */
 void apiserver_objectmeta_validate(const struct apiserver_resource *resource, const json_t *object,
 				   const json_t *old, struct api_errors *errs);
+/* The part of it that only updates have: fields that cannot change, and what must hold for others. */
+void apiserver_objectmeta_validate_update(const json_t *object, const json_t *old,
+					  struct api_errors *errs);

@@ -110,6 +110,8 @@ static void updates(void **state)
 		  "\"creationTimestamp\":\"u\",\"deletionTimestamp\":\"t\","
 		  "\"deletionGracePeriodSeconds\":0,\"generation\":3,"
 		  "\"finalizers\":[\"a.b/c\"]}}",
+		  "metadata.generation: Invalid value: -1: must be greater than or equal to 0\n"
+		  "metadata.labels: Invalid value: \"-\": a valid label must be an empty strin\n"
 		  "metadata.finalizers: Forbidden: no new finalizers can be added if the object \n"
 		  "metadata.resourceVersion: Invalid value: \"\": must be specified for an update\n"
 		  "metadata.generation: Invalid value: -1: must be greater than or equal to 0\n"
@@ -119,7 +121,11 @@ static void updates(void **state)
 		  "metadata.uid: Invalid value: \"2\": field is immutable\n"
 		  "metadata.creationTimestamp: Invalid value: null: field is immutable\n"
 		  "metadata.deletionGracePeriodSeconds: Invalid value: null: field is immutable\n"
-		  "metadata.labels: Invalid value: \"-\": a valid label must be an empty strin\n" },
+		  "metadata.labels: Invalid value: \"-\": a valid label must be an empty strin\n"
+		  "metadata.finalizers[0]: Invalid value: \"x\": name is neither a standard "
+		  "finalizer\n"
+		  "metadata.finalizers[2]: Invalid value: \"y\": name is neither a standard "
+		  "finalizer\n" },
 		{ "configmaps", "{}", "{\"metadata\":{\"deletionTimestamp\":\"t\"}}",
 		  "metadata.resourceVersion: Invalid value: \"\": must be specified for an update\n"
 		  "metadata.deletionTimestamp: Invalid value: null: field is immutable\n" },

@@ -153,8 +153,47 @@ static void warn_ingress(const json_t *object, struct strbuf *out)
 				 "use 'spec.ingressClassName' instead\n");
 }
 
+/* ---- custom resources ---- */
+
+static bool is_qualified(const char *finalizer)
+{
+	static const char *const standard[] = { "kubernetes", "orphan", "foregroundDeletion" };
+	for (size_t i = 0; i < ARRAY_LEN(standard); i++) {
+		if (strcmp(finalizer, standard[i]) == 0)
+			return true;
+	}
+	return strchr(finalizer, '/') != NULL;
+}
+
+/* The smallest text of the list after `last`; NULL: none. */
+static const char *next_in_order(const json_t *list, const char *last)
+{
+	const char *next = NULL;
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const char *text = api_text(json_array_get(list, i));
+		if (strcmp(text, last) > 0 && (next == NULL || strcmp(text, next) < 0))
+			next = text;
+	}
+	return next;
+}
+
+/* Finalizers that `old` does not have, in alphabetical order. */
+static void warn_finalizers(const json_t *object, const json_t *old, struct strbuf *out)
+{
+	const json_t *list = api_get(object, "metadata.finalizers"),
+		     *old_list = old != NULL ? api_get(old, "metadata.finalizers") : NULL;
+	for (const char *text = ""; (text = next_in_order(list, text)) != NULL;) {
+		if (is_qualified(text) || api_list_has(old_list, text))
+			continue;
+		strbuf_adds(out, "metadata.finalizers: ");
+		strbuf_add_quoted(out, slice_of(text));
+		strbuf_adds(out, ": prefer a domain-qualified finalizer name to avoid accidental "
+				 "conflicts with other finalizer writers\n");
+	}
+}
+
 void apiserver_warnings(const struct apiserver_resource *resource, const json_t *object,
-			struct strbuf *out)
+			const json_t *old, struct strbuf *out)
 {
 	static const struct {
 		const char *kind;
@@ -166,6 +205,8 @@ void apiserver_warnings(const struct apiserver_resource *resource, const json_t 
 		{ "Pod", warn_pod },
 		{ "Ingress", warn_ingress },
 	};
+	if (!resource->built_in)
+		warn_finalizers(object, old, out);
 	for (size_t i = 0; resource->built_in && i < ARRAY_LEN(rows); i++) {
 		if (strcmp(rows[i].kind, resource->kind->kind) == 0)
 			rows[i].warn(object, out);

@@ -7,6 +7,6 @@
 #include "apiserver/kind/resource.h"
 #include "base/strbuf.h"
 
-/* Appends one line per warning. `object` is valid and has its defaults. */
+/* Appends one line per warning. `object` is valid and has its defaults; `old` is NULL for a new one. */
 void apiserver_warnings(const struct apiserver_resource *resource, const json_t *object,
-			struct strbuf *out);
+			const json_t *old, struct strbuf *out);

@@ -63,6 +63,9 @@ void apiserver_validate(const struct apiserver_resource *resource, const struct 
 			const json_t *object, const json_t *old, struct api_errors *errs)
 {
 	apiserver_objectmeta_validate(resource, object, old, errs);
+	/* kube-apiserver checks updates of custom resources twice and reports both. */
+	if (!resource->built_in && old != NULL)
+		apiserver_objectmeta_validate_update(object, old, errs);
 	if (!resource->built_in)
 		api_schema_validate(resource->schema, object, old, errs);
 	if (resource->strategy->validate != NULL)
@@ -177,4 +180,6 @@ void apiserver_validate_status(const struct apiserver_resource *resource, const 
 		api_schema_validate_status(resource->schema, object, old, errs);
 	if (resource->strategy->validate_status != NULL)
 		resource->strategy->validate_status(object, old, errs);
+	if (resource->built_in)
+		drop_repeated(errs);
 }

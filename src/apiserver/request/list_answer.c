@@ -80,7 +80,7 @@ static json_t *make_list_meta(const struct apiserver_list_answer *list, uint64_t
 	return meta;
 }
 
-static void add_head(const struct apiserver_list_answer *list, const json_t *meta,
+static void add_head(const struct apiserver_list_answer *list, const json_t *meta, bool unset_items,
 		     struct strbuf *out)
 {
 	const struct apiserver_resource *r = list->resource;
@@ -97,7 +97,7 @@ static void add_head(const struct apiserver_list_answer *list, const json_t *met
 	strbuf_addf(out, "{\"kind\":\"%s\",\"apiVersion\":\"%s\",\"metadata\":",
 		    whole ? r->list_kind : "PartialObjectMetadataList", version.s);
 	api_json_add(out, meta);
-	strbuf_adds(out, ",\"items\":[");
+	strbuf_adds(out, unset_items ? ",\"items\":null" : ",\"items\":[");
 }
 
 const char apiserver_list_answer_close[] = "]}\n";
@@ -110,10 +110,10 @@ bool apiserver_list_answer_can_stream(const struct apiserver_request *req)
 }
 
 static void begin_body(struct apiserver_request *req, struct apiserver_list_answer *list,
-		       json_t *meta)
+		       json_t *meta, bool unset_items)
 {
 	struct strbuf *out = &req->answer->body;
-	add_head(list, meta, out);
+	add_head(list, meta, unset_items, out);
 	json_decref(meta);
 	strbuf_add(out, list->items.s, list->items.n);
 	list->any = list->items.n != 0;
@@ -123,8 +123,10 @@ static void begin_body(struct apiserver_request *req, struct apiserver_list_answ
 int apiserver_list_answer_end(struct apiserver_request *req, struct apiserver_list_answer *list,
 			      uint64_t revision, const char *token, int64_t left)
 {
-	begin_body(req, list, make_list_meta(list, revision, token, left));
-	strbuf_adds(&req->answer->body, "]}");
+	/* kube-apiserver's list of metadata has an unset list where it is empty. */
+	const bool unset = list->accept.as == APISERVER_AS_PARTIAL_LIST && list->items.n == 0;
+	begin_body(req, list, make_list_meta(list, revision, token, left), unset);
+	strbuf_adds(&req->answer->body, unset ? "}" : "]}");
 	apiserver_respond_text(req);
 	return 0;
 }
@@ -132,7 +134,7 @@ int apiserver_list_answer_end(struct apiserver_request *req, struct apiserver_li
 void apiserver_list_answer_open(struct apiserver_request *req, struct apiserver_list_answer *list,
 				uint64_t revision)
 {
-	begin_body(req, list, make_list_meta(list, revision, "", -1));
+	begin_body(req, list, make_list_meta(list, revision, "", -1), false);
 	req->answer->status = 200;
 	req->answer->content_type = "application/json";
 }

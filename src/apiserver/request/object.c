@@ -11,6 +11,7 @@
 #include "api/json_text.h"
 #include "api/meta.h"
 #include "api/tree.h"
+#include "api/schema/prepare.h"
 #include "api/tree_copy.h"
 #include "apiserver/store/damage.h"
 #include "apiserver/store/key.h"
@@ -152,19 +153,38 @@ json_t *apiserver_object_to_stored(const struct apiserver_resource *resource, co
 	json_t *copy = api_tree_copy(object);
 	if (resource->strategy->to_stored != NULL)
 		resource->strategy->to_stored(copy, resource->version);
+	if (!resource->built_in) /* fields that only the request's version has are lost */
+		api_schema_prepare_applied(resource->stored->schema, copy);
 	set_identity(copy, resource->stored);
 	return copy;
+}
+
+static void convert_from_stored(const struct apiserver_resource *resource, json_t *object)
+{
+	if (resource->strategy->from_stored != NULL)
+		resource->strategy->from_stored(object, resource->version);
+	if (!resource->built_in)
+		api_schema_prune(resource->schema, object);
+	set_identity(object, resource);
 }
 
 json_t *apiserver_object_parse(const struct apiserver_resource *resource, struct slice text)
 {
 	json_t *o = api_json_load(text, 0, NULL);
-	if (o == NULL || apiserver_object_is_stored_form(resource))
-		return o;
-	if (resource->strategy->from_stored != NULL)
-		resource->strategy->from_stored(o, resource->version);
-	set_identity(o, resource);
+	if (o != NULL && !apiserver_object_is_stored_form(resource))
+		convert_from_stored(resource, o);
 	return o;
+}
+
+void apiserver_object_cut_to_stored(const struct apiserver_resource *resource, json_t *object)
+{
+	if (resource->built_in || apiserver_object_is_stored_form(resource))
+		return;
+	json_t *cut = apiserver_object_to_stored(resource, object);
+	convert_from_stored(resource, cut);
+	json_object_clear(object);
+	json_object_update(object, cut);
+	json_decref(cut);
 }
 
 /* ---- metadata ---- */

@@ -46,6 +46,9 @@ struct slice apiserver_object_text_inner(const struct apiserver_resource *resour
 json_t *apiserver_object_parse(const struct apiserver_resource *resource, struct slice text);
 /* The object in the stored version: a new reference, read-only. */
 json_t *apiserver_object_to_stored(const struct apiserver_resource *resource, const json_t *object);
+/* Removes the fields of a custom resource that its stored version does not have, and sets that version's
+ * defaults: what a client reads after the write. */
+void apiserver_object_cut_to_stored(const struct apiserver_resource *resource, json_t *object);
 /* Whether the resource's version is the stored one, so that stored texts can be sent as they
  * are. */
 bool apiserver_object_is_stored_form(const struct apiserver_resource *resource);

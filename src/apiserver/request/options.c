@@ -13,6 +13,7 @@
 #include "api/tree.h"
 #include "apiserver/codec/json_error.h"
 #include "apiserver/request/request_body.h"
+#include "apiserver/request/selection.h"
 #include "base/text/utf8.h"
 
 const char *apiserver_options_arg(const struct apiserver_call *call, const char *name)
@@ -137,7 +138,9 @@ int apiserver_list_options(const struct apiserver_call *call, struct apiserver_l
 		.bookmarks = bool_arg_of(call, "allowWatchBookmarks") == 1,
 		.initial_events = bool_arg_of(call, "sendInitialEvents"),
 	};
-	int r = parse_number_arg(call, "limit", &ret->limit, status);
+	int r = apiserver_selection_check_syntax(ret->label, ret->field, status);
+	if (r == 0)
+		r = parse_number_arg(call, "limit", &ret->limit, status);
 	if (r == 0)
 		r = parse_number_arg(call, "timeoutSeconds", &ret->timeout_s, status);
 	if (r < 0)

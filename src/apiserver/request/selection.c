@@ -18,7 +18,8 @@ enum { NAME_MAX_BYTES = 253 };
 
 static bool is_known_field(const struct apiserver_resource *resource, const char *field)
 {
-	if (strcmp(field, "metadata.name") == 0 || strcmp(field, "metadata.namespace") == 0)
+	if (strcmp(field, "metadata.name") == 0 ||
+	    (strcmp(field, "metadata.namespace") == 0 && resource->kind->namespaced))
 		return true;
 	for (const char *const *f = resource->fields; f != NULL && *f != NULL; f++) {
 		if (strcmp(*f, field) == 0)
@@ -103,6 +104,30 @@ static int refuse_field_selector(const char *text, struct apiserver_status *stat
 	return apiserver_status_bad_request(status, "invalid selector: '%s'", text);
 }
 
+static int check_label_syntax(const char *label, struct apiserver_status *status)
+{
+	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
+	return apiserver_selector_error(label, &why)
+		       ? apiserver_status_bad_request(status, "%s", why.s)
+		       : 0;
+}
+
+int apiserver_selection_check_syntax(const char *label, const char *field,
+				     struct apiserver_status *status)
+{
+	struct arena arena;
+	struct api_selector parsed;
+	char err[256];
+	int e = check_label_syntax(label, status);
+	if (e < 0 || field[0] == '\0')
+		return e;
+	arena_init(&arena);
+	if (api_field_selector_parse(slice_of(field), &arena, &parsed, ERR_TEXT(err)) < 0)
+		e = refuse_field_selector(field, status);
+	arena_done(&arena);
+	return e;
+}
+
 static int parse_fields(const struct apiserver_resource *resource, const char *text,
 			struct apiserver_selection *ret, struct apiserver_status *status)
 {
@@ -125,12 +150,11 @@ int apiserver_selection_parse(const struct apiserver_resource *resource, const c
 			      const char *field, struct apiserver_selection *ret,
 			      struct apiserver_status *status)
 {
-	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
 	char err[256];
 	*ret = (struct apiserver_selection){ 0 };
 	arena_init(&ret->arena);
-	if (apiserver_selector_error(label, &why))
-		return apiserver_status_bad_request(status, "%s", why.s);
+	if (check_label_syntax(label, status) < 0)
+		return ERR_DENIED;
 	if (api_label_selector_parse(slice_of(label), &ret->arena, &ret->label, ERR_TEXT(err)) < 0)
 		return apiserver_status_bad_request(status, "unable to parse requirement: %s", err);
 	int e = parse_fields(resource, field, ret, status);

@@ -21,6 +21,10 @@ struct apiserver_selection {
 	bool by_name;	  /* every object of that name matches */
 };
 
+/* Refuses selectors that cannot be parsed, whatever the resource: a request's other options are checked only
+ * afterwards. */
+MUST_CHECK int apiserver_selection_check_syntax(const char *label, const char *field,
+						struct apiserver_status *status);
 /* Free with apiserver_selection_done, also after a refusal. */
 MUST_CHECK int apiserver_selection_parse(const struct apiserver_resource *resource,
 					 const char *label, const char *field,

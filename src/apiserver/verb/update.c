@@ -79,24 +79,42 @@ static int check_version(const struct apiserver_writing *writing, uint64_t revis
 		       : apiserver_status_modified(writing->status, writing->resource, name);
 }
 
+/* The version that the body names; 0: none. */
+static int read_version(const struct apiserver_writing *writing, const json_t *body, uint64_t *ret)
+{
+	const char *text = api_resource_version(body);
+	CLEANUP(strbuf_done) struct strbuf quoted = STRBUF_INIT;
+	if (apiserver_resource_version_parse(text, ret))
+		return 0;
+	strbuf_add_quoted(&quoted, slice_of(text));
+	return apiserver_status_refuse(writing->status, 500, "",
+				       "strconv.ParseUint: parsing %s: %s", quoted.s,
+				       apiserver_resource_version_error(text));
+}
+
 /* One try, which uses up the body. 1: created. ERR_CONFLICT: another write came in between. */
 static int try_update(const struct apiserver_writing *writing, const char *name, json_t *body,
-		      uint64_t want, json_t **ret)
+		      json_t **ret)
 {
 	json_t *old;
-	uint64_t revision;
+	uint64_t revision, want;
 	int e = apiserver_object_read(writing->api->store, writing->resource, writing->ns, name,
 				      &old, &revision);
 	if (e == ERR_NOTFOUND && !creates_missing(writing->resource))
 		return apiserver_status_not_found(writing->status, writing->resource, name);
 	if (e < 0 && e != ERR_NOTFOUND)
 		return apiserver_status_store_failed(writing->status, e);
-	if (e == ERR_NOTFOUND) {
+	const bool exists = e == 0;
+	e = read_version(writing, body, &want);
+	if (!exists && e == 0) {
 		json_object_del(apiserver_object_meta(body), "resourceVersion");
 		e = apiserver_write_new(writing, body, ret);
 		return e < 0 ? e : 1;
 	}
-	e = check_uid(writing, old, body);
+	if (!exists)
+		return e;
+	if (e == 0)
+		e = check_uid(writing, old, body);
 	if (e == 0)
 		e = check_version(writing, revision, want, name);
 	if (e == 0)
@@ -116,17 +134,16 @@ static int decode_body(struct apiserver_request *req, const struct apiserver_wri
  * decoded anew then, which is rarer than a first try. */
 static int update_until_stored(struct apiserver_request *req,
 			       const struct apiserver_write_options *options,
-			       const struct apiserver_writing *writing, json_t *body, uint64_t want,
-			       json_t **ret)
+			       const struct apiserver_writing *writing, json_t *body, json_t **ret)
 {
 	CLEANUP(strbuf_done) struct strbuf same_warnings = STRBUF_INIT;
-	int e = try_update(writing, req->route.name, body, want, ret);
+	int e = try_update(writing, req->route.name, body, ret);
 	for (int i = 1; e == ERR_CONFLICT && i < UPDATE_TRIES; i++) {
 		json_t *again;
 		e = decode_body(req, options, &same_warnings, &again);
 		if (e < 0)
 			return e;
-		e = try_update(writing, req->route.name, again, want, ret);
+		e = try_update(writing, req->route.name, again, ret);
 		json_decref(again);
 	}
 	return e;
@@ -148,17 +165,8 @@ static int update_object(struct apiserver_request *req,
 		.stored_text = &text,
 		.status = req->status,
 	};
-	const char *rv = api_resource_version(body);
-	uint64_t want;
 	json_t *made = NULL;
-	if (!apiserver_resource_version_parse(rv, &want)) {
-		CLEANUP(strbuf_done) struct strbuf quoted = STRBUF_INIT;
-		strbuf_add_quoted(&quoted, slice_of(rv));
-		return apiserver_status_refuse(req->status, 500, "",
-					       "strconv.ParseUint: parsing %s: %s", quoted.s,
-					       apiserver_resource_version_error(rv));
-	}
-	int e = update_until_stored(req, options, &writing, body, want, &made);
+	int e = update_until_stored(req, options, &writing, body, &made);
 	if (e == ERR_CONFLICT)
 		return apiserver_status_modified(req->status, req->resource, req->route.name);
 	return e < 0 ? e : apiserver_respond_written(req, e == 1 ? 201 : 200, made, &text);

@@ -14,6 +14,7 @@
 #include "apiserver/kind/warnings.h"
 #include "apiserver/kind/write_steps.h"
 #include "apiserver/request/object.h"
+#include "apiserver/request/resource_version.h"
 #include "apiserver/store/key.h"
 #include "apiserver/store/writer.h"
 #include "apiserver/verb/admission.h"
@@ -166,10 +167,11 @@ static int check_object(const struct apiserver_writing *writing, const struct ap
 }
 
 /* Called once per write, after it was stored, even if it was tried several times. */
-static void add_warnings(const struct apiserver_writing *writing, const json_t *object)
+static void add_warnings(const struct apiserver_writing *writing, const json_t *object,
+			 const json_t *old)
 {
 	if (writing->warnings != NULL && writing->subresource[0] == '\0')
-		apiserver_warnings(writing->resource, object, writing->warnings);
+		apiserver_warnings(writing->resource, object, old, writing->warnings);
 }
 
 static int admit_object(const struct apiserver_writing *writing, const struct apiserver_env *env,
@@ -278,6 +280,7 @@ static int store_new(const struct apiserver_writing *writing, const struct apise
 	int e = admit_object(writing, env, object, NULL);
 	if (e < 0)
 		return e;
+	apiserver_object_cut_to_stored(writing->resource, object);
 	if (writing->dry_run) {
 		json_t *there;
 		uint64_t revision;
@@ -334,7 +337,11 @@ static int make_new(const struct apiserver_writing *writing, const struct apiser
 		    json_t *object, json_t **ret)
 {
 	json_t *managed = NULL;
-	const bool has_version = api_resource_version(object)[0] != '\0';
+	uint64_t version;
+	/* The server's store ignores a version that is not a number. */
+	const bool has_version =
+		apiserver_resource_version_parse(api_resource_version(object), &version) &&
+		version != 0;
 	set_system_fields(writing, object);
 	if (!writing->resource->built_in && writing->resource->status)
 		json_object_del(object, "status");
@@ -347,12 +354,12 @@ static int make_new(const struct apiserver_writing *writing, const struct apiser
 		e = mutate_object(writing, env, &managed, NULL);
 	if (e == 0)
 		e = check_object(writing, env, managed, NULL);
-	if (e == 0 && has_version)
+	if (e == 0)
+		e = apiserver_admission_validate(writing, managed, NULL);
+	if (e == 0 && has_version && !writing->dry_run)
 		e = apiserver_status_refuse(
 			writing->status, 500, "",
 			"resourceVersion should not be set on objects to be created");
-	if (e == 0)
-		e = apiserver_admission_validate(writing, managed, NULL);
 	if (e == 0)
 		e = store_new(writing, env, managed);
 	if (e == 0)
@@ -382,7 +389,7 @@ int apiserver_write_new(const struct apiserver_writing *writing, json_t *object,
 			break;
 	}
 	if (e == 0)
-		add_warnings(writing, *ret);
+		add_warnings(writing, *ret, NULL);
 	return e == ERR_DUPLICATE ? refuse_existing(writing, name.s) : e;
 }
 
@@ -459,6 +466,7 @@ bool apiserver_write_is_finalized(const struct apiserver_resource *resource, con
 static int store_change(const struct apiserver_writing *writing, const json_t *old,
 			uint64_t revision, json_t *object)
 {
+	apiserver_object_cut_to_stored(writing->resource, object);
 	if (json_equal(object, old))
 		return 0;
 	bool removes =
@@ -522,7 +530,7 @@ int apiserver_write_change(const struct apiserver_writing *writing, const json_t
 		json_decref(managed);
 		return e == ERR_CONFLICT ? e : apiserver_status_store_failed(writing->status, e);
 	}
-	add_warnings(writing, managed);
+	add_warnings(writing, managed, old);
 	*ret = managed;
 	return 0;
 }
