@@ -12,7 +12,7 @@ import pytest
 
 import kubectllib
 from lib import server
-from lib.cluster import Embedded
+from lib.cluster import Embedded, peer
 
 RECORD = os.environ.get("FAIRLEAD_RECORD")
 SCENARIOS = kubectllib.scenarios()
@@ -60,6 +60,40 @@ def test_embedded(embedded, version, name):
 def test_differences_are_documented():
     shown = {s.name for v, n in SCENARIOS for s in steps_of(kubectllib.parse(kubectllib.path_of(v, n))) if s.name}
     assert shown == set(kubectllib.documented())
+
+
+@pytest.fixture(scope="module")
+def kubectl():
+    """kubectl(words...) with the users' kubeconfig: (exit status, output)."""
+    program = peer("kubectl")
+    with Embedded() as e:
+        def call(*words):
+            done = subprocess.run([program, "--kubeconfig", os.path.join(e.data, "kubeconfig"), *words], stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, text=True)
+            return done.returncode, done.stdout
+        yield call
+
+
+def test_every_listed_kind_is_explained(kubectl):
+    status, names = kubectl("api-resources", "-o", "name")
+    assert status == 0 and "deployments.apps" in names.split() and "selfsubjectreviews.authentication.k8s.io" in names.split()
+    names = set(names.split()) - {"events.events.k8s.io"}  # kubectl reads `io` as a field, with every server
+    failed = {name: found for name in names for status, found in [kubectl("explain", name)] if status != 0}
+    assert not failed
+
+
+@pytest.mark.parametrize("words,allowed", [
+    (["*", "*"], False),  # nobody but the program writes DNSNames
+    (["patch", "*"], False),
+    (["list", "*"], True),
+    (["*", "configmaps"], True),
+    (["create", "dnsnames.k8s.ovn.org"], False),
+    (["delete", "deployments"], False),
+    (["list", "deployments"], True),
+])
+def test_can_i_is_what_requests_get(kubectl, words, allowed):
+    status, found = kubectl("auth", "can-i", *words)
+    assert (status, found.split()[0]) == ((0, "yes") if allowed else (1, "no")), found
 
 
 if RECORD == "1" or has_manager():

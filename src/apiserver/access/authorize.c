@@ -104,8 +104,10 @@ static bool is_or_any(const char *asked, const char *name)
 
 static bool is_reserved(const char *group, const char *resource)
 {
+	/* kubectl cannot name a group beside `*`: all resources are those of all groups. */
+	const bool any_group = strcmp(resource, "*") == 0 && group[0] == '\0';
 	for (size_t i = 0; i < ARRAY_LEN(reserved); i++) {
-		if (is_or_any(group, reserved[i].group) &&
+		if ((any_group || is_or_any(group, reserved[i].group)) &&
 		    is_or_any(resource, reserved[i].resource))
 			return true;
 	}

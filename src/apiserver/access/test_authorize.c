@@ -120,6 +120,8 @@ static void what_the_user_may(void **state)
 		{ "create", "", "pods", "exec", true }, /* refused elsewhere, with a sentence */
 		{ "*", "", "pods", "", true },
 		{ "*", "*", "*", "", false },
+		{ "*", "", "*", "", false },
+		{ "patch", "", "*", "", false },
 		{ "list", "*", "*", "", true },
 		{ "update", "*", "dnsnames", "", false },
 		{ "impersonate", "", "users", "", false },

@@ -193,26 +193,52 @@ void apiserver_openapi_path(const struct apiserver_resource *resource, struct st
 	strbuf_addf(out, "%s/%s/{name}", k->namespaced ? "/namespaces/{namespace}" : "", k->plural);
 }
 
-static void add_path(const struct apiserver_resource *resource, json_t *paths)
+/* The operation by which clients find a kind's schema: PATCH with its parameters, which kubectl reads; GET of a kind that is
+ * only read; POST of a review. */
+static const struct operation {
+	unsigned verb;
+	const char *method, *action;
+	bool collection, has_parameters;
+} operations[] = {
+	{ APISERVER_PATCH, "patch", "patch", false, true },
+	{ APISERVER_GET, "get", "get", false, false },
+	{ APISERVER_CREATE, "post", "post", true, true },
+};
+
+static void add_operation(const struct apiserver_resource *resource,
+			  const struct operation *operation, json_t *paths)
 {
+	static const char item[] = "/{name}";
 	CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
 	CLEANUP(freep)
-	char *id = xasprintf("patch%s%s", resource->kind->namespaced ? "Namespaced" : "",
-			     resource->kind->kind);
+	char *id = xasprintf("%s%s%s", operation->action,
+			     resource->kind->namespaced ? "Namespaced" : "", resource->kind->kind);
 	apiserver_openapi_path(resource, &path);
-	json_t *patch = json_pack(
-		"{ss,so,ss,so,s{s{ss}}}", "operationId", id, "parameters", parameter_list(),
-		"x-kubernetes-action", "patch", "x-kubernetes-group-version-kind",
+	json_t *described = json_pack(
+		"{ss,so,ss,so,s{s{ss}}}", "operationId", id, "parameters",
+		operation->has_parameters ? parameter_list() : json_array(), "x-kubernetes-action",
+		operation->action, "x-kubernetes-group-version-kind",
 		apiserver_openapi_gvk(resource), "responses", "200", "description", "OK");
-	json_object_set_new(paths, path.s, json_pack("{so}", "patch", patch));
+	const size_t path_n = path.n - (operation->collection ? sizeof(item) - 1 : 0);
+	json_object_setn_new(paths, path.s, path_n,
+			     json_pack("{so}", operation->method, described));
+}
+
+static void add_path(const struct apiserver_resource *resource, json_t *paths)
+{
+	for (size_t i = 0; i < ARRAY_LEN(operations); i++) {
+		if ((resource->verbs & operations[i].verb) == 0)
+			continue;
+		add_operation(resource, &operations[i], paths);
+		return;
+	}
 }
 
 json_t *apiserver_openapi_v3(const struct apiserver_group_version *gv, const char *version)
 {
 	json_t *paths = json_object(), *schemas = json_object();
 	for (size_t i = 0; i < gv->n_rows; i++) {
-		if ((gv->rows[i]->verbs & APISERVER_PATCH) != 0)
-			add_path(gv->rows[i], paths);
+		add_path(gv->rows[i], paths);
 		add_schema(gv->rows[i], schemas);
 	}
 	add_meta(schemas);
