@@ -15,6 +15,8 @@
 struct embedded {
 	const char *data, *listen;
 	struct flag_values names, cidrs;
+	/* Copies of both that end with NULL: the API server reads them as long as it runs. */
+	const char **server_names, **server_cidrs;
 	const char *controllers; /* that run in this process, with commas between; NULL: none */
 	/* Admission hooks of controllers of this process; NULL: none run here. */
 	const struct apiserver_admission *admission;
@@ -41,6 +43,8 @@ struct embedded {
  * the first try: try again. */
 #define EMBEDDED_RETRY_NS (3 * NS_PER_S)
 bool embedded_retry(int ret, uint64_t first_ns);
-/* NULL when it did not start: why is on standard error, as from `fairlead COMMAND`. */
+/* Once for each `embedded`. NULL when it did not start: why is on standard error, as from `fairlead
+ * COMMAND`. */
 struct apiserver_server *embedded_start(struct embedded *embedded, const char *command);
+/* After the server has stopped. */
 void embedded_done(struct embedded *embedded);
