@@ -498,6 +498,9 @@ def test_dns_object_configures_the_server(start):
         # without the object the server has its own configuration again
         run(u, "delete", "dnses", "default")
         eventually(lambda: not asked("z.stub.test", "A"))
+        # and no ConfigMap shows what the deleted object asked for
+        eventually(lambda: not re.search("stub.test|template", run(u, "get", "configmaps", "-n", "openshift-dns", "-o", "yaml")))
+        assert f".:{u.dns} {{" in run(u, "get", "configmaps", "dns-default", "-n", "openshift-dns", "-o", "yaml")
         assert addresses(u, "kubernetes.default.svc.cluster.local") == web
 
 

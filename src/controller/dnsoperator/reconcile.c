@@ -174,7 +174,8 @@ static int reconcile_dns(struct dnsoperator_pass *pass)
 	dnsoperator_want_corefile(pass, NULL, 0);
 	if (machine != NULL)
 		machine->publish(machine->ctx, NULL);
-	return pass->dns == NULL ? dnsoperator_handle_missing(pass) : dnsoperator_terminate(pass);
+	int r = pass->dns == NULL ? dnsoperator_handle_missing(pass) : dnsoperator_terminate(pass);
+	return r < 0 || machine == NULL ? r : dnsoperator_reset_configmaps(pass);
 }
 
 /* ---- keys ---- */

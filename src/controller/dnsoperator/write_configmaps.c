@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "controller/dnsoperator/configmaps.h"
+#include "controller/dnsoperator/gather.h"
 #include "controller/shared/object_contains.h"
 #include "controller/dnsoperator/plan/configmap_objects.h"
 #include "controller/dnsoperator/plan/template_conditions.h"
@@ -203,5 +204,24 @@ int dnsoperator_write_configmaps(struct dnsoperator_pass *pass)
 		dnsoperator_want_corefile(pass, pass->plan.write ? pass->plan.hash : NULL,
 					  r > 0 ? 0 : corefile_age(pass));
 	report_blocked(pass, r);
+	return r < 0 ? r : 0;
+}
+
+/* ---- without an object ---- */
+
+int dnsoperator_reset_configmaps(struct dnsoperator_pass *pass)
+{
+	int r = dnsoperator_gather_configmaps(pass);
+	if (r < 0 || pass->corefile_map == NULL)
+		return r;
+	json_t *empty = json_object();
+	dnsoperator_plan_make(&(struct dnsoperator_plan_in){ .dns = empty, .facts = &pass->facts },
+			      &pass->plan);
+	r = write_configmap(
+		pass, pass->corefile_map,
+		dnsoperator_corefile_object(&pass->plan, &pass->facts, empty, pass->corefile_map));
+	json_decref(empty);
+	if (r >= 0 && pass->accepted_map != NULL)
+		r = dnsoperator_configmap_delete(pass->ctx, pass->accepted_map);
 	return r < 0 ? r : 0;
 }
