@@ -66,7 +66,8 @@ struct up {
 	size_t n_lookup, n_pod_dns;
 	struct apiserver_server *server;
 	struct corefile_source *file; /* --conf */
-	struct strbuf corefile;	      /* else this, until the controllers have another */
+	struct strbuf corefile;	      /* else this, while the API has no configuration */
+	struct strbuf stored;	      /* else that of the API at the start; "": it had none */
 	struct upcontrol *control;    /* NULL: not started yet */
 	struct supervise *supervise;
 	struct upstatus *status;
@@ -149,9 +150,33 @@ static int load_text(void *ctx, struct strbuf *out, struct err_text why)
 		return corefile_source_load(u->file, out, why);
 	if (u->control != NULL && upcontrol_text(u->control, out))
 		return 0;
+	bool starts = u->control == NULL && u->stored.n != 0;
 	strbuf_reset(out);
-	strbuf_add_slice(out, strbuf_slice(&u->corefile));
+	strbuf_add_slice(out, strbuf_slice(starts ? &u->stored : &u->corefile));
 	return 0;
+}
+
+static bool has_corefile_controller(const struct up *up)
+{
+	for (size_t i = 0; i < up->chosen.n; i++) {
+		if (up->chosen.v[i]->makes_corefile)
+			return true;
+	}
+	return false;
+}
+
+/* The Corefile to start with. What the API has stored is served from the first query on: with another
+ * configuration names would go to upstreams that must not see them, and controllers would lose the
+ * addresses that they know. */
+static int prepare_corefile(struct up *up, struct err_text why)
+{
+	if (up->conf != NULL) {
+		up->file = corefile_source_new(up->conf, net_addr_port(&up->dns_addr));
+		return 0;
+	}
+	dnsoperator_machine_corefile(&up->machine, &up->corefile);
+	return has_corefile_controller(up) ? upcontrol_read_stored(&up->machine, &up->stored, why)
+					   : 0;
 }
 
 /* ---- controllers and children ---- */
@@ -232,6 +257,7 @@ static int start_children(struct up *up, struct err_text err)
 static int start_parts(struct up *up, struct err_text err)
 {
 	struct upcontrol_conf conf = { .machine = &up->machine,
+				       .corefile = up->stored.n != 0 ? up->stored.s : NULL,
 				       .controllers = &up->chosen,
 				       .admission = &up->admission,
 				       .lookup_servers = up->lookup,
@@ -307,11 +333,12 @@ static void on_started(void *ctx)
 
 static int run_dns(struct up *up)
 {
+	char why[700] = "";
 	describe_machine(up);
-	if (up->conf != NULL)
-		up->file = corefile_source_new(up->conf, net_addr_port(&up->dns_addr));
-	else
-		dnsoperator_machine_corefile(&up->machine, &up->corefile);
+	if (prepare_corefile(up, ERR_TEXT(why)) < 0) {
+		cmd_print_error("up", "%s", why);
+		return EXIT_FAILED;
+	}
 	struct control_opts o = {
 		.src = { .ctx = up,
 			 .name = up->conf != NULL ? up->conf : "<up>",
@@ -490,6 +517,7 @@ static int parse_flags(struct up *up, int argc, char **argv, struct err_text why
 static void up_done(struct up *up)
 {
 	strbuf_done(&up->corefile);
+	strbuf_done(&up->stored);
 	free(up->note);
 	free(up->egress_keys);
 	free(up->egress_socket);
@@ -512,6 +540,7 @@ int cmd_up(int argc, char **argv)
 	char why[512] = "";
 	int status, at = parse_flags(&u, argc, argv, ERR_TEXT(why));
 	strbuf_init(&u.corefile);
+	strbuf_init(&u.stored);
 	strbuf_init(&u.controller_names);
 	strbuf_init(&u.egress_never);
 	if (at == -2) {

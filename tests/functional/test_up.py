@@ -23,8 +23,8 @@ WAIT_SECONDS = 30
 
 
 class Up:
-    def __init__(self, data, *more, verb="up", command=()):
-        self.data, self.api, self.dns = str(data), free_port(), free_port()
+    def __init__(self, data, *more, verb="up", command=(), dns=None):
+        self.data, self.api, self.dns = str(data), free_port(), dns or free_port()
         addresses = (["--api", f"127.0.0.1:{self.api}", "--dns", f"127.0.0.1:{self.dns}"] if verb == "up" else
                      ["--listen", f"127.0.0.1:{self.api}"])
         self.log = open(self.data + ".log", "w+", encoding="utf-8")
@@ -549,3 +549,79 @@ def test_dns_object_outlives_the_program(start, tmp_path):
     eventually(lambda: "ReservedZone" in run(again, "get", "dnses", "default", "-o", "yaml"))
     eventually(lambda: [wire.record_text(r).split()[-1] for r in wire.parse(
         client.udp_ask(again.dns, wire.query("kept.test", "AAAA", ident=8))).answer] == ["2001:db8::5"])
+
+
+class EarlyClient(threading.Thread):
+    """Asks for new names below a zone from before the start on, and notes each reply: its data, or its response code."""
+
+    def __init__(self, port, zone, rtype="A"):
+        super().__init__(daemon=True)
+        self.port, self.zone, self.rtype = port, zone, rtype
+        self.replies, self.ends = [], threading.Event()
+
+    def run(self):
+        for i in range(65536):
+            if self.ends.is_set():
+                return
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+                s.settimeout(1)
+                s.connect(("127.0.0.1", self.port))
+                try:
+                    s.send(wire.query(f"n{i}.{self.zone}", self.rtype, ident=i))
+                    reply = wire.parse(s.recv(4096))
+                except OSError:  # nobody listens yet, or the program was stopped
+                    time.sleep(0.001)
+                    continue
+            self.replies.append(wire.record_text(reply.answer[0]).split()[-1] if reply.answer else reply.rcode)
+
+    def seen(self):
+        """The kinds of replies, when there were many and the client has ended."""
+        eventually(lambda: len(self.replies) > 200, 30)
+        self.ends.set()
+        self.join()
+        return set(self.replies)
+
+
+EGRESS = """apiVersion: k8s.ovn.org/v1
+kind: EgressFirewall
+metadata: {name: default, namespace: default}
+spec: {egress: [{type: Allow, to: {dnsName: known.stub.test}}]}
+"""
+
+
+def test_restart_serves_the_stored_configuration(start, tmp_path):
+    """From the first reply on: after an orderly end and after SIGKILL, with an object that is not managed, one that was refused since,
+    and one that --load brings. Names of the zone are never asked of the default upstreams, and controllers keep what they know."""
+    with Upstream("known.stub.test. A\n    answer {name} 1 IN A 192.0.2.8\n* A\n    answer {name} 1 IN A 192.0.2.9\n"
+                  "* AAAA\n    answer {name} 1 IN AAAA 2001:db8::9\n") as upstream:
+        loaded = tmp_path / "dns.yaml"
+        loaded.write_text(DNS_OBJECT.format(port=upstream.port, templates="[]") + "---\n" + EGRESS)
+
+        def restart(*more):
+            port = free_port()
+            early = EarlyClient(port, "stub.test")
+            early.start()
+            u = start("data", *more, dns=port)
+            assert early.seen() == {"192.0.2.9"}, u.text()
+            return u
+
+        def knows(u):
+            return "192.0.2.8 of known.stub.test" in run(u, "explain", "known.stub.test", "-n", "default")
+        u = restart("--load", str(loaded))
+        eventually(lambda: knows(u), 30)
+        for sig in (signal.SIGTERM, signal.SIGKILL):
+            u.stop(sig)
+            u = restart()
+            assert knows(u), u.text()
+        # not managed: what was accepted last is served, whatever the object asks for
+        text = loaded.read_text().replace("  servers:", "  managementState: Unmanaged\n  servers:").replace("[stub.test]", "[other.test]")
+        run(u, "apply", "-f", "-", text=text)
+        eventually(lambda: "Unmanaged" in run(u, "get", "dnses", "default", "-o", "yaml"))
+        u.stop()
+        u = restart()
+        # refused since: --load is applied before the operator's hook runs
+        loaded.write_text(DNS_OBJECT.format(port=upstream.port, templates="[]").replace("[stub.test]", "[cluster.local]"))
+        u.stop()
+        u = restart("--load", str(loaded))
+        run(u, "delete", "dnses", "default")
+        eventually(lambda: not addresses(u, "gone.stub.test"))

@@ -16,9 +16,11 @@
 #include "base/slice.h"
 #include "cmd/embedded_admission.h"
 #include "cmd/up/upstatus.h"
+#include "controller/dnsoperator/stored_corefile.h"
 #include "controller/manager.h"
 #include "kube/client/client.h"
 #include "kube/client/config.h"
+#include "kube/client/conn.h"
 
 struct upcontrol {
 	struct kube_client *client;
@@ -29,7 +31,7 @@ struct upcontrol {
 	char *data_dir;
 	struct controller_options options;
 	pthread_mutex_t lock; /* guards text */
-	char *text;	      /* NULL: none */
+	char *text;	      /* the Corefile; NULL: none */
 };
 
 static bool same_text(const char *left, const char *right)
@@ -61,6 +63,21 @@ bool upcontrol_text(struct upcontrol *upcontrol, struct strbuf *out)
 	}
 	pthread_mutex_unlock(&upcontrol->lock);
 	return any;
+}
+
+int upcontrol_read_stored(const struct controller_machine *machine, struct strbuf *out,
+			  struct err_text err)
+{
+	struct kube_config *config;
+	int r = kube_config_load(machine->kubeconfig, NULL, &config, err);
+	if (r < 0)
+		return r;
+	struct kube_client *client = kube_client_new(config);
+	struct kube_conn *conn = kube_conn_new(client, err);
+	r = conn != NULL ? dnsoperator_stored_corefile(conn, machine, out, err) : -1;
+	kube_conn_free(conn);
+	kube_client_free(client);
+	return r;
 }
 
 static void upcontrol_free(struct upcontrol *upcontrol)
@@ -105,6 +122,7 @@ int upcontrol_start(const struct upcontrol_conf *conf, struct upcontrol **ret, s
 	u->options.n_lookup_servers = conf->n_lookup_servers;
 	u->options.pod_dns_servers = conf->pod_dns_servers;
 	u->options.n_pod_dns_servers = conf->n_pod_dns_servers;
+	u->text = conf->corefile != NULL ? xstrdup(conf->corefile) : NULL;
 	pthread_mutex_init(&u->lock, NULL);
 	int r = start_controllers(u, err);
 	if (r < 0) {

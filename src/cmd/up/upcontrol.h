@@ -23,6 +23,8 @@ struct upcontrol_conf {
 	/* Without its publish and ctx. When the Corefile changes the process gets SIGUSR1, by which
 	 * its DNS server reloads. */
 	const struct controller_machine *machine;
+	const char *
+		corefile; /* that the DNS server started with, of upcontrol_read_stored; NULL: its own */
 	const struct controller_choice *controllers; /* may be empty */
 	const char *data;		      /* of the program; controllers use a part of it */
 	struct embedded_admission *admission; /* calls their hooks */
@@ -32,6 +34,10 @@ struct upcontrol_conf {
 	size_t n_pod_dns_servers;
 };
 
+/* Before the DNS server starts: replaces *out by the Corefile of the configuration that the API has
+ * stored. 1; 0 when there is none, and the server has its own; negative with a sentence. */
+MUST_CHECK int upcontrol_read_stored(const struct controller_machine *machine, struct strbuf *out,
+				     struct err_text err);
 /* When the DNS server listens, since controllers ask it. What `conf` points to is used until upcontrol_stop. */
 MUST_CHECK int upcontrol_start(const struct upcontrol_conf *conf, struct upcontrol **ret,
 			       struct err_text err);
