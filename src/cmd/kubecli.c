@@ -140,6 +140,19 @@ void kubecli_explain_kind(const struct kubecli *cli, const json_t *object, struc
 			    kube_client_text(cli->client));
 }
 
+bool kubecli_written_kind(const json_t *object, struct api_kind *ret)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789";
+	const struct api_kind *kind = api_kind_of(object);
+	const char *slash = strrchr(api_version(object), '/');
+	const char *version = slash != NULL ? slash + 1 : api_version(object);
+	if (kind == NULL || version[0] == '\0' || strspn(version, allowed) != strlen(version))
+		return false;
+	*ret = *kind;
+	ret->version = version;
+	return true;
+}
+
 static void say_ambiguous(const struct kubecli *cli, const char *word)
 {
 	CLEANUP(strbuf_done) struct strbuf b = STRBUF_INIT;

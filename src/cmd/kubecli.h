@@ -58,6 +58,10 @@ const struct api_kind *kubecli_kind(const struct kubecli *cli, const char *word)
 bool kubecli_each(const struct kubecli *cli, const struct flag_values *args,
 		  bool (*each)(void *ctx, const struct api_kind *kind, const char *name),
 		  void *ctx);
+/* The kind of an object, with the version that the manifest names: the server converts it, or says that
+ * it does not serve it. It points into the object. False when it is none of ours, or the version cannot
+ * be part of a path. */
+bool kubecli_written_kind(const json_t *object, struct api_kind *ret);
 /* "service/web", "dns.operator.openshift.io/default" */
 void kubecli_name(struct strbuf *out, const struct api_kind *kind, const char *name);
 /* False, and why, when -n names another namespace than the object of a manifest. */

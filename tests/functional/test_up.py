@@ -208,6 +208,36 @@ def test_backup_restore_export(start, tmp_path):
     assert "exists" in run(up, "backup", copy, status=1)
 
 
+ADDRESS = """apiVersion: ipam.cluster.x-k8s.io/%s
+kind: IPAddress
+metadata: {name: a, namespace: default}
+spec:
+  address: 10.0.0.10
+  prefix: 24
+  claimRef: {name: a}
+  poolRef: {apiGroup: ipam.cluster.x-k8s.io, kind: InClusterIPPool, name: p}
+"""
+
+
+def test_older_versions_of_a_kind(start, tmp_path):
+    """--load, apply and delete send an object to the version that its manifest names, as kubectl does."""
+    manifest = tmp_path / "address.yaml"
+    manifest.write_text(ADDRESS % "v1alpha1")
+    up = start("data", "--load", str(manifest))
+    assert "created" in up.text() and "refused" not in up.text(), up.text()
+    assert "address: 10.0.0.10" in run(up, "get", "ipaddresses", "a", "-o", "yaml")
+    assert "ipaddress.ipam.cluster.x-k8s.io/a unchanged" in run(up, "apply", "-f", str(manifest))
+    assert "a deleted" in run(up, "delete", "-f", str(manifest))
+    for version in ("v1beta1", "v1beta2"):
+        assert "a created" in run(up, "apply", "-f", "-", text=ADDRESS % version)
+        assert "a deleted" in run(up, "delete", "-f", "-", text=ADDRESS % version)
+    assert "<stdin>:1:1: ipaddress.ipam.cluster.x-k8s.io/a: the server does not serve ipam.cluster.x-k8s.io/v1alpha9\n" in \
+        run(up, "apply", "-f", "-", text=ADDRESS % "v1alpha9", status=1)
+    for version in ("v1alpha9", "../v1", "V1"):
+        run(up, "apply", "-f", "-", text=ADDRESS % version, status=1)
+        run(up, "delete", "-f", "-", text=ADDRESS % version, status=1)
+
+
 def test_second_start_names_the_first(start):
     up = start()
     done = subprocess.run([server.fairlead_program(), "api", "--data", up.data, "--listen", f"127.0.0.1:{free_port()}"],

@@ -54,6 +54,13 @@ static void say_refusal(const struct manifest_object *object, const char *name,
 {
 	size_t i, shown = 0;
 	const json_t *cause;
+	if (st->code == 404 && strcmp(st->reason, "NotFound") != 0) {
+		CLEANUP(freep)
+		char *unserved =
+			xasprintf("%s: the server does not serve %s", name, api_version(object->o));
+		say_at(object, "apiVersion", unserved);
+		return;
+	}
 	bool about_owners = is_about_owners(st);
 	json_array_foreach (st->causes, i, cause) {
 		const char *field = api_get_string(cause, "field");
@@ -138,8 +145,8 @@ static bool apply_ref(const struct apply *apply, const struct manifest_object *o
 
 static bool apply_one(struct apply *apply, const struct manifest_object *object)
 {
-	const struct api_kind *kind = api_kind_of(object->o);
-	if (kind == NULL) {
+	struct api_kind kind;
+	if (!kubecli_written_kind(object->o, &kind)) {
 		CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 		kubecli_explain_kind(&apply->cli, object->o, &text);
 		say_at(object, "kind", text.s);
@@ -147,16 +154,17 @@ static bool apply_one(struct apply *apply, const struct manifest_object *object)
 	}
 	const char *ns = api_namespace(object->o);
 	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
-	if (!kubecli_ns_fits(&apply->cli, kind, object->o, &why)) {
+	if (!kubecli_ns_fits(&apply->cli, &kind, object->o, &why)) {
 		say_at(object, "metadata.namespace", why.s);
 		return false;
 	}
 	CLEANUP(strbuf_done) struct strbuf name = STRBUF_INIT;
-	kubecli_name(&name, kind, api_name(object->o));
-	struct kube_ref ref = { .kind = kind,
-				.ns = ns[0] != '\0' ? ns : kubecli_ns(&apply->cli, kind),
+	kubecli_name(&name, &kind, api_name(object->o));
+	struct kube_ref ref = { .kind = &kind,
+				.ns = ns[0] != '\0' ? ns : kubecli_ns(&apply->cli, &kind),
 				.name = api_name(object->o) };
 	bool ok = apply_ref(apply, object, &ref, name.s);
+	ref.kind = api_kind_of(object->o); /* conditions are read in the version that we know */
 	if (ok && apply->waits)
 		apply_wait_add(&apply->wait, &ref);
 	return ok;

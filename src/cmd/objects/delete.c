@@ -118,35 +118,35 @@ static bool remove_named(void *ctx, const struct api_kind *kind, const char *nam
 				     .kind = kind, .ns = kubecli_ns(&d->cli, kind), .name = name });
 }
 
+static bool remove_manifest(struct del *deletion, const struct manifest_object *object)
+{
+	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
+	struct api_kind kind;
+	if (!kubecli_written_kind(object->o, &kind)) {
+		kubecli_explain_kind(&deletion->cli, object->o, &why);
+		kubecli_say(&deletion->cli, "%s", why.s);
+		return false;
+	}
+	if (!kubecli_ns_fits(&deletion->cli, &kind, object->o, &why)) {
+		CLEANUP(strbuf_done) struct strbuf place = STRBUF_INIT;
+		manifest_place(object, "metadata.namespace", &place);
+		fprintf(stderr, "%s: %s\n", place.s, why.s);
+		return false;
+	}
+	const char *ns = api_namespace(object->o);
+	return remove_ref(
+		deletion,
+		&(struct kube_ref){ .kind = &kind,
+				    .ns = ns[0] != '\0' ? ns : kubecli_ns(&deletion->cli, &kind),
+				    .name = api_name(object->o) });
+}
+
 /* In the opposite order, so that what others stand in goes last. */
 static bool remove_manifests(struct del *deletion, const struct manifests *manifests)
 {
 	bool ok = true;
-	for (size_t i = manifests->objects.n; i-- > 0;) {
-		const json_t *o = manifests->objects.v[i].o;
-		const struct api_kind *kind = api_kind_of(o);
-		const char *ns = api_namespace(o);
-		CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
-		if (kind == NULL) {
-			kubecli_explain_kind(&deletion->cli, o, &why);
-			kubecli_say(&deletion->cli, "%s", why.s);
-			ok = false;
-			continue;
-		}
-		if (!kubecli_ns_fits(&deletion->cli, kind, o, &why)) {
-			CLEANUP(strbuf_done) struct strbuf place = STRBUF_INIT;
-			manifest_place(&manifests->objects.v[i], "metadata.namespace", &place);
-			fprintf(stderr, "%s: %s\n", place.s, why.s);
-			ok = false;
-			continue;
-		}
-		ok = remove_ref(deletion,
-				&(struct kube_ref){
-					.kind = kind,
-					.ns = ns[0] != '\0' ? ns : kubecli_ns(&deletion->cli, kind),
-					.name = api_name(o) }) &&
-		     ok;
-	}
+	for (size_t i = manifests->objects.n; i-- > 0;)
+		ok = remove_manifest(deletion, &manifests->objects.v[i]) && ok;
 	return ok;
 }
 
