@@ -139,6 +139,26 @@ static int write_backup(struct store_db *from, const char *file, struct err_text
 	return r;
 }
 
+int store_backup_keep(struct store_db *db, const char *file, int64_t version, struct err_text err)
+{
+	uint64_t revision = 0, compacted = 0;
+	int r = store_db_revisions(db, &revision, &compacted);
+	if (r < 0)
+		return store_database_error(r, file, sqlite3_errmsg(db->db), err);
+	CLEANUP(freep)
+	char *copy = xasprintf("%s.schema-%" PRId64 "-%" PRIu64, file, version, revision);
+	char why[512] = "";
+	r = write_backup(db, copy, ERR_TEXT(why));
+	if (r == -EEXIST) /* of an upgrade that was interrupted: no revision has two states */
+		return 0;
+	if (r < 0)
+		err_text_set(err,
+			     "'%s' was not changed, because the copy that is made before an "
+			     "upgrade failed: %s",
+			     file, why);
+	return r;
+}
+
 int apiserver_backup(const char *dir, const char *file, struct err_text err)
 {
 	CLEANUP(freep) char *from = xasprintf("%s/store.db", dir);

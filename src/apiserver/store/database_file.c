@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "apiserver/store/backup.h"
 #include "apiserver/store/checksum_priv.h"
 #include "apiserver/store/data_dir_priv.h"
 #include "apiserver/store/db_priv.h"
@@ -78,8 +79,10 @@ int store_database_identify(struct store_db *db, const char *file, struct err_te
 	if (version > STORE_SCHEMA_VERSION) {
 		err_text_set(err,
 			     "'%s' was written by a newer version (schema %lld, this program "
-			     "supports %d)",
-			     file, (long long)version, STORE_SCHEMA_VERSION);
+			     "supports %d): run that version, or go back with `fairlead restore` "
+			     "and the copy from before its upgrade, %s.schema-%d-REVISION",
+			     file, (long long)version, STORE_SCHEMA_VERSION, file,
+			     STORE_SCHEMA_VERSION);
 		return ERR_UNSUPPORTED;
 	}
 	return 0;
@@ -126,6 +129,16 @@ static int upgrade_schema(struct store_db *db)
 	return r == ERR_SPACE ? 0 : r;
 }
 
+/* An older program refuses the tables of a newer one: the copy is the way back. */
+static int keep_old_version(struct store_db *db, const char *file, struct err_text err)
+{
+	int64_t version = 0;
+	int r = store_db_query_number(db, "PRAGMA user_version", &version);
+	if (r < 0)
+		return store_database_error(r, file, sqlite3_errmsg(db->db), err);
+	return version < STORE_SCHEMA_VERSION ? store_backup_keep(db, file, version, err) : 0;
+}
+
 static int prepare_file(struct store_db *db, const char *dir, const char *file, struct err_text err)
 {
 	bool check = was_not_closed(file);
@@ -141,6 +154,9 @@ static int prepare_file(struct store_db *db, const char *dir, const char *file, 
 		if (r < 0)
 			return r;
 	}
+	int kept = fresh == 0 ? keep_old_version(db, file, err) : 0;
+	if (kept < 0)
+		return kept;
 	int r = store_db_configure(db, STORE_DB_WRITER);
 	if (r == 0)
 		r = fresh == 1 ? store_db_exec(db, schema) : upgrade_schema(db);

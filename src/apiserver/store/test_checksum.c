@@ -5,6 +5,7 @@
 #include <sqlite3.h>
 #include <sys/stat.h>
 
+#include "apiserver/store/backup.h"
 #include "apiserver/store/damage.h"
 #include "apiserver/store/read.h"
 #include "apiserver/store/store.h"
@@ -219,6 +220,38 @@ static void stores_of_before(void **state)
 	assert_int_equal(get(f, "c/k05"), 0);
 }
 
+/* Before its tables are upgraded a copy is made, which the older program can restore. */
+static void copy_before_upgrade(void **state)
+{
+	struct fixture *f = *state;
+	char copy[128], partial[160], err[512] = "";
+	fill(f);
+	snprintf(copy, sizeof(copy), "%s/store.db.schema-1-%llu", f->dir,
+		 (unsigned long long)apiserver_store_revision(f->s));
+	snprintf(partial, sizeof(partial), "%s.%d.partial", copy, (int)getpid());
+	close_it(f);
+	sql(f, old_schema);
+	/* A copy that cannot be written: the database stays as it is. */
+	assert_int_equal(mkdir(partial, 0700), 0);
+	assert_true(apiserver_store_open(&f->conf, &f->s, ERR_TEXT(err)) < 0);
+	assert_non_null(strstr(err, "was not changed, because the copy"));
+	assert_int_equal(number(f, "PRAGMA user_version"), 1);
+	assert_int_equal(rmdir(partial), 0);
+	fixture_open(f);
+	put(f->s, "c/new", 0, "later");
+	close_it(f);
+	assert_int_equal(number(f, "PRAGMA user_version"), 2);
+	assert_int_equal(apiserver_restore(f->dir, copy, ERR_TEXT(err)), 0);
+	assert_int_equal(number(f, "PRAGMA user_version"), 1);
+	/* The next upgrade has a copy of its own: revisions have gone on. */
+	fixture_open(f);
+	assert_there(f->s, "c/k05", "value-of-05", 7);
+	assert_absent(f->s, "c/new");
+	close_it(f);
+	assert_int_equal(number(f, "PRAGMA user_version"), 2);
+	assert_int_equal(access(copy, F_OK), 0);
+}
+
 /* An upgrade that was interrupted, or had no disk space, continues at the next start. */
 static void upgrade_cut_off(void **state)
 {
@@ -236,8 +269,8 @@ static void upgrade_cut_off(void **state)
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = { T(a_byte_of_a_value), T(a_byte_of_a_key),
-					    T(nobody_asks_for_it), T(stores_of_before),
-					    T(upgrade_cut_off) };
+	const struct CMUnitTest tests[] = { T(a_byte_of_a_value),   T(a_byte_of_a_key),
+					    T(nobody_asks_for_it),  T(stores_of_before),
+					    T(copy_before_upgrade), T(upgrade_cut_off) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

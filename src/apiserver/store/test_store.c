@@ -82,8 +82,9 @@ static void versions(void **state)
 	close_it(f);
 	rewrite(f, "PRAGMA user_version = 3");
 	assert_int_equal(open_at(f, f->dir), ERR_UNSUPPORTED);
-	assert_non_null(
-		strstr(f->err, "written by a newer version (schema 3, this program supports 2)"));
+	assert_non_null(strstr(
+		f->err, "written by a newer version (schema 3, this program supports 2): run "
+			"that version, or go back with `fairlead restore`"));
 	rewrite(f, "PRAGMA user_version = 2; PRAGMA application_id = 7");
 	assert_int_equal(open_at(f, f->dir), ERR_PARSE);
 	assert_non_null(strstr(f->err, "not a database of Fairlead"));
