@@ -156,6 +156,19 @@ static int load_text(void *ctx, struct strbuf *out, struct err_text why)
 	return 0;
 }
 
+/* Where the stored configuration cannot be served, as with upstreams of an empty resolv.conf: names of
+ * the cluster and of DNSRecords are answered and all others refused, so that none goes to an upstream
+ * that must not see it, and the API runs to correct the object. */
+static int load_restricted(void *ctx, struct strbuf *out, struct err_text why)
+{
+	const struct up *up = ctx;
+	struct controller_machine machine = up->machine;
+	(void)why;
+	machine.no_resolvers = true;
+	dnsoperator_machine_corefile(&machine, out);
+	return 0;
+}
+
 static bool has_corefile_controller(const struct up *up)
 {
 	for (size_t i = 0; i < up->chosen.n; i++) {
@@ -339,11 +352,15 @@ static int run_dns(struct up *up)
 		cmd_print_error("up", "%s", why);
 		return EXIT_FAILED;
 	}
+	bool has_stored = up->stored.n != 0;
 	struct control_opts o = {
 		.src = { .ctx = up,
 			 .name = up->conf != NULL ? up->conf : "<up>",
 			 .path = up->file != NULL ? corefile_source_path(up->file) : NULL,
-			 .load = load_text },
+			 .load = load_text,
+			 .last_good = has_stored ? load_restricted : NULL,
+			 .last_good_name = "names of the cluster alone, until DNS default can be "
+					   "served" },
 		.server = { .workers = server_default_workers(),
 			    .default_port = net_addr_port(&up->dns_addr),
 			    /* /metrics of the API has them, behind its token */

@@ -215,16 +215,16 @@ static int start_last_good(struct control *control, const struct srcerr *why)
 	struct corefile *corefile = NULL;
 	struct srcerr err = { 0 };
 	char text[1024];
+	const char *name = control->src.last_good_name != NULL ? control->src.last_good_name
+							       : "the last good configuration";
 	int r = last_good(control, &corefile, &err);
 	if (r < 0)
 		return r;
-	log_error(NULL, "starting with the last good configuration: %s",
-		  srcerr_str(why, text, sizeof(text)));
+	log_error(NULL, "starting with %s: %s", name, srcerr_str(why, text, sizeof(text)));
 	control->live = config_hash_of(corefile);
 	r = server_start(&control->opts->server, corefile, &control->srv, &err);
 	if (r < 0)
-		log_error(NULL, "the last good configuration: %s",
-			  srcerr_str(&err, text, sizeof(text)));
+		log_error(NULL, "%s: %s", name, srcerr_str(&err, text, sizeof(text)));
 	else
 		metrics_add(metrics_get(&reload_failed_family, NULL), 0, 1);
 	return r;

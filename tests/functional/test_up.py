@@ -655,3 +655,19 @@ def test_restart_serves_the_stored_configuration(start, tmp_path):
         u = restart("--load", str(loaded))
         run(u, "delete", "dnses", "default")
         eventually(lambda: not addresses(u, "gone.stub.test"))
+
+
+@needs_root()
+def test_stored_configuration_that_cannot_be_served(start, tmp_path):
+    """Names of the cluster are answered and others refused, not sent elsewhere; the object can be corrected, which takes effect at once."""
+    system = "apiVersion: operator.openshift.io/v1\nkind: DNS\nmetadata: {name: default}\n" \
+        "spec: {upstreamResolvers: {upstreams: [{type: SystemResolvConf}]}}\n"
+    (tmp_path / "dns.yaml").write_text(system)
+    start("data", "--load", str(tmp_path / "dns.yaml")).stop()
+    with Upstream("* A\n    answer {name} 60 IN A 192.0.2.9\n") as upstream:
+        up = start_with(start, tmp_path / "resolv.conf", "search example.org\n")
+        assert "starting with names of the cluster alone, until DNS default can be served: <up>:" in up.text()
+        assert ask(up, "kubernetes.default.svc.cluster.local") == ("NOERROR", ["A 10.96.0.1"])
+        assert ask(up, "www.example.org") == ("REFUSED", [])
+        run(up, "apply", "-f", "-", text=system.replace("{type: SystemResolvConf}", "{type: Network, address: 127.0.0.1, port: %d}" % upstream.port))
+        eventually(lambda: ask(up, "www.example.org") == ("NOERROR", ["A 192.0.2.9"]), 30)

@@ -27,4 +27,5 @@ struct config_source {
 	/* For a start when the Corefile cannot be loaded or served: the one that was served before;
 	 * as load. May be NULL. */
 	int (*last_good)(void *ctx, struct strbuf *out, struct err_text why);
+	const char *last_good_name; /* for the log; NULL: "the last good configuration" */
 };
