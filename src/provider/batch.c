@@ -251,6 +251,19 @@ bool batch_needs_read(const struct publisher_batch *batch)
 	return false;
 }
 
+static void begin_with(struct publisher_zone *zone, struct publisher_entry **taken, size_t count)
+{
+	bool has_guards = zone->account->provider->caps.has_guards;
+	enum batch_step step = BATCH_WRITE;
+	for (size_t i = 0; i < count; i++) {
+		if (taken[i]->only_reads || (!has_guards && needs_read(taken[i])))
+			step = BATCH_READ;
+	}
+	struct publisher_batch *batch = batch_new(zone, step, taken, count);
+	batch->is_writer = true;
+	run_turn(&batch->turn);
+}
+
 void batch_begin(struct publisher_zone *zone)
 {
 	const struct provider *provider = zone->account->provider;
@@ -258,7 +271,6 @@ void batch_begin(struct publisher_zone *zone)
 	VEC(struct publisher_entry *) taken = { 0 };
 	struct provider_size sum = { 0 };
 	struct publisher_entry *entry;
-	enum batch_step step = BATCH_WRITE;
 	/* One that is larger than a batch may be goes alone: the provider says what is wrong. Those that only
 	 * read are among themselves. */
 	while (taken.n < most && (entry = zone_queue_first(zone)) != NULL &&
@@ -266,11 +278,12 @@ void batch_begin(struct publisher_zone *zone)
 	       (taken.n == 0 || entry->only_reads == taken.v[0]->only_reads)) {
 		zone_queue_take(zone, entry);
 		vec_push(&taken, entry);
-		if (entry->only_reads || (!provider->caps.has_guards && needs_read(entry)))
-			step = BATCH_READ;
 	}
-	struct publisher_batch *batch = batch_new(zone, step, taken.v, taken.n);
+	begin_with(zone, taken.v, taken.n);
 	vec_done(&taken);
-	batch->is_writer = true;
-	run_turn(&batch->turn);
+}
+
+void batch_begin_alone(struct publisher_entry *entry)
+{
+	begin_with(entry->zone, &entry, 1);
 }

@@ -8,7 +8,7 @@
 
 #include "net/loop.h"
 #include "provider/account_turn_priv.h"
-#include "provider/bisect_priv.h"
+#include "provider/shared/bisect.h"
 #include "provider/call_priv.h"
 #include "provider/publisher.h"
 
@@ -44,14 +44,19 @@ struct publisher_batch {
 	struct provider_bisect bisect;
 	enum provider_code bad_code; /* of the last write with a bad change */
 	char bad_error[PROVIDER_ERROR_BYTES];
-	unsigned attempts; /* that have failed one after the other */
-	unsigned denied;   /* PROVIDER_UNAUTHORIZED one after the other */
+	bool was_answered;	  /* by the last write, which was PROVIDER_UNSURE */
+	unsigned unapplied;	  /* writes that were answered so, and were not applied */
+	uint64_t accepted_before; /* by the zone, when the first of them failed */
+	unsigned attempts;	  /* that have failed one after the other */
+	unsigned denied;	  /* PROVIDER_UNAUTHORIZED one after the other */
 	char *settle_token;
 	uint64_t settle_by_ns;
 };
 
 /* In the account's turn: takes what the zone has ready, and makes the first call. */
 void batch_begin(struct publisher_zone *zone);
+/* The same for an entry that no other accompanies; it is in no list. */
+void batch_begin_alone(struct publisher_entry *entry);
 /* Cancels its call and frees it with its entries; their requests are left alone. */
 void batch_abort(struct publisher_batch *batch);
 

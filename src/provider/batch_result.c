@@ -16,6 +16,7 @@
 #include "provider/shared/job.h"
 #include "provider/publisher_priv.h"
 #include "provider/rate_priv.h"
+#include "provider/suspect_priv.h"
 #include "provider/zone_queue_priv.h"
 #include "provider/zone_serial.h"
 
@@ -23,6 +24,7 @@ enum {
 	DENIED_MAX = 3,	       /* so many refusals in a row: all are refused */
 	SETTLE_FIRST_MS = 500, /* between questions whether a change has taken effect; doubles */
 	SETTLE_LONGEST_MS = 4000,
+	SUSPECT_PAUSE_MS = 100, /* after a suspect, while the server has accepted nothing else */
 };
 
 static const struct provider_caps *caps_of(const struct publisher_batch *batch)
@@ -81,6 +83,7 @@ static void refuse_entry(struct publisher_batch *batch, size_t index, enum provi
 {
 	CLEANUP(freep) char *error = xstrdup(text);
 	struct publisher_entry *entry = batch_extract(batch, index);
+	suspect_clear(batch->zone, entry->edits[0].set.name);
 	batch->denied = code == PROVIDER_UNAUTHORIZED ? batch->denied + 1 : 0;
 	if (is_doubtful(entry, code, error))
 		batch_go_on(batch_new(batch->zone, BATCH_CHECK, &entry, 1));
@@ -95,6 +98,9 @@ static void accept_entries(struct publisher_batch *batch, struct publisher_entry
 			   size_t count)
 {
 	struct loop *loop = batch->zone->account->loop;
+	for (size_t i = 0; i < count; i++)
+		suspect_clear(batch->zone, entries[i]->edits[0].set.name);
+	batch->zone->n_accepted += count;
 	if (count == 0)
 		return;
 	if (batch->call.job.settle_token == NULL) {
@@ -156,24 +162,56 @@ static void take_success(struct publisher_batch *batch)
 	batch_retry(batch, provider_backoff_ns(batch->attempts++));
 }
 
-/* Some change of those that were tried is bad, and nobody knows which. */
-static void isolate_bad(struct publisher_batch *batch)
+/* One more failure of the search. True: the first of the row is bad. */
+static bool note_failure(struct publisher_batch *batch)
 {
-	const struct provider_job *job = &batch->call.job;
 	if (batch->is_bisecting)
 		provider_bisect_failed(&batch->bisect, batch->tried);
 	else
 		provider_bisect_init(&batch->bisect, batch->n);
 	batch->is_bisecting = true;
 	batch->attempts = 0;
+	return provider_bisect_found(&batch->bisect);
+}
+
+/* Some change of those that were tried is bad, and nobody knows which. */
+static void isolate_bad(struct publisher_batch *batch)
+{
+	const struct provider_job *job = &batch->call.job;
 	batch->bad_code = job->code;
 	memcpy(batch->bad_error, job->error, sizeof(batch->bad_error));
-	if (provider_bisect_found(&batch->bisect)) {
+	if (note_failure(batch)) {
 		refuse_entry(batch, 0, job->code, job->error);
 		batch_close_gaps(batch);
 	}
 	if (batch->denied >= DENIED_MAX)
 		fail_all(batch, job->code, job->error);
+	else
+		batch_go_on(batch);
+}
+
+/* The bad one of a search, whose writes were answered with an error that gives no reason. */
+static void suspect_at(struct publisher_batch *batch, size_t index, bool was_alone)
+{
+	suspect_entry(batch_extract(batch, index),
+		      &(struct suspicion){ .accepted_before = batch->accepted_before,
+					   .error = batch->bad_error,
+					   .was_alone = was_alone });
+}
+
+/* The same search where the server gives no reason. If it accepts nothing at all it is the one at fault, and
+ * is spared. */
+static void isolate_unapplied(struct publisher_batch *batch)
+{
+	batch->bad_code = PROVIDER_UNSURE;
+	batch->step = BATCH_WRITE;
+	bool is_found = note_failure(batch);
+	if (is_found) {
+		suspect_at(batch, 0, batch->tried == 1);
+		batch_close_gaps(batch);
+	}
+	if (is_found && batch->n != 0 && batch->zone->n_accepted == batch->accepted_before)
+		batch_retry(batch, SUSPECT_PAUSE_MS * NS_PER_MS);
 	else
 		batch_go_on(batch);
 }
@@ -195,13 +233,16 @@ static bool refuse_named(struct publisher_batch *batch)
 	return true;
 }
 
-/* An edit shows whether it was applied: it changes something, and only once. */
-static bool is_telltale(const struct publisher_entry *entry)
+/* An edit shows whether it was applied: it changes something, and only once. Without guards of the provider
+ * all have been read, and those that were as wanted have left the row. */
+static bool is_telltale(const struct publisher_entry *entry, bool has_guards)
 {
 	static const struct provider_rrset missing;
 	for (size_t i = 0; i < entry->n_edits; i++) {
 		const struct provider_edit *edit = &entry->edits[i];
 		bool is_equal = edit->guard == PROVIDER_GUARD_EQUAL;
+		if (!has_guards && edit->guard != PROVIDER_GUARD_NONE)
+			return true;
 		if (!is_equal && edit->guard != PROVIDER_GUARD_ABSENT)
 			continue;
 		if (!provider_rrset_equal(&edit->set, is_equal ? &edit->before : &missing))
@@ -222,7 +263,7 @@ static void choose_telltales(struct publisher_batch *batch)
 	size_t last = batch->tried, half = batch->tried / 2;
 	batch->n_telltales = 0;
 	for (size_t i = 0; i < batch->tried; i++) {
-		if (!is_telltale(batch->row[i]))
+		if (!is_telltale(batch->row[i], caps_of(batch)->has_guards))
 			continue;
 		if (batch->n_telltales == 0 || (batch->n_telltales == 1 && i >= half))
 			add_telltale(batch, i);
@@ -270,9 +311,26 @@ static void write_again(struct publisher_batch *batch, enum provider_code code)
 	batch->is_bisecting = false;
 }
 
-/* A batch that is applied whole or not at all is verified by a few of its changes. Those without a
- * guard are written again without a question. */
-static void verify_write(struct publisher_batch *batch)
+/* Nothing of the write was applied, or to write it again does no harm. One that the server answers so again and
+ * again has a bad change; where the zone has suspects already, the first time is enough. */
+static void take_unapplied(struct publisher_batch *batch, uint64_t pause_ns)
+{
+	unsigned most = batch->zone->suspects.n != 0 ? 1 : SUSPECT_TRIES;
+	if (batch->was_answered && batch->unapplied++ == 0)
+		batch->accepted_before = batch->zone->n_accepted;
+	if (batch->was_answered && batch->unapplied >= most) {
+		isolate_unapplied(batch);
+		return;
+	}
+	write_again(batch, PROVIDER_UNSURE);
+	if (pause_ns != 0)
+		batch_retry(batch, pause_ns);
+	else
+		batch_go_on(batch);
+}
+
+/* Those of the write that have no patience end here. */
+static void drop_late_of_write(struct publisher_batch *batch)
 {
 	size_t n_late = 0;
 	for (size_t i = 0; i < batch->tried; i++) {
@@ -282,18 +340,33 @@ static void verify_write(struct publisher_batch *batch)
 	drop_late(batch);
 	batch_close_gaps(batch);
 	batch->tried -= n_late;
+	batch->was_answered = batch->was_answered && batch->tried != 0;
+}
+
+/* A batch that is applied whole or not at all is verified by a few of its changes. Those without a
+ * guard are written again without a question. */
+static void verify_write(struct publisher_batch *batch)
+{
+	batch->was_answered = batch->call.job.was_answered;
+	memcpy(batch->bad_error, batch->call.job.error, sizeof(batch->bad_error));
+	drop_late_of_write(batch);
 	if (batch->n == 0) {
 		batch_go_on(batch);
 		return;
 	}
+	/* Those that have failed alone before are asked for at once: they keep others waiting. */
+	bool is_urgent =
+		batch->was_answered && (batch->is_bisecting || batch->zone->suspects.n != 0);
+	uint64_t pause_ns = is_urgent ? 0 : provider_backoff_ns(batch->attempts++);
 	batch->n_telltales = 0;
 	if (caps_of(batch)->is_atomic)
 		choose_telltales(batch);
-	if (batch->n_telltales != 0)
-		batch->step = BATCH_VERIFY;
-	else
-		write_again(batch, PROVIDER_UNSURE);
-	batch_retry(batch, provider_backoff_ns(batch->attempts++));
+	if (batch->n_telltales == 0) {
+		take_unapplied(batch, pause_ns);
+		return;
+	}
+	batch->step = BATCH_VERIFY;
+	batch_retry(batch, pause_ns);
 }
 
 static void retry_call(struct publisher_batch *batch, enum provider_code code)
@@ -375,7 +448,9 @@ static void take_write(struct publisher_batch *batch)
 			provider_bisect_succeeded(&batch->bisect, batch->tried);
 		/* The last suspect needs no call of its own. */
 		bool is_last = batch->is_bisecting && provider_bisect_found(&batch->bisect);
-		if (is_last)
+		if (is_last && batch->bad_code == PROVIDER_UNSURE)
+			suspect_at(batch, batch->tried, false);
+		else if (is_last)
 			refuse_entry(batch, batch->tried, batch->bad_code, batch->bad_error);
 		take_success(batch);
 	} else if (batch->call.job.code != PROVIDER_UNSURE && refuse_named(batch)) {
@@ -447,8 +522,7 @@ static void take_verify(struct publisher_batch *batch)
 	}
 	batch->step = BATCH_WRITE;
 	if (!is_applied) {
-		write_again(batch, PROVIDER_UNSURE);
-		batch_go_on(batch);
+		take_unapplied(batch, 0);
 		return;
 	}
 	for (size_t i = 0; i < batch->tried; i++)

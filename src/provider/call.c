@@ -33,6 +33,7 @@ static void adapt_rate(struct publisher_call *call)
 	case PROVIDER_CONFLICT:
 	case PROVIDER_INVALID:
 	case PROVIDER_QUOTA:
+	case PROVIDER_FAILED:
 		provider_rate_succeeded(rate);
 		break;
 	}

@@ -14,22 +14,24 @@ enum provider_reaction {
 };
 
 /* name, label of metrics, reaction, Gardener's error code ("": none, DR-44) */
-#define PROVIDER_CODE_MAP(X)                                                      \
-	X(OK, "ok", REPORT, "")                                                   \
-	X(UNKNOWN, "unknown", REPORT, "")                                         \
-	/* Too many calls; the zone, or the provider, is busy with others. */     \
-	X(THROTTLED, "throttled", RETRY, "")                                      \
-	/* Network, 5xx: nothing was applied. */                                  \
-	X(TRANSIENT, "transient", RETRY, "")                                      \
-	/* The request was sent, its reply was lost: it may have been applied. */ \
-	X(UNSURE, "unsure", VERIFY, "")                                           \
-	X(UNAUTHENTICATED, "unauthenticated", FAIL, "ERR_INFRA_UNAUTHENTICATED")  \
-	X(UNAUTHORIZED, "unauthorized", ISOLATE, "ERR_INFRA_UNAUTHORIZED")        \
-	X(NO_ZONE, "no_zone", FAIL, "ERR_CONFIGURATION_PROBLEM")                  \
-	X(CONFLICT, "conflict", ISOLATE, "ERR_CONFIGURATION_PROBLEM")             \
-	X(INVALID, "invalid", ISOLATE, "ERR_CONFIGURATION_PROBLEM")               \
-	X(QUOTA, "quota", ISOLATE, "ERR_INFRA_QUOTA_EXCEEDED")                    \
-	/* The lease ended, or would have during the call: nothing was sent. */   \
+#define PROVIDER_CODE_MAP(X)                                                                             \
+	X(OK, "ok", REPORT, "")                                                                          \
+	X(UNKNOWN, "unknown", REPORT, "")                                                                \
+	/* Too many calls; the zone, or the provider, is busy with others. */                            \
+	X(THROTTLED, "throttled", RETRY, "")                                                             \
+	/* Network, 5xx: nothing was applied. */                                                         \
+	X(TRANSIENT, "transient", RETRY, "")                                                             \
+	/* The request was sent, its reply was lost: it may have been applied. */                        \
+	X(UNSURE, "unsure", VERIFY, "")                                                                  \
+	X(UNAUTHENTICATED, "unauthenticated", FAIL, "ERR_INFRA_UNAUTHENTICATED")                         \
+	X(UNAUTHORIZED, "unauthorized", ISOLATE, "ERR_INFRA_UNAUTHORIZED")                               \
+	X(NO_ZONE, "no_zone", FAIL, "ERR_CONFIGURATION_PROBLEM")                                         \
+	X(CONFLICT, "conflict", ISOLATE, "ERR_CONFIGURATION_PROBLEM")                                    \
+	X(INVALID, "invalid", ISOLATE, "ERR_CONFIGURATION_PROBLEM")                                      \
+	X(QUOTA, "quota", ISOLATE, "ERR_INFRA_QUOTA_EXCEEDED")                                           \
+	/* The server answers with an error that names no reason, and applies nothing: reads show it. */ \
+	X(FAILED, "failed", ISOLATE, "ERR_RETRYABLE_INFRA_DEPENDENCIES")                                 \
+	/* The lease ended, or would have during the call: nothing was sent. */                          \
 	X(NO_LEASE, "no_lease", FAIL, "")
 
 enum provider_code {

@@ -32,6 +32,7 @@ struct publisher_entry {
 	struct entry_claim *claims; /* one for each different name */
 	size_t n_claims;
 	uint64_t since_ns;
+	uint64_t due_ns; /* while it waits to be sent alone */
 	struct loop_timer patience;
 	bool is_late; /* its patience is over: it ends with the next fault */
 	uint8_t priority;

@@ -88,6 +88,9 @@ struct provider_job {
 	 * PROVIDER_UNSURE, which counts for all changes. Changes that the provider knows to be at fault
 	 * have codes of their own; if none has, the publisher searches for them. Without atomicity each change has its code. */
 	enum provider_code code;
+	/* APPLY with PROVIDER_UNSURE: the server has answered, with an error that does not say whether the batch
+	 * was applied. If reads show that it was not, some change is at fault. */
+	bool was_answered;
 	uint64_t
 		retry_after_ns; /* from now, with PROVIDER_THROTTLED; 0: the provider did not say */
 	char error[PROVIDER_ERROR_BYTES];

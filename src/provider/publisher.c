@@ -19,6 +19,7 @@
 #include "provider/metrics_priv.h"
 #include "provider/publisher_priv.h"
 #include "provider/shared/job.h"
+#include "provider/suspect_priv.h"
 #include "provider/zone_queue_priv.h"
 
 struct publisher {
@@ -223,7 +224,11 @@ void publisher_finish(struct publisher_entry *entry, enum provider_code code, co
 static void fail_late(struct publisher_entry *entry)
 {
 	struct publisher_account *account = entry->account;
-	if (account->fault_code != PROVIDER_OK)
+	const struct zone_suspect *suspect =
+		entry->zone != NULL ? suspect_find(entry->zone, entry->edits[0].set.name) : NULL;
+	if (suspect != NULL)
+		publisher_finish(entry, PROVIDER_UNSURE, suspect->error);
+	else if (account->fault_code != PROVIDER_OK)
 		publisher_finish(entry, account->fault_code, account->fault);
 	else if (provider_rate_wait_ns(&account->rate, loop_now(account->loop)) != 0)
 		publisher_finish(entry, PROVIDER_THROTTLED,

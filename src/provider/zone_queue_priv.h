@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/map.h"
 #include "net/loop.h"
 #include "provider/account_turn_priv.h"
 #include "provider/entry_priv.h"
@@ -22,7 +23,13 @@ struct publisher_zone {
 	uint64_t first_ns;  /* when the first of `ready` came */
 	bool is_due;	    /* they have waited long enough */
 	unsigned n_writing; /* batches under way */
-	uint64_t writes;    /* by us, that surely raised the serial (provider/zone_serial.h) */
+	/* Sent alone, between batches; provider/suspect_priv.h: */
+	struct map suspects; /* by name: struct zone_suspect */
+	struct entry_list alone;
+	struct loop_timer alone_timer; /* the next of them is due */
+	bool was_alone;		       /* the last call began with one of them */
+	uint64_t n_accepted;	       /* changes, so far */
+	uint64_t writes; /* by us, that surely raised the serial (provider/zone_serial.h) */
 	struct zone_serial serial;
 	uint64_t serial_ns; /* when that was asked for; 0: never */
 };

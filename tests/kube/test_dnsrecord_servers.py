@@ -228,6 +228,36 @@ def test_refusals_are_reported(embedded, controller, ns, zone):  # noqa: F811
     remove(embedded, ns, "good", *rows)
 
 
+def test_one_set_stalls_no_zone(embedded, controller, ns, zone):  # noqa: F811
+    """DR-P4: BIND answers SERVFAIL to a set of more than 100 records. Its objects say so, and delay no other of the zone, also when they are
+    tried again; with fewer records they are published."""
+    big = [f"198.18.0.{i}" for i in range(101)]
+    good = [f"good{i}" for i in range(12)]
+    make_secret(embedded, ns, zone.secret())
+    for i, name in enumerate(good):
+        make(embedded, ns, name, f"{name}.{ns}.{zone.zone}", type=zone.type)
+        if i in (3, 8):
+            make(embedded, ns, f"big{i}", f"big{i}.{ns}.{zone.zone}", type=zone.type, values=big)
+    for name in good:
+        wait_settled(embedded, ns, name, 15)
+    if zone.kind == "bind":
+        for name in ("big3", "big8"):
+            error = wait_failed(embedded, ns, name)["lastError"]
+            assert error["codes"] == ["ERR_RETRYABLE_INFRA_DEPENDENCIES"], error
+            assert "SERVFAIL" in error["description"] and "it accepts other changes of the zone" in error["description"], error
+        for i, name in enumerate(["big3", *good[:6], "big8", *good[6:]]):
+            patch(embedded, ns, name, {"spec": {"ttl": 60 + i}})
+        for name in good:
+            wait_settled(embedded, ns, name, 5)
+        assert zone.read(f"good11.{ns}.{zone.zone}") == (73, ["192.0.2.1"])
+        for name in ("big3", "big8"):
+            patch(embedded, ns, name, {"spec": {"values": big[1:]}})
+    for name in ("big3", "big8"):
+        wait_settled(embedded, ns, name)
+        assert len(zone.read(f"{name}.{ns}.{zone.zone}")[1]) >= 100
+    remove(embedded, ns, "big3", "big8", *good)
+
+
 class Forgetful(Proxy):
     """Throws the answer to the first change away."""
 

@@ -326,7 +326,10 @@ static int take_refusal(struct dnsrecord_pass *pass, const struct dnsrecord_step
 	struct dnsrecord_report report = error_report(pass, provider_code_gardener(code), text);
 	if (pass->is_forced)
 		return give_up_forced(pass, error);
-	if (!is_doubtful(pass, code))
+	/* A server that fails without a reason may apply it later. A spec that was changed since goes on. */
+	bool keeps_attempt = is_doubtful(pass, code) ||
+			     (code == PROVIDER_FAILED && step->kind == DNSRECORD_PUT_WANTED);
+	if (!keeps_attempt)
 		report.known = dnsrecord_refused_known(&pass->record, step);
 	if (step->kind == DNSRECORD_PUT_ATTEMPT && !is_doubtful(pass, code)) {
 		int r = report_progress(pass, &report.known, 30, "the next record set follows");

@@ -213,6 +213,14 @@ static void apply_singly(struct memory_server *server, struct provider_job *job,
 	}
 }
 
+static void fail_vaguely(struct provider_job *job)
+{
+	bool is_write = job->kind == PROVIDER_APPLY;
+	provider_job_fail(job, is_write ? PROVIDER_UNSURE : PROVIDER_TRANSIENT,
+			  "something is wrong (SERVFAIL)");
+	job->was_answered = true;
+}
+
 /* All or nothing. */
 static void apply_whole(struct memory_server *server, struct provider_job *job)
 {
@@ -232,8 +240,12 @@ static void apply_whole(struct memory_server *server, struct provider_job *job)
 			memory_store_raise_serial(&server->store, job->zone);
 		return;
 	}
-	provider_job_fail(job, bad->code, "the batch is refused: %s", bad->error);
-	for (size_t i = 0; server->hides_bad && i < job->n_changes; i++)
+	if (server->is_vague)
+		fail_vaguely(job);
+	else
+		provider_job_fail(job, bad->code, "the batch is refused: %s", bad->error);
+	bool hides_bad = server->hides_bad || server->is_vague;
+	for (size_t i = 0; hides_bad && i < job->n_changes; i++)
 		provider_change_clear(&job->changes[i]);
 }
 
@@ -330,6 +342,9 @@ static void fail_call(struct memory_call *call, enum memory_fault fault)
 		provider_job_clear(job);
 		provider_job_fail(job, is_write ? PROVIDER_UNSURE : PROVIDER_TRANSIENT,
 				  "the connection was reset");
+		break;
+	case MEMORY_VAGUE:
+		fail_vaguely(job);
 		break;
 	case MEMORY_DENY:
 		provider_job_fail(job, PROVIDER_UNAUTHENTICATED, "%s",

@@ -20,6 +20,7 @@ enum memory_fault {
 	MEMORY_HANG,	    /* done, but there is never a reply */
 	MEMORY_PARTIAL,	    /* without atomicity: every second change is refused for now */
 	MEMORY_DENY,	    /* the credentials are not accepted */
+	MEMORY_VAGUE, /* an error that does not say what became of a write; nothing was done */
 };
 
 struct memory_ledger {
@@ -36,6 +37,7 @@ struct memory_server {
 	bool is_partial; /* changes are applied one by one: no atomicity */
 	bool ignores_guards;
 	bool hides_bad;	    /* does not say which changes of a batch are bad */
+	bool is_vague;	    /* answers bad changes as MEMORY_VAGUE does */
 	bool one_write;	    /* of a zone at a time */
 	bool finds_one;	    /* zones are found by name, not listed */
 	double calls_per_s; /* 0: any number */

@@ -35,7 +35,8 @@ static enum memory_fault draw_fault(void *ctx, const struct provider_job *job)
 {
 	static const enum memory_fault faults[] = { MEMORY_THROTTLE,	MEMORY_UNAVAILABLE,
 						    MEMORY_LOST_BEFORE, MEMORY_LOST_AFTER,
-						    MEMORY_HANG,	MEMORY_PARTIAL };
+						    MEMORY_HANG,	MEMORY_PARTIAL,
+						    MEMORY_VAGUE };
 	struct history *history = ctx;
 	(void)job;
 	if (rng_below(&history->rng, 100) >= history->fault_percent)
@@ -64,7 +65,8 @@ static void judge_slots(struct subject *subject)
 		const struct wish *wish = &subject->slots[i];
 		if (wish->done_ns == 0)
 			continue;
-		if (wish->request.code == PROVIDER_UNSURE || wish->request.patience_ns != 0)
+		if (wish->request.code == PROVIDER_UNSURE ||
+		    wish->request.code == PROVIDER_FAILED || wish->request.patience_ns != 0)
 			subject->is_unsure = true;
 		else if (wish->request.n_edits != 0 && wish->names[0][0] == 'h')
 			assert_true(wish->request.code == PROVIDER_OK ||

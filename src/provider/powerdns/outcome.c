@@ -126,6 +126,7 @@ struct powerdns_culprit powerdns_outcome_fail(struct provider_job *job,
 		fail_transport(job, call);
 		return culprit;
 	}
+	job->was_answered = true;
 	powerdns_reply_error(body, ERR_TEXT(text));
 	enum provider_code code = code_of(job, call, text, &hint);
 	if (call->has_retry_after)

@@ -269,6 +269,7 @@ static void error_replies(void **state)
 		assert_int_equal(job.retry_after_ns,
 				 failures[row].retries_later ? 7 * NS_PER_S : 0);
 		assert_null(changes[0].found);
+		assert_true(job.was_answered || job.code != PROVIDER_UNSURE);
 		clear_job(&job);
 		rig_down(&rig);
 	}
@@ -532,6 +533,7 @@ static void lost_writes_are_unsure(void **state)
 		expect_call(&rig, "PATCH " ZONE, rows[i]);
 		run_job(&rig, &job);
 		assert_ends(&job, PROVIDER_UNSURE, "");
+		assert_false(job.was_answered);
 		clear_job(&job);
 		rig_down(&rig);
 	}

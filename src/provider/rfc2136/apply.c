@@ -325,6 +325,7 @@ static void on_updated(struct rfc2136_ask *ask)
 	} else if (code == PROVIDER_NO_ZONE) {
 		check_zone(call, error);
 	} else {
+		call->job->was_answered = true;
 		end_failed(call, code, error);
 	}
 }

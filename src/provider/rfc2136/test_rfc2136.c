@@ -196,6 +196,8 @@ static void response_codes(void **state)
 			answer_zone(&rig, &(struct fakeup_reply){ .rcode = DNS_RCODE_REFUSED });
 		expect_end(&rig, rows[i].code, rows[i].error);
 		assert_int_equal(rig.change.code, PROVIDER_UNKNOWN);
+		if (rows[i].code == PROVIDER_UNSURE)
+			assert_true(rig.job.was_answered);
 	}
 	rig_close(&rig);
 }

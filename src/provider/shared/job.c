@@ -103,6 +103,7 @@ void provider_job_clear(struct provider_job *job)
 	free(TAKE_PTR(job->settle_token));
 	job->n_zones = 0;
 	job->is_zone_of_name = false;
+	job->was_answered = false;
 	job->retry_after_ns = 0;
 	job->code = PROVIDER_OK;
 	job->error[0] = '\0';

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The search for bad changes: a binary search for the first one, again and again. */
-#include "provider/bisect_priv.h"
+#include "provider/shared/bisect.h"
 
 #include <assert.h>
 

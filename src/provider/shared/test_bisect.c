@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The search for bad changes, over all sets of bad ones of small rows and random ones of large rows: each is found, no good one is
  * taken for bad, and the number of calls is bounded (DR-P4). */
-#include "provider/bisect_priv.h"
+#include "provider/shared/bisect.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
