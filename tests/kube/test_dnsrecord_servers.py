@@ -318,7 +318,7 @@ def test_powerdns_behind_tls(embedded, controller, ns, zone, certificates):  # n
         "system": (right, {}, "{url}: TLS handshake: its certificate is not trusted: it has expired, or was not signed by a CA of this system"),
         "host": (wrong, {"trustedCaCert": ca}, "{url}: TLS handshake: its certificate is for another host than '127.0.0.1'"),
         "nowhere": (right, {"trustedCaCert": ca, "virtualHost": "third"},
-                    "PowerDNS answered 404 Not Found: there is no such server, see 'server' and 'virtualHost' in the Secret"),
+                    "PowerDNS answered 404: Not Found: there is no such server, see 'server' and 'virtualHost' in the Secret"),
     }
     for name, (proxy, keys, _) in rows.items():
         make_secret(embedded, ns, {**zone.secret(), "server": f"https://127.0.0.1:{proxy.number}", **keys}, name=name)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Failures of calls as the publisher's codes. PowerDNS's own sentence is kept word by word. */
+/* Failures of calls as the publisher's codes. PowerDNS's own sentence is kept; other replies are not repeated
+ * (provider/shared/reply_text.h). */
 #include "provider/powerdns/outcome_priv.h"
 
 #include <stdio.h>
@@ -40,6 +41,12 @@ static const struct {
 	{ 409, PROVIDER_TRANSIENT, PROVIDER_CONFLICT, "" },
 	{ 429, PROVIDER_THROTTLED, PROVIDER_THROTTLED, "" },
 };
+
+/* Statuses of replies in which PowerDNS 4.7 has a sentence of its own. */
+static bool has_sentence(int status)
+{
+	return status == 400 || status == 404 || status == 409 || status == 422 || status == 500;
+}
 
 static enum provider_code code_of(const struct provider_job *job, const struct http_call *call,
 				  const char *text, const char **ret_hint)
@@ -127,14 +134,16 @@ struct powerdns_culprit powerdns_outcome_fail(struct provider_job *job,
 		return culprit;
 	}
 	job->was_answered = true;
-	powerdns_reply_error(body, ERR_TEXT(text));
+	if (has_sentence(call->status))
+		powerdns_reply_error(body, ERR_TEXT(text));
 	enum provider_code code = code_of(job, call, text, &hint);
 	if (call->has_retry_after)
 		job->retry_after_ns = call->retry_after_s * NS_PER_S;
-	if (call->status == 422)
+	if (call->status == 422 && text[0] != '\0')
 		provider_job_fail(job, code, "PowerDNS: %s", text);
 	else
-		provider_job_fail(job, code, "PowerDNS answered %d %s%s", call->status, text, hint);
+		provider_job_fail(job, code, "PowerDNS answered %d%s%s%s", call->status,
+				  text[0] != '\0' ? ": " : "", text, hint);
 	if (call->status == 422 && job->kind == PROVIDER_APPLY)
 		culprit = find_named(job, text);
 	if (culprit.change != NULL)

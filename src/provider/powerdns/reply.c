@@ -12,25 +12,9 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "base/text/utf8.h"
 #include "dns/types.h"
 #include "provider/powerdns/content_priv.h"
-
-/* Records that others wrote may have bytes that are not UTF-8; they must not hide all others. */
-static json_t *read_tree(struct slice json)
-{
-	CLEANUP(strbuf_done) struct strbuf clean = STRBUF_INIT;
-	while (json.n != 0) {
-		uint32_t cp;
-		size_t n = utf8_decode(json, &cp);
-		if (n == 0)
-			strbuf_adds(&clean, "\xef\xbf\xbd"); /* U+FFFD */
-		else
-			strbuf_add(&clean, json.p, n);
-		json = slice_from(json, MAX(n, (size_t)1));
-	}
-	return json_loadb(clean.s, clean.n, JSON_ALLOW_NUL, NULL);
-}
+#include "provider/shared/reply_text.h"
 
 /* NULL: there is none. */
 static const char *text_of(const json_t *object, const char *member)
@@ -106,7 +90,7 @@ static uint32_t read_number(const json_t *tree, const char *member)
 
 int powerdns_reply_rrset(struct slice json, struct provider_rrset **ret)
 {
-	CLEANUP(json_decrefp) json_t *tree = read_tree(json);
+	CLEANUP(json_decrefp) json_t *tree = provider_reply_json(json);
 	CLEANUP(arena_done) struct arena arena;
 	const char *name = text_of(tree, "name"), *type_text = text_of(tree, "type");
 	arena_init(&arena);
@@ -131,7 +115,7 @@ int powerdns_reply_rrset(struct slice json, struct provider_rrset **ret)
 
 int powerdns_reply_zone(struct slice json, struct powerdns_zone *ret)
 {
-	CLEANUP(json_decrefp) json_t *tree = read_tree(json);
+	CLEANUP(json_decrefp) json_t *tree = provider_reply_json(json);
 	const char *zone_id = text_of(tree, "id"), *name = text_of(tree, "name");
 	if (zone_id == NULL || name == NULL || zone_id[0] == '\0')
 		return ERR_PARSE;
@@ -149,15 +133,7 @@ void powerdns_zone_done(struct powerdns_zone *zone)
 
 void powerdns_reply_error(struct slice body, struct err_text out)
 {
-	CLEANUP(json_decrefp) json_t *tree = read_tree(body);
-	const char *text = text_of(tree, "error");
-	if (text == NULL) {
-		struct slice rest = slice_trim(body), line = slice_cut(&rest, '\n');
-		/* A proxy's page says nothing in its first line. */
-		bool is_page = line.n != 0 && line.p[0] == '<';
-		line = is_page ? SLICE("") : slice_trim(line);
-		err_text_set(out, "%.*s", (int)MIN(line.n, (size_t)200), line.n != 0 ? line.p : "");
-		return;
-	}
-	err_text_set(out, "%s", text);
+	static const char *const others[] = { "errors", NULL };
+	static const struct provider_reply_form form = { .message = "error", .others = others };
+	provider_reply_message(body, &form, out);
 }

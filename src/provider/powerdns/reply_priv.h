@@ -28,6 +28,5 @@ struct powerdns_zone {
 MUST_CHECK int powerdns_reply_zone(struct slice json, struct powerdns_zone *ret);
 void powerdns_zone_done(struct powerdns_zone *zone);
 
-/* The sentence of an error reply: that of its JSON, or the first line of its text; "" when it has none.
- */
+/* The sentence of an error reply; "" when it is not one of PowerDNS's. */
 void powerdns_reply_error(struct slice body, struct err_text out);

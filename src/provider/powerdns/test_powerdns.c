@@ -224,7 +224,7 @@ static const struct {
 	{ 400, NULL, "Bad Request", PROVIDER_INVALID, PROVIDER_INVALID, "webserver-max-bodysize",
 	  false },
 	{ 401, NULL, "Unauthorized", PROVIDER_UNAUTHENTICATED, PROVIDER_UNAUTHENTICATED,
-	  "answered 401 Unauthorized: the API key is refused", false },
+	  "answered 401: the API key is refused", false },
 	{ 403, NULL, "<html>\nno", PROVIDER_UNAUTHORIZED, PROVIDER_UNAUTHORIZED, "answered 403",
 	  false },
 	{ 413, NULL, "", PROVIDER_INVALID, PROVIDER_INVALID, "answered 413", false },
@@ -232,8 +232,17 @@ static const struct {
 	  "PowerDNS: Record is bad", false },
 	{ 429, "Retry-After: 7\r\n", "", PROVIDER_THROTTLED, PROVIDER_THROTTLED, "answered 429",
 	  true },
-	{ 500, NULL, "Internal Server Error", PROVIDER_TRANSIENT, PROVIDER_UNSURE,
-	  "500 Internal Server Error", false },
+	{ 500, NULL, "{\"error\": \"No database\"}", PROVIDER_TRANSIENT, PROVIDER_UNSURE,
+	  "answered 500: No database", false },
+	/* Whoever writes the Secret chooses the server. */
+	{ 500, NULL, "SECRET of another server", PROVIDER_TRANSIENT, PROVIDER_UNSURE,
+	  "answered 500", false },
+	{ 403, NULL, "{\"error\": \"SECRET\"}", PROVIDER_UNAUTHORIZED, PROVIDER_UNAUTHORIZED,
+	  "answered 403", false },
+	{ 422, NULL, "{\"error\": \"SECRET\", \"key\": 1}", PROVIDER_INVALID, PROVIDER_INVALID,
+	  "answered 422", false },
+	{ 418, NULL, "{\"error\": \"SECRET\"}", PROVIDER_INVALID, PROVIDER_INVALID, "answered 418",
+	  false },
 	{ 502, NULL, "", PROVIDER_TRANSIENT, PROVIDER_UNSURE, "answered 502", false },
 	{ 503, NULL, "", PROVIDER_TRANSIENT, PROVIDER_UNSURE, "answered 503", false },
 	{ 503, "Retry-After: 7\r\n", "", PROVIDER_THROTTLED, PROVIDER_THROTTLED, "answered 503",
@@ -269,6 +278,7 @@ static void error_replies(void **state)
 		assert_int_equal(job.retry_after_ns,
 				 failures[row].retries_later ? 7 * NS_PER_S : 0);
 		assert_null(changes[0].found);
+		assert_null(strstr(job.error, "SECRET"));
 		assert_true(job.was_answered || job.code != PROVIDER_UNSURE);
 		clear_job(&job);
 		rig_down(&rig);
