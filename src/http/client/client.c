@@ -47,6 +47,7 @@ static void unlink_transfer(struct http_transfer *transfer)
 /* ---- transfers ---- */
 
 static void check_deadline(struct loop_timer *timer);
+static void resume_transfer(struct loop_timer *timer);
 
 static void submit_transfer(struct http_transfer *transfer);
 
@@ -72,6 +73,7 @@ static struct http_transfer *new_transfer(struct http_client *client, struct htt
 	transfer->lib = client->lib;
 	transfer->client = client;
 	transfer->deadline.cb = check_deadline;
+	transfer->resume.cb = resume_transfer;
 	transfer->call = call;
 	call->transfer = transfer;
 	link_transfer(&client->transfers, transfer);
@@ -87,8 +89,10 @@ static void free_transfer(struct http_transfer *transfer)
 	assert(transfer->call->transfer == transfer && !client->inside);
 	if (transfer->added)
 		IGNORE(client->lib->multi_remove_handle(client->multi, transfer->easy));
-	if (client->loop != NULL)
+	if (client->loop != NULL) {
 		loop_timer_stop(client->loop, &transfer->deadline);
+		loop_timer_stop(client->loop, &transfer->resume);
+	}
 	http_options_clear(transfer);
 	put_handle(client, transfer->easy);
 	if (transfer->host != NULL)
@@ -184,6 +188,19 @@ static void finish_transfer(struct http_transfer *transfer, CURLcode code)
 		follow_redirect(transfer);
 	else
 		end_call(transfer);
+}
+
+/* The piece that libcurl has kept comes from inside; an error of its callback ends the call here. */
+static void resume_transfer(struct loop_timer *timer)
+{
+	struct http_transfer *transfer = CONTAINER_OF(timer, struct http_transfer, resume);
+	struct http_client *client = transfer->client;
+	transfer->was_resumed = true;
+	client->inside = true;
+	CURLcode code = client->lib->easy_pause(transfer->easy, CURLPAUSE_CONT);
+	client->inside = false;
+	if (code != CURLE_OK)
+		finish_transfer(transfer, code);
 }
 
 /* ---- libcurl and the loop ---- */

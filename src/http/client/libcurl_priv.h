@@ -16,6 +16,7 @@
 	X(easy_reset, void, (CURL * easy))                                                   \
 	X(easy_setopt, CURLcode, (CURL * easy, CURLoption option, ...))                      \
 	X(easy_getinfo, CURLcode, (CURL * easy, CURLINFO info, ...))                         \
+	X(easy_pause, CURLcode, (CURL * easy, int what))                                     \
 	X(easy_strerror, const char *, (CURLcode code))                                      \
 	X(slist_append, struct curl_slist *, (struct curl_slist * list, const char *s))      \
 	X(slist_free_all, void, (struct curl_slist * list))                                  \

@@ -6,6 +6,112 @@
 #include "base/mem.h"
 #include "http/client/test_rig.h"
 
+/* ---- large replies ---- */
+
+enum { LARGE_BYTES = 8 << 20, PIECES_A_TURN = 14 };
+
+/* One whose pieces cost a millisecond each, and another client's beside it. */
+struct neighbours {
+	unsigned pieces, most; /* in this turn of the loop; in any */
+	unsigned small_ended;  /* before the large one */
+	bool is_large_done;
+	size_t got, fails_at; /* bytes of the large one */
+};
+
+static int take_slowly(struct http_call *call, struct slice bytes)
+{
+	struct neighbours *neighbours = call->ctx;
+	uint64_t end = clock_mono_ns() + NS_PER_MS;
+	while (clock_mono_ns() < end)
+		;
+	neighbours->got += bytes.n;
+	if (neighbours->fails_at != 0 && neighbours->got >= neighbours->fails_at)
+		return ERR_PARSE;
+	neighbours->pieces++;
+	neighbours->most = MAX(neighbours->most, neighbours->pieces);
+	return 0;
+}
+
+static void note_large(struct http_call *call)
+{
+	((struct neighbours *)call->ctx)->is_large_done = true;
+}
+
+static void note_small(struct http_call *call)
+{
+	struct neighbours *neighbours = call->ctx;
+	neighbours->small_ended += !neighbours->is_large_done;
+}
+
+/* Until it ends, or is cancelled. */
+static void run_large(struct rig *rig, struct neighbours *neighbours, size_t cancel_at,
+		      struct http_call *beside)
+{
+	CLEANUP(freep) char *body = xmalloc(LARGE_BYTES + 1);
+	memset(body, 'x', LARGE_BYTES);
+	body[LARGE_BYTES] = '\0';
+	scripted_http_expect(rig->script,
+			     &(struct scripted_call){ .line = "GET /x",
+						      .reply = { .status = 200, .body = body } });
+	struct http_call slow = { .method = "GET",
+				  .url = url_of(rig, "/x"),
+				  .data = take_slowly,
+				  .done = note_large,
+				  .ctx = neighbours };
+	struct http_client *client =
+		http_client_new(rig->loop, &(struct http_client_conf){ 0 }, (struct err_text){ 0 });
+	http_client_start(rig->client, &slow);
+	while (slow.transfer != NULL) {
+		bool was_begun = neighbours->most != 0;
+		neighbours->pieces = 0;
+		loop_turn(rig->loop, true);
+		if (!was_begun && neighbours->most != 0 && beside != NULL)
+			http_client_start(client, beside);
+		if (cancel_at != 0 && neighbours->got >= cancel_at)
+			http_client_cancel(rig->client, &slow);
+	}
+	assert_int_equal(slow.result, cancel_at != 0		  ? -ECANCELED
+				      : neighbours->fails_at != 0 ? ERR_PARSE
+								  : 0);
+	assert_in_range(neighbours->most, 1, PIECES_A_TURN);
+	http_call_release(&slow);
+	http_client_free(client);
+}
+
+/* A large reply of one server holds up no call to another: it is read a little in each turn of the loop. */
+static void large_reply_takes_turns(void **state)
+{
+	struct rig large, small;
+	struct neighbours neighbours = { 0 };
+	struct http_call quick = { .method = "GET", .done = note_small, .ctx = &neighbours };
+	(void)state;
+	rig_up(&large, NULL);
+	rig_up(&small, NULL);
+	scripted_http_expect(small.script,
+			     &(struct scripted_call){ .line = "GET /x",
+						      .reply = { .status = 200, .body = "ok" } });
+	quick.url = url_of(&small, "/x");
+	run_large(&large, &neighbours, 0, &quick);
+	assert_int_equal(neighbours.got, LARGE_BYTES);
+	assert_int_equal(neighbours.small_ended, 1);
+	http_call_release(&quick);
+	rig_down(&small);
+	rig_down(&large);
+}
+
+/* Errors and cancels, also while it waits for a turn. */
+static void large_reply_ends_early(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < 40; i++) {
+		struct neighbours neighbours = { .fails_at = i % 2 == 0 ? 300000 + i * 5000 : 0 };
+		struct rig rig;
+		rig_up(&rig, NULL);
+		run_large(&rig, &neighbours, i % 2 == 0 ? 0 : 300000 + i * 5000, NULL);
+		rig_down(&rig);
+	}
+}
+
 /* ---- many ---- */
 
 enum { MANY = 2000, HUNG = 60 };
@@ -275,6 +381,8 @@ static void calls_outside_the_script(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(large_reply_takes_turns),
+		cmocka_unit_test(large_reply_ends_early),
 		cmocka_unit_test(thousands_at_once),
 		cmocka_unit_test(silent_server_beside_another),
 		cmocka_unit_test(turns_at_a_host),

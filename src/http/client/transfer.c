@@ -13,12 +13,15 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "http/client/client_priv.h"
 #include "http/client/retry_after_priv.h"
 
 enum {
 	KEEPALIVE_IDLE_S = 30,
 	KEEPALIVE_INTERVAL_S = 10,
-	USER_TIMEOUT_MS = 45000,  /* a dead network ends a connection after this */
+	USER_TIMEOUT_MS = 45000,      /* a dead network ends a connection after this */
+	TURN_MS = 10,		      /* of the loop: then long replies wait for its next turn */
+	SHORT_REPLY_BYTES = 64 << 10, /* never wait */
 	AT_ONCE_BYTES = 16 << 10, /* what fits into one TLS record, and into any socket's buffer */
 };
 
@@ -158,10 +161,25 @@ bool http_transfer_is_redirected(const struct http_transfer *transfer)
 	       call->status <= 399 && http_call_header(call, "Location", 0).p != NULL;
 }
 
+/* libcurl reads on while bytes come, and `data` may be slow: other calls of the loop would wait for the end of
+ * a long reply. It goes on in the next turn, by one piece at least. */
+static bool waits_for_turn(struct http_transfer *transfer)
+{
+	struct loop *loop = transfer->client->loop;
+	bool is_due = transfer->was_resumed || transfer->got_bytes < SHORT_REPLY_BYTES;
+	transfer->was_resumed = false;
+	if (loop == NULL || is_due || clock_mono_ns() - loop_now(loop) < TURN_MS * NS_PER_MS)
+		return false;
+	loop_timer_set(loop, &transfer->resume, loop_now(loop));
+	return true;
+}
+
 static size_t on_data(char *pos, size_t size, size_t count, void *ctx)
 {
 	struct http_transfer *transfer = ctx;
 	struct http_call *call = transfer->call;
+	if (waits_for_turn(transfer))
+		return CURL_WRITEFUNC_PAUSE;
 	size_t limit = call->reply_max != 0 ? call->reply_max : (size_t)HTTP_REPLY_MAX_BYTES;
 	count *= size;
 	transfer->got_bytes += count;

@@ -24,11 +24,12 @@ struct http_transfer {
 	bool waits;			    /* for its turn at the host, without a handle */
 	struct http_transfer *wait_next, **wait_link;
 	struct loop_timer deadline;
-	bool added;	    /* the multi handle has it */
-	int refused;	    /* could not be tried: the code to end with */
-	char *url;	    /* where a redirect led; NULL: the call's own */
-	unsigned redirects; /* followed so far */
-	struct http_url to; /* of the URL in use; host p NULL: it could not be read */
+	struct loop_timer resume; /* its reply goes on: it has waited for others of the loop */
+	bool added;		  /* the multi handle has it */
+	int refused;		  /* could not be tried: the code to end with */
+	char *url;		  /* where a redirect led; NULL: the call's own */
+	unsigned redirects;	  /* followed so far */
+	struct http_url to;	  /* of the URL in use; host p NULL: it could not be read */
 	struct curl_slist *headers, *connect_to;
 	int socket;	     /* the last one opened for it; -1: none. It may be closed by now */
 	uint64_t end_ns;     /* monotonic; HTTP_NEVER */
@@ -37,6 +38,7 @@ struct http_transfer {
 	uint64_t got_bytes;  /* of the reply's body, decompressed */
 	size_t head_bytes;
 	unsigned n_headers;
+	bool was_resumed;		   /* a piece of the reply is due, however late it is */
 	bool requested;			   /* the request was begun on a connection */
 	bool head_done;			   /* what follows are trailers */
 	int callback_error;		   /* of data, read_body, or a limit */

@@ -219,7 +219,6 @@ static void start_step(struct powerdns_call *call, enum powerdns_step step)
 		.headers = account->headers,
 		.n_headers = ARRAY_LEN(account->headers),
 		.tls = &account->settings.tls,
-		.gzip = true,
 		.timeout_ns = call->job->end_by_ns > now ? call->job->end_by_ns - now : 1,
 		.reply_max = REPLY_MAX_BYTES,
 		.data = on_data,
