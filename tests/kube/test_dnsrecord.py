@@ -100,6 +100,10 @@ def test_two_objects_want_one_name(c, controller, ns, zones):
     wait_gone(c, ns, "first")
     s = wait_settled(c, ns, "second")
     assert condition(s, "Owned") == ("True", "Written") and zones.sets() == {("two.example.com", "A"): (120, ["192.0.2.9"])}
+    make(c, ns, "alias", "two.example.com", kind="CNAME", values=["x.example.com"])  # waits for the name, and keeps it from no other
+    assert "'second'" in wait_failed(c, ns, "alias")["lastError"]["description"]
+    make(c, ns, "text", "two.example.com", kind="TXT", values=["x"])
+    wait_settled(c, ns, "text")
     zones.add_foreign("three.example.com", "A", "198.51.100.1")
     make(c, ns, "stuck", "three.example.com")  # keeps the name from nobody
     wait_failed(c, ns, "stuck")

@@ -56,6 +56,13 @@ def test_files(tmp_path):
     assert (status, out) == (1, "default/e: create in zone (to be found)\n+ e.example.com 120 A 192.0.2.1\n"
                              "default/f: cannot be published: the name 'e.example.com' belongs to the DNSRecord 'e' in namespace 'default'; "
                              "delete one of the two\n")
+    # who waits for a name keeps it from no other
+    chain = tmp_path / "chain.json"
+    chain.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [
+        record("g", "g.example.com", type="rfc2136"), record("h", "g.example.com", type="rfc2136", kind="CNAME", values=["x.example"]),
+        record("i", "g.example.com", type="rfc2136", kind="TXT", values=["x"])]}))
+    shown = plan("-f", str(chain))[1]
+    assert "default/h: cannot be published: the name 'g.example.com' belongs to the DNSRecord 'g'" in shown and "default/i: create" in shown, shown
     assert err == ("fairlead plan: 1 DNSRecord has a type that no provider here serves\n"
                    "fairlead plan: 1 DNSRecord has a class that is not served (--dnsrecord-classes)\n")
     assert "default/d: create" in plan("-f", str(path), "--dnsrecord-classes", "garden,shoot")[1]

@@ -56,36 +56,66 @@ static bool collides(const struct plan_object *left, const struct plan_object *r
 }
 
 /* Creation times have one form and compare as texts. */
-static bool goes_first(const struct claim *other, const struct claim *mine)
+static bool is_older(const struct claim *left, const struct claim *right)
 {
-	const char *time =
-		api_get_string(other->object->record.object, "metadata.creationTimestamp");
-	const char *my_time =
-		api_get_string(mine->object->record.object, "metadata.creationTimestamp");
-	if (other->object->record.applied != NULL)
-		return true;
-	if (time[0] == '\0' || my_time[0] == '\0')
-		return time[0] == my_time[0] ? other->at < mine->at : time[0] != '\0';
-	int order = strcmp(time, my_time);
-	return order < 0 || (order == 0 && strcmp(api_uid(other->object->record.object),
-						  api_uid(mine->object->record.object)) < 0);
+	const json_t *object = left->object->record.object, *other = right->object->record.object;
+	const char *time = api_get_string(object, "metadata.creationTimestamp");
+	const char *other_time = api_get_string(other, "metadata.creationTimestamp");
+	if (time[0] == '\0' || other_time[0] == '\0')
+		return time[0] == other_time[0] ? left->at < right->at : time[0] != '\0';
+	int order = strcmp(time, other_time);
+	return order < 0 || (order == 0 && strcmp(api_uid(object), api_uid(other)) < 0);
 }
 
-static void check_claim(const struct claim *mine, const struct claim *others, size_t count)
+static bool is_published(const struct claim *claim)
+{
+	return claim->object->record.applied != NULL;
+}
+
+static bool precedes(const struct claim *left, const struct claim *right)
+{
+	return is_published(left) != is_published(right) ? is_published(left)
+							 : is_older(left, right);
+}
+
+static void sort_claims(struct claim *claims, size_t count)
+{
+	for (size_t i = 1; i < count; i++) {
+		struct claim moved = claims[i];
+		size_t at = i;
+		for (; at != 0 && precedes(&moved, &claims[at - 1]); at--)
+			claims[at] = claims[at - 1];
+		claims[at] = moved;
+	}
+}
+
+/* The name is another's: `owners` have it. */
+static bool is_taken(const struct claim *mine, const struct claim *owners, size_t count)
 {
 	struct plan_object *object = mine->object;
-	if (object->record.applied != NULL || object->withdraws || object->problem != NULL)
-		return;
+	if (is_published(mine) || object->withdraws || object->problem != NULL)
+		return false;
 	for (size_t i = 0; i < count; i++) {
-		const json_t *other = others[i].object->record.object;
-		if (&others[i] == mine || !collides(object, others[i].object) ||
-		    !goes_first(&others[i], mine))
+		const json_t *other = owners[i].object->record.object;
+		if (!collides(object, owners[i].object))
 			continue;
 		object->problem =
 			xasprintf("the name '%s' belongs to the DNSRecord '%s' in "
 				  "namespace '%s'; delete one of the two",
 				  set_of(object)->name, api_name(other), api_namespace(other));
-		return;
+		return true;
+	}
+	return false;
+}
+
+/* Those of one name. Who waits for it keeps it from no other. */
+static void check_name(struct claim *claims, size_t count)
+{
+	size_t n_owners = 0; /* at the front */
+	sort_claims(claims, count);
+	for (size_t i = 0; i < count; i++) {
+		if (!is_taken(&claims[i], claims, n_owners))
+			claims[n_owners++] = claims[i];
 	}
 }
 
@@ -102,7 +132,6 @@ void plan_claims_check(struct plan_object *const *objects, size_t count)
 		for (end = first + 1; end < n && strcmp(set_of(claims[first].object)->name,
 							set_of(claims[end].object)->name) == 0;)
 			end++;
-		for (size_t i = first; i < end && end - first > 1; i++)
-			check_claim(&claims[i], claims + first, end - first);
+		check_name(claims + first, end - first);
 	}
 }

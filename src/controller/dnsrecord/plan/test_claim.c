@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "api/meta.h"
 #include "base/mem.h"
 
 #define SPEC                                                                             \
@@ -84,8 +85,95 @@ static void order(void **state)
 	arena_done(&arena);
 }
 
+/* One of several; `second` is its age and its name. */
+struct claimant {
+	int second;
+	const char *type;
+	bool is_published;
+};
+
+static json_t *make_claimant(const struct claimant *claimant)
+{
+	CLEANUP(freep) char *name = xasprintf("%d", claimant->second);
+	json_t *object = make_object(claimant->second, "",
+				     claimant->is_published ? APPLIED("a.example.com") : "");
+	json_object_set_new(json_object_get(object, "spec"), "recordType",
+			    json_string(claimant->type));
+	json_object_set_new(json_object_get(object, "metadata"), "name", json_string(name));
+	return object;
+}
+
+/* Who waits for the name keeps it from no other. */
+static void several(void **state)
+{
+	enum { MOST = 4 };
+	static const struct {
+		const char *what;
+		struct claimant others[MOST];
+		struct claimant mine;
+		int first; /* whose name it is; 0: mine */
+	} rows[] = {
+		{ "CNAME goes first", { { 1, "CNAME", false } }, { 5, "TXT", false }, 1 },
+		{ "CNAME is blocked by a published A",
+		  { { 1, "CNAME", false }, { 2, "A", true } },
+		  { 5, "TXT", false },
+		  0 },
+		{ "CNAME is blocked by an older A",
+		  { { 2, "CNAME", false }, { 1, "A", false } },
+		  { 5, "TXT", false },
+		  0 },
+		{ "A is blocked by an older CNAME",
+		  { { 1, "CNAME", false }, { 2, "A", false } },
+		  { 5, "TXT", false },
+		  1 },
+		{ "two CNAMEs are blocked",
+		  { { 1, "CNAME", false }, { 2, "CNAME", false }, { 3, "AAAA", true } },
+		  { 5, "TXT", false },
+		  0 },
+		{ "of its own type, blocked by a CNAME",
+		  { { 3, "TXT", false }, { 1, "CNAME", true } },
+		  { 5, "TXT", false },
+		  1 },
+		{ "of its own type, not blocked, since the CNAME is",
+		  { { 3, "TXT", false }, { 2, "CNAME", false }, { 1, "A", false } },
+		  { 5, "TXT", false },
+		  3 },
+		{ "a CNAME for itself",
+		  { { 3, "TXT", false }, { 2, "CNAME", false }, { 1, "A", false } },
+		  { 5, "CNAME", false },
+		  1 },
+		{ "published ones that collide",
+		  { { 3, "CNAME", true }, { 2, "A", true } },
+		  { 5, "TXT", false },
+		  3 },
+	};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct dnsrecord records[MOST + 1];
+		const struct dnsrecord *others[MOST];
+		json_t *objects[MOST + 1];
+		struct arena arena;
+		size_t n = 0;
+		arena_init(&arena);
+		for (; n < MOST && rows[i].others[n].second != 0; n++) {
+			objects[n] = make_claimant(&rows[i].others[n]);
+			dnsrecord_read(objects[n], &arena, &records[n]);
+			others[n] = &records[n];
+		}
+		objects[n] = make_claimant(&rows[i].mine);
+		dnsrecord_read(objects[n], &arena, &records[n]);
+		const struct dnsrecord *found = dnsrecord_find_claimant(&records[n], others, n);
+		int first = found != NULL ? api_name(found->object)[0] - '0' : 0;
+		if (first != rows[i].first)
+			fail_msg("%s: %d", rows[i].what, first);
+		for (size_t j = 0; j <= n; j++)
+			json_decref(objects[j]);
+		arena_done(&arena);
+	}
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(order) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(order), cmocka_unit_test(several) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
