@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The controller dnsrecord with real name servers: beside other writers (whose record set is whose by its owner mark, what others changed
 is found by the zone's serial), refusals, lost answers, changes without a gap, TLS."""
+import json
 import re
+import subprocess
 
 import pytest
 
 from bothlib import embedded  # noqa: F401 (fixture)
 from controllerlib import Controller, events, namespace, until
-from dnsrecordlib import MERGE, condition, delete, get, make, make_secret, patch, status_of, wait_failed, wait_gone, wait_settled, write_status
+from dnsrecordlib import MERGE, condition, delete, get, make, make_secret, patch, record, status_of, wait_failed, wait_gone, wait_settled, write_status
+from lib import server
 from lib.certs import make_ca, make_cert
 from lib.nameserver import Proxy, Questions, TlsProxy, place
 
@@ -256,6 +259,30 @@ def test_one_set_stalls_no_zone(embedded, controller, ns, zone):  # noqa: F811
         wait_settled(embedded, ns, name)
         assert len(zone.read(f"{name}.{ns}.{zone.zone}")[1]) >= 100
     remove(embedded, ns, "big3", "big8", *good)
+
+
+def test_unserved_type(embedded, controller, ns, tmp_path):  # noqa: F811
+    """DR-5: a type that no provider and no other controller serves is an error within seconds, which `apply --wait` and `plan` report; an object
+    that another controller reports about sees no write."""
+    file = tmp_path / "record.json"
+    file.write_text(json.dumps({**record("cloud", "cloud.example.com", type="aws-route53")}))
+    config = ["-f", str(file), "--kubeconfig", embedded.kubeconfig(), "-n", ns]
+    make(embedded, ns, "theirs", "theirs.example.com", type="azure-dns")
+    write_status(embedded, ns, "theirs", {"lastOperation": {"type": "Create", "state": "Processing", "progress": 1, "description": "x",
+                                                            "lastUpdateTime": "2027-01-01T00:00:00Z"}})
+    version = get(embedded, ns, "theirs")["metadata"]["resourceVersion"]
+    done = subprocess.run([server.fairlead_program(), "apply", "--wait", *config], capture_output=True, text=True, timeout=60, check=False)
+    text = "No provider here serves the type 'aws-route53'; spec.type can be local, powerdns, rfc2136"
+    assert done.returncode == 1 and text in done.stderr, done
+    status = status_of(embedded, ns, "cloud")
+    assert status["lastError"]["description"] == text and status["lastError"]["codes"] == [CONFIGURATION]
+    assert condition(status, "InSync") == ("False", "NotPublished")
+    assert [e["reason"] for e in events(embedded, ns) if e["regarding"]["name"] == "cloud"] == ["Failed"]
+    assert "finalizers" not in get(embedded, ns, "cloud")["metadata"]
+    done = subprocess.run([server.fairlead_program(), "plan", *config], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1 and f"{ns}/cloud: cannot be published: no provider here serves the type 'aws-route53'" in done.stdout, done
+    assert get(embedded, ns, "theirs")["metadata"]["resourceVersion"] == version
+    remove(embedded, ns, "cloud", "theirs")
 
 
 class Forgetful(Proxy):

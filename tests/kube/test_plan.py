@@ -53,7 +53,8 @@ def test_files(tmp_path):
         record("c", "c.example.com", type="none"), record("d", "d.example.com", type="rfc2136", **{"class": "garden"}),
         record("e", "e.example.com", type="rfc2136"), record("f", "E.example.com", type="rfc2136", kind="CNAME", values=["x.example"])]}))
     status, out, err = plan("-f", str(path))
-    assert (status, out) == (1, "default/e: create in zone (to be found)\n+ e.example.com 120 A 192.0.2.1\n"
+    assert (status, out) == (1, "default/c: cannot be published: no provider here serves the type 'none'; spec.type can be local, powerdns, rfc2136\n"
+                             "default/e: create in zone (to be found)\n+ e.example.com 120 A 192.0.2.1\n"
                              "default/f: cannot be published: the name 'e.example.com' belongs to the DNSRecord 'e' in namespace 'default'; "
                              "delete one of the two\n")
     # who waits for a name keeps it from no other
@@ -63,8 +64,7 @@ def test_files(tmp_path):
         record("i", "g.example.com", type="rfc2136", kind="TXT", values=["x"])]}))
     shown = plan("-f", str(chain))[1]
     assert "default/h: cannot be published: the name 'g.example.com' belongs to the DNSRecord 'g'" in shown and "default/i: create" in shown, shown
-    assert err == ("fairlead plan: 1 DNSRecord has a type that no provider here serves\n"
-                   "fairlead plan: 1 DNSRecord has a class that is not served (--dnsrecord-classes)\n")
+    assert err == ("fairlead plan: 1 DNSRecord has a class that is not served (--dnsrecord-classes)\n")
     assert "default/d: create" in plan("-f", str(path), "--dnsrecord-classes", "garden,shoot")[1]
     assert plan("-f", str(tmp_path / "missing"))[0] == 1 and plan("-o", "yaml")[0] == 64 and plan("word")[0] == 64
     status, _, err = plan("--dnsrecord-types", "bogus")

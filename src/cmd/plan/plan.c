@@ -50,6 +50,13 @@ struct plan {
 
 /* ---- comparing ---- */
 
+static void explain_unserved(struct plan_object *object)
+{
+	struct strbuf why = STRBUF_INIT;
+	dnsrecord_explain_unserved(object->record.spec.type, &why);
+	object->problem = why.s;
+}
+
 /* Takes over the reference. */
 static struct plan_object *add_object(struct plan *plan, json_t *tree)
 {
@@ -59,21 +66,24 @@ static struct plan_object *add_object(struct plan *plan, json_t *tree)
 	dnsrecord_read(tree, &plan->arena, &object->record);
 	object->withdraws = api_is_deleting(tree);
 	object->provider = dnsrecord_find_provider(&settings, object->record.spec.type);
+	object->is_unserved = dnsrecord_is_unserved(&settings, tree) && !object->withdraws;
+	if (object->is_unserved)
+		explain_unserved(object);
 	vec_push(&plan->objects, object);
 	return object;
 }
 
-/* Objects of other types and classes are nobody's here, as for the controller. */
+/* Objects of other classes are not for us, nor are those of types that another controller serves. */
 static bool is_compared(const struct plan *plan, const struct plan_object *object)
 {
-	return !object->is_other && object->provider != NULL &&
+	return !object->is_other && (object->provider != NULL || object->is_unserved) &&
 	       dnsrecord_has_class(&object->record, plan->classes);
 }
 
 static bool is_read(const struct plan *plan, const struct plan_object *object)
 {
 	bool is_valid = object->record.problem == NULL || object->withdraws;
-	return !plan->is_offline && is_valid && is_compared(plan, object) &&
+	return !plan->is_offline && is_valid && is_compared(plan, object) && !object->is_unserved &&
 	       !object->provider->caps.keeps_nothing;
 }
 
@@ -119,7 +129,7 @@ static void report_skipped(struct plan *plan)
 		const struct plan_object *object = plan->objects.v[i];
 		if (object->is_other || is_compared(plan, object))
 			continue;
-		if (object->provider == NULL)
+		if (object->provider == NULL && !object->is_unserved)
 			n_types++;
 		else
 			n_classes++;

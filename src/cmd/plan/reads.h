@@ -38,7 +38,8 @@ struct plan_object {
 	struct dnsrecord record;
 	bool withdraws;
 	const struct provider *provider; /* NULL: no provider has its type here */
-	bool is_other; /* not to be compared: it may have the name of one that is */
+	bool is_unserved; /* no provider has its type, and no controller has reported about it */
+	bool is_other;	  /* not to be compared: it may have the name of one that is */
 	struct publisher_account *account; /* NULL: not opened */
 	char *problem; /* why it cannot be read or published; NULL: no reason is known */
 	struct dnsrecord_step steps[DNSRECORD_STEPS_AHEAD];

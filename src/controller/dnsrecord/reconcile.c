@@ -5,12 +5,14 @@
 #include <string.h>
 
 #include "api/meta.h"
+#include "api/time.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "controller/dnsrecord/dry_run.h"
 #include "controller/dnsrecord/pass.h"
 #include "controller/dnsrecord/plan/names.h"
+#include "controller/dnsrecord/plan/report.h"
 #include "controller/dnsrecord/probe.h"
 #include "controller/dnsrecord/rivals.h"
 #include "controller/dnsrecord/shoot.h"
@@ -24,6 +26,7 @@
 
 #define UNKNOWN_SHOOT_NS (30 * NS_PER_S)
 #define UNSHOWN_NS	 (10 * NS_PER_S) /* for a watch to show what was written */
+#define UNCLAIMED_NS	 (3 * NS_PER_S)	 /* for another controller to report about an object */
 
 static void drop_work(const struct dnsrecord_pass *pass)
 {
@@ -134,6 +137,37 @@ static bool is_served(struct dnsrecord_pass *pass)
 	return pass->provider != NULL && dnsrecord_has_class(record, pass->settings.classes);
 }
 
+/* Younger than that, another controller may be about to report. */
+static bool is_young(const struct dnsrecord_pass *pass)
+{
+	uint64_t created_ns, now_ns = clock_wall_ns();
+	const char *text = api_get_string(pass->object, "metadata.creationTimestamp");
+	return api_time_parse(text, &created_ns) == 0 && now_ns >= created_ns &&
+	       now_ns - created_ns < UNCLAIMED_NS;
+}
+
+/* Nobody else would ever report why such an object is not published. */
+static int report_unserved(struct dnsrecord_pass *pass)
+{
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	if (pass->settings.is_dry_run ||
+	    !dnsrecord_has_class(&pass->record, pass->settings.classes) ||
+	    !dnsrecord_is_unserved(&pass->settings, pass->object))
+		return 0;
+	pass->choice = dnsrecord_decide(&pass->record, pass->settings.by_request);
+	dnsrecord_explain_unserved(pass->record.spec.type, &text);
+	if (pass->choice.task != DNSRECORD_PUBLISH ||
+	    (!pass->choice.is_new && dnsrecord_report_is_known(pass->object, text.s)))
+		return 0;
+	if (is_young(pass)) {
+		pass->ctx->again_ns = UNCLAIMED_NS;
+		return 0;
+	}
+	int r = dnsrecord_fail(pass, DNSRECORD_SAME_OWNER, text.s);
+	pass->ctx->again_ns = 0; /* only another spec helps */
+	return r;
+}
+
 /* Nothing is asked for. A settled object is probed; one whose record set is lost is published. */
 static int probe_settled(struct dnsrecord_pass *pass)
 {
@@ -169,7 +203,7 @@ static int pass_over(struct dnsrecord_pass *pass)
 {
 	struct dnsrecord_shoot shoot = { 0 };
 	if (!is_served(pass))
-		return 0;
+		return report_unserved(pass);
 	if (dnsrecord_rivals_have(pass))
 		return leave_to_rival(pass);
 	pass->choice = dnsrecord_decide(&pass->record, pass->settings.by_request);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/meta.h"
 #include "base/mem.h"
 #include "controller/dnsrecord/rivals.h"
 #include "provider/provider.h"
@@ -220,4 +221,27 @@ const struct provider *dnsrecord_find_provider(const struct dnsrecord_settings *
 			return provider;
 	}
 	return NULL;
+}
+
+#define UNSERVED "no provider here serves the type '"
+
+void dnsrecord_explain_unserved(const char *type, struct strbuf *out)
+{
+	const char *comma = "";
+	strbuf_addf(out, UNSERVED "%.63s'; spec.type can be ", type);
+	for (size_t i = 0; provider_list[i] != NULL; i++) {
+		if (provider_list[i]->caps.is_for_tests)
+			continue;
+		strbuf_addf(out, "%s%s", comma, provider_list[i]->type);
+		comma = ", ";
+	}
+}
+
+bool dnsrecord_is_unserved(const struct dnsrecord_settings *settings, const json_t *object)
+{
+	const char *error = api_get_string(object, "status.lastError.description");
+	bool is_unclaimed = api_get(object, "status.lastOperation") == NULL ||
+			    strncasecmp(error, UNSERVED, strlen(UNSERVED)) == 0;
+	return settings->types == NULL && !settings->is_gardener && is_unclaimed &&
+	       dnsrecord_find_provider(settings, api_get_string(object, "spec.type")) == NULL;
 }

@@ -103,3 +103,9 @@ struct dnsrecord_settings dnsrecord_settings_of(const struct controller_ctx *ctx
 struct provider;
 const struct provider *dnsrecord_find_provider(const struct dnsrecord_settings *settings,
 					       const char *type);
+/* Is its type that of no provider and of no other controller? Beside Gardener other types are those of its extensions,
+ * and who names types (--dnsrecord-types) leaves the others to others; elsewhere it is unserved as long as no
+ * controller has reported about it. */
+bool dnsrecord_is_unserved(const struct dnsrecord_settings *settings, const json_t *object);
+/* The sentence for it, with the types that are served. */
+void dnsrecord_explain_unserved(const char *type, struct strbuf *out);
