@@ -15,6 +15,7 @@
 #include "net/loop.h"
 
 struct task {
+	struct task *next; /* of the same owner */
 	struct loop_timer timer;
 	struct loop_msg msg;  /* adds it */
 	struct loop_msg stop; /* the add may still be on its way */
@@ -90,7 +91,7 @@ static void on_stop(struct loop_msg *msg)
 	pthread_mutex_unlock(&stop_lock);
 }
 
-struct task *task_every(uint64_t interval_ns, task_fn fn, void *ctx)
+void task_every(struct task_owner *owner, uint64_t interval_ns, task_fn fn, void *ctx)
 {
 	pthread_once(&start_once, start_thread);
 	struct task *task = xcalloc(1, sizeof(*task));
@@ -100,14 +101,13 @@ struct task *task_every(uint64_t interval_ns, task_fn fn, void *ctx)
 	task->fn = fn;
 	task->ctx = ctx;
 	task->msg.cb = on_add;
+	task->next = owner->first;
+	owner->first = task;
 	loop_post(loop, &task->msg);
-	return task;
 }
 
-void task_stop(struct task *task)
+static void stop_task(struct task *task)
 {
-	if (task == NULL)
-		return;
 	if (on_thread) {
 		loop_timer_stop(loop, &task->timer);
 		task->abandoned = !task->added;
@@ -122,6 +122,15 @@ void task_stop(struct task *task)
 		pthread_cond_wait(&stop_cond, &stop_lock);
 	pthread_mutex_unlock(&stop_lock);
 	free(task);
+}
+
+void task_owner_stop(struct task_owner *owner)
+{
+	struct task *task;
+	while ((task = owner->first) != NULL) {
+		owner->first = task->next;
+		stop_task(task);
+	}
 }
 
 /* Two messages: the timers of a turn run after its messages. */

@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/clock_test.h"
+#include "base/mem.h"
 #include "net/task.h"
 #include "net/task_test.h"
 
@@ -30,6 +31,13 @@ static void bump(void *ctx)
 	count++;
 	pthread_cond_broadcast(&changed);
 	pthread_mutex_unlock(&lock);
+}
+
+static void bump_value(void *ctx)
+{
+	unsigned *value = ctx;
+	*value += 1;
+	bump(NULL);
 }
 
 static void wait_for(unsigned n)
@@ -59,27 +67,29 @@ static void waits_one_interval(void **state)
 {
 	(void)state;
 	uint64_t begin = clock_mono_ns();
-	struct task *t = task_every(5 * NS_PER_MS, bump, NULL);
+	struct task_owner owner = { 0 }, other = { 0 };
+	task_every(&owner, 5 * NS_PER_MS, bump, NULL);
 	wait_for(1);
 	assert_true(clock_mono_ns() - begin >= 5 * NS_PER_MS);
-	struct task *other = task_every(NS_PER_MS, bump, NULL);
+	task_every(&other, NS_PER_MS, bump, NULL);
 	wait_for(10);
-	task_stop(other);
-	task_stop(t); /* frees it */
-	task_stop(NULL);
+	task_owner_stop(&other);
+	task_owner_stop(&owner);
+	task_owner_stop(&owner); /* has none any more */
 }
 
 static void stopped_is_stopped(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 200; i++) {
-		struct task *t = task_every(1, bump, NULL);
+		struct task_owner owner = { 0 };
+		task_every(&owner, 1, bump, NULL);
 		if (i % 2 == 0)
 			wait_for(counted() + 1);
-		task_stop(t);
+		task_owner_stop(&owner);
 		unsigned n = counted();
-		struct task *long_one = task_every(3600 * NS_PER_S, bump, NULL);
-		task_stop(long_one); /* perhaps before it was added */
+		task_every(&owner, 3600 * NS_PER_S, bump, NULL);
+		task_owner_stop(&owner); /* perhaps before it was added */
 		assert_int_equal(counted(), n);
 	}
 }
@@ -88,11 +98,12 @@ static void stopped_is_stopped(void **state)
 static void busy_task_lets_others_run(void **state)
 {
 	(void)state;
-	struct task *busy = task_every(0, bump, NULL);
+	struct task_owner busy = { 0 }, other = { 0 };
+	task_every(&busy, 0, bump, NULL);
 	wait_for(100);
-	struct task *other = task_every(0, bump, NULL);
-	task_stop(other);
-	task_stop(busy);
+	task_every(&other, 0, bump, NULL);
+	task_owner_stop(&other);
+	task_owner_stop(&busy);
 }
 
 static _Atomic uint64_t ahead_ns; /* of the kernel's clock */
@@ -122,29 +133,26 @@ static void hold(void *ctx)
 static void late_thread_does_not_delay(void **state)
 {
 	(void)state;
-	struct task *busy = task_every(0, hold, NULL);
+	struct task_owner owner = { 0 };
+	task_every(&owner, 0, hold, NULL);
 	wait_for(1);
-	struct task *t = task_every(5 * NS_PER_S, bump, NULL);
+	task_every(&owner, 5 * NS_PER_S, bump, NULL);
 	atomic_fetch_add(&ahead_ns, 6 * NS_PER_S);
 	bump(NULL); /* lets the thread go on */
 	task_sync();
 	assert_int_equal(counted(), 3);
-	task_stop(t);
-	task_stop(busy);
+	task_owner_stop(&owner);
 }
 
-static _Atomic(struct task *) self;
-static struct task *inner;
+static _Atomic(struct task_owner *) self;
 
 static void stop_itself(void *ctx)
 {
-	struct task *t;
-	while ((t = atomic_load(&self)) == NULL)
+	struct task_owner *owner;
+	while ((owner = atomic_load(&self)) == NULL)
 		;
-	/* One that was made here is not added yet. */
-	inner = task_every(0, bump, NULL);
-	task_stop(inner);
-	task_stop(t);
+	task_every(owner, 0, bump, NULL); /* is not added yet when it is stopped */
+	task_owner_stop(owner);
 	bump(ctx);
 }
 
@@ -152,12 +160,33 @@ static void may_stop_itself(void **state)
 {
 	(void)state;
 	for (unsigned i = 0; i < 100; i++) {
+		struct task_owner owner = { 0 };
 		atomic_store(&self, NULL);
-		atomic_store(&self, task_every(i % 2, stop_itself, NULL));
+		task_every(&owner, i % 2, stop_itself, NULL);
+		atomic_store(&self, &owner);
 		wait_for(i + 1);
 	}
 	task_sync();
 	assert_int_equal(counted(), 100); /* nothing of it is left to fire */
+}
+
+/* Many tasks of one owner end together, whichever of them runs at that moment. */
+static void owner_stops_all(void **state)
+{
+	enum { TASKS = 20 };
+	(void)state;
+	for (int i = 0; i < 50; i++) {
+		struct task_owner owner = { 0 };
+		unsigned *used[TASKS];
+		for (size_t k = 0; k < TASKS; k++) {
+			used[k] = xcalloc(1, sizeof(*used[k]));
+			task_every(&owner, 0, bump_value, used[k]);
+		}
+		wait_for(counted() + TASKS);
+		task_owner_stop(&owner);
+		for (size_t k = 0; k < TASKS; k++)
+			free(used[k]); /* a sanitizer reports one that still runs */
+	}
 }
 
 int main(void)
@@ -166,6 +195,7 @@ int main(void)
 		cmocka_unit_test_setup(waits_one_interval, zero),
 		cmocka_unit_test_setup(stopped_is_stopped, zero),
 		cmocka_unit_test_setup(busy_task_lets_others_run, zero),
+		cmocka_unit_test_setup(owner_stops_all, zero),
 		cmocka_unit_test_setup(may_stop_itself, zero),
 		cmocka_unit_test_setup(late_thread_does_not_delay, zero),
 	};

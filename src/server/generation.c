@@ -593,6 +593,18 @@ int generation_build(struct server *srv, struct corefile *corefile, bool dry,
 	return 0;
 }
 
+/* Instances may use each other in the background: all of it ends before the first one is torn down. */
+static void stop_background(const struct generation *generation)
+{
+	for (size_t i = 0; i < generation->n_prepared; i++)
+		task_owner_stop(&generation->inst[i]->tasks);
+	for (size_t i = generation->n_prepared; i-- > 0;) {
+		struct plugin_inst *inst = generation->inst[i];
+		if (inst->plugin->stop != NULL)
+			inst->plugin->stop(inst);
+	}
+}
+
 void generation_free(struct generation *generation, bool aborted)
 {
 	if (generation == NULL)
@@ -600,6 +612,7 @@ void generation_free(struct generation *generation, bool aborted)
 	assert(generation->n_prepared <= generation->n_inst);
 	for (unsigned i = 0; i < generation->srv->n_all; i++)
 		assert(generation->worker[i].inflight == 0);
+	stop_background(generation);
 	for (size_t i = generation->n_prepared; i-- > 0;) {
 		struct plugin_inst *inst = generation->inst[i];
 		if (aborted && inst->plugin->abort != NULL)

@@ -14,6 +14,8 @@
  * Life of an instance: parse (pure: reads words, fills conf; memory from the generation's arena) →
  * prepare (opens files and resources; with dry, only checks) → commit (the generation is live) or
  * abort → worker_init/worker_done on each worker's thread → teardown (after the last query).
+ * Background work (self->tasks, threads of an instance) may use other instances of the generation: all
+ * tasks end first, then stop is called for each instance, and then only the first abort or teardown.
  * prepare may fail; then teardown is called for those already prepared and the old generation goes
  * on as if nothing had happened.
  *
@@ -31,6 +33,7 @@
 #include "base/opt.h"
 #include "base/slice.h"
 #include "base/srcpos.h"
+#include "net/task.h"
 
 struct block;
 struct dns_rr;
@@ -99,6 +102,8 @@ struct plugin {
 	void (*abort)(struct plugin_inst *self);
 	int (*worker_init)(struct plugin_inst *self, struct worker *worker);
 	void (*worker_done)(struct plugin_inst *self, struct worker *worker);
+	/* Ends the threads that the instance started itself. All instances are still whole. */
+	void (*stop)(struct plugin_inst *self);
 	void (*teardown)(struct plugin_inst *self);
 
 	/* Called for each query of a client that was routed to this block, before any serve, so
@@ -125,13 +130,14 @@ struct plugin_inst {
 	void *conf;
 	/* The plugin's; parse may set another one that its options ask for. */
 	enum verdict (*respond)(struct plugin_inst *self, struct query *q);
-	unsigned id;	    /* unique in its generation */
-	unsigned chain_at;  /* position in the chain; UINT_MAX when not a member */
-	unsigned state_at;  /* index of its query state */
-	void **worker_data; /* one pointer per worker slot, for worker_init to fill; index by
+	unsigned id;		 /* unique in its generation */
+	unsigned chain_at;	 /* position in the chain; UINT_MAX when not a member */
+	unsigned state_at;	 /* index of its query state */
+	void **worker_data;	 /* one pointer per worker slot, for worker_init to fill; index by
 			       query_slot(q) */
-	struct srcpos pos;  /* of the first stanza */
-	const char *stanza; /* canonical text of all its stanzas: equal text, equal meaning */
+	struct task_owner tasks; /* for task_every, from commit on; the server stops them */
+	struct srcpos pos;	 /* of the first stanza */
+	const char *stanza;	 /* canonical text of all its stanzas: equal text, equal meaning */
 };
 
 /* The ordered list of all plugins, ended by NULL (made by plugin/registry.c). */

@@ -12,6 +12,20 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards `all` and every refs field */
 static struct map all;
 
+static int make_resource(const char *key, resource_make_fn make, void *arg, struct resource **ret)
+{
+	struct resource *resource = xcalloc(1, sizeof(*resource));
+	int r = make(arg, &resource->tasks, &resource->value);
+	if (r < 0) {
+		assert(resource->tasks.first == NULL);
+		free(resource);
+		return r;
+	}
+	resource->key = xstrdup(key);
+	*ret = resource;
+	return r;
+}
+
 int resource_get(const char *key, resource_make_fn make, void *arg, void (*free_fn)(void *value),
 		 struct resource **ret)
 {
@@ -19,12 +33,8 @@ int resource_get(const char *key, resource_make_fn make, void *arg, void (*free_
 	pthread_mutex_lock(&lock);
 	struct resource *resource = map_get(&all, slice_of(key));
 	if (resource == NULL) {
-		void *value = NULL;
-		err = make(arg, &value);
+		err = make_resource(key, make, arg, &resource);
 		if (err >= 0) {
-			resource = xcalloc(1, sizeof(*resource));
-			resource->key = xstrdup(key);
-			resource->value = value;
 			resource->free = free_fn;
 			map_set(&all, slice_of(key), resource);
 		}
@@ -51,6 +61,7 @@ void resource_put(struct resource *resource)
 	pthread_mutex_unlock(&lock);
 	if (!last)
 		return;
+	task_owner_stop(&resource->tasks);
 	if (resource->free != NULL)
 		resource->free(resource->value);
 	free(resource->key);

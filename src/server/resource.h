@@ -7,15 +7,19 @@
 #include <stddef.h>
 
 #include "base/compiler.h"
+#include "net/task.h"
 
 struct resource {
 	char *key;
 	void *value;
 	void (*free)(void *value);
 	unsigned refs;
+	struct task_owner tasks;
 };
 
-typedef int (*resource_make_fn)(void *arg, void **ret_value);
+/* Tasks of the value begin with task_every(tasks, ...); they are stopped before the value is freed. A
+ * failure frees what it made, and begins no task. */
+typedef int (*resource_make_fn)(void *arg, struct task_owner *tasks, void **ret_value);
 
 /* The resource under `key`; made by make(arg) when there is none. Control threads only. Errors are
  * make's. The caller holds a reference until resource_put. */

@@ -11,6 +11,10 @@
 
 #include <cmocka.h>
 
+#include <sched.h>
+#include <stdatomic.h>
+#include <time.h>
+
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "corefile/corefile.h"
@@ -85,6 +89,35 @@ static void t_teardown(struct plugin_inst *self)
 	note(self, "teardown");
 }
 
+/* A task of each instance that uses all others until the first of them is torn down. */
+static _Atomic unsigned n_torn_down, n_runs, n_late_runs;
+
+static void use_others(void *ctx)
+{
+	struct timespec moment = { .tv_nsec = 100000 };
+	(void)ctx;
+	atomic_fetch_add(&n_runs, 1);
+	nanosleep(&moment, NULL);
+	atomic_fetch_add(&n_late_runs, atomic_load(&n_torn_down) != 0);
+}
+
+static void busy_commit(struct plugin_inst *self)
+{
+	task_every(&self->tasks, 0, use_others, NULL);
+}
+
+static void busy_stop(struct plugin_inst *self)
+{
+	assert_null(self->tasks.first);
+	note(self, "stop");
+}
+
+static void busy_teardown(struct plugin_inst *self)
+{
+	atomic_fetch_add(&n_torn_down, 1);
+	note(self, "teardown");
+}
+
 static enum verdict t_serve(struct plugin_inst *self, struct query *q)
 {
 	(void)self;
@@ -100,7 +133,11 @@ static enum verdict t_serve(struct plugin_inst *self, struct query *q)
 static const struct plugin first_plugin = TEST_PLUGIN("first");
 static const struct plugin second_plugin = { .name = "second", .parse = t_parse, .serve = t_serve };
 static const struct plugin third_plugin = { .name = "third", .serve = t_serve };
-const struct plugin *const plugin_list[] = { &first_plugin, &second_plugin, &third_plugin, NULL };
+static const struct plugin busy_plugin = {
+	.name = "busy", .commit = busy_commit, .stop = busy_stop, .teardown = busy_teardown
+};
+const struct plugin *const plugin_list[] = { &first_plugin, &second_plugin, &third_plugin,
+					     &busy_plugin, NULL };
 
 static struct corefile *parse(const char *text)
 {
@@ -130,6 +167,23 @@ static void plugins_outside_blocks_inside(void **state)
 	assert_int_equal(g->block[0].inst[1]->chain_at, 0);
 	fake_free(f);
 	assert_string_equal(traced(), "first.teardown(1) first.teardown(0) ");
+}
+
+static void background_work_ends_before_any_teardown(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 20; i++) {
+		struct fake *f = fake_new("a.test {\n busy\n}\nb.test {\n busy\n}\n");
+		unsigned before = atomic_load(&n_runs);
+		while (atomic_load(&n_runs) < before + 2)
+			sched_yield();
+		traced();
+		fake_free(f);
+		assert_string_equal(traced(), "busy.stop(1) busy.stop(0) busy.teardown(1) "
+					      "busy.teardown(0) ");
+		assert_int_equal(atomic_exchange(&n_torn_down, 0), 2);
+		assert_int_equal(atomic_load(&n_late_runs), 0);
+	}
 }
 
 static void equal_stanzas_have_equal_texts(void **state)
@@ -215,6 +269,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(plugins_outside_blocks_inside),
+		cmocka_unit_test(background_work_ends_before_any_teardown),
 		cmocka_unit_test(equal_stanzas_have_equal_texts),
 		cmocka_unit_test(blocks_are_collected),
 		cmocka_unit_test(check_is_dry),

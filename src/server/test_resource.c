@@ -10,7 +10,12 @@
 
 #include <cmocka.h>
 
+#include <sched.h>
+#include <stdatomic.h>
+#include <time.h>
+
 #include "base/err.h"
+#include "base/mem.h"
 #include "server/handler.h"
 #include "server/resource.h"
 
@@ -18,15 +23,17 @@ const struct plugin *const plugin_list[] = { NULL };
 
 static int made, freed;
 
-static int make(void *arg, void **ret)
+static int make(void *arg, struct task_owner *tasks, void **ret)
 {
+	(void)tasks;
 	made++;
 	*ret = arg;
 	return 0;
 }
 
-static int refuse(void *arg, void **ret)
+static int refuse(void *arg, struct task_owner *tasks, void **ret)
 {
+	(void)tasks;
 	(void)arg;
 	(void)ret;
 	made++;
@@ -66,6 +73,46 @@ static void shared_by_key(void **state)
 	assert_int_equal(made, 3);
 }
 
+static _Atomic unsigned runs;
+
+static void count_run(void *ctx)
+{
+	struct timespec moment = { .tv_nsec = 100000 };
+	unsigned *value = ctx;
+	atomic_fetch_add(&runs, 1);
+	nanosleep(&moment, NULL); /* long enough to be met by the end of the resource */
+	assert_int_equal(*value, 42);
+}
+
+static int make_busy(void *arg, struct task_owner *tasks, void **ret)
+{
+	(void)arg;
+	unsigned *value = xcalloc(1, sizeof(*value));
+	*value = 42;
+	task_every(tasks, 0, count_run, value);
+	*ret = value;
+	return 0;
+}
+
+static void free_busy(void *value)
+{
+	*(unsigned *)value = 0;
+	free(value);
+}
+
+static void tasks_end_before_the_value(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 50; i++) {
+		struct resource *r = NULL;
+		unsigned before = atomic_load(&runs);
+		assert_int_equal(resource_get("busy", make_busy, NULL, free_busy, &r), 0);
+		while (atomic_load(&runs) == before)
+			sched_yield();
+		resource_put(r);
+	}
+}
+
 static void failure_leaves_nothing(void **state)
 {
 	struct resource *r = NULL;
@@ -83,6 +130,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(shared_by_key),
+		cmocka_unit_test(tasks_end_before_the_value),
 		cmocka_unit_test(failure_leaves_nothing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -235,8 +235,9 @@ static void put_store(struct kept_store *store)
 	free(store);
 }
 
-static int make_holder(void *arg, void **ret)
+static int make_holder(void *arg, struct task_owner *tasks, void **ret)
 {
+	(void)tasks;
 	(void)arg;
 	*ret = xcalloc(1, sizeof(struct holder));
 	return 0;

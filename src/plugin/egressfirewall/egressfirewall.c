@@ -93,20 +93,23 @@ static int open_hold(struct plugin_inst *self, struct srcerr *err)
 	return 0;
 }
 
-static void egressfirewall_teardown(struct plugin_inst *self)
+static void egressfirewall_stop(struct plugin_inst *self)
 {
 	struct egressfirewall_conf *c = self->conf;
 	if (c->rounds != NULL)
 		egressfirewall_store_unlisten(c->store, &c->listener);
-	zonenotify_rounds_free(c->rounds);
-	zonesender_free(c->sender);
+	zonenotify_rounds_free(TAKE_PTR(c->rounds));
+	zonesender_free(TAKE_PTR(c->sender));
+}
+
+static void egressfirewall_teardown(struct plugin_inst *self)
+{
+	struct egressfirewall_conf *c = self->conf;
 	egressfirewall_keyfile_free(c->keyfile);
 	resource_put(c->hold_held);
 	resource_put(c->held);
 	c->hold_held = NULL;
 	c->hold = NULL;
-	c->rounds = NULL;
-	c->sender = NULL;
 	c->keyfile = NULL;
 	c->held = NULL;
 }
@@ -128,7 +131,7 @@ static void egressfirewall_commit(struct plugin_inst *self)
 	struct egressfirewall_conf *c = self->conf;
 	if (c->keyfile == NULL)
 		return;
-	egressfirewall_keyfile_watch(c->keyfile);
+	egressfirewall_keyfile_watch(c->keyfile, &self->tasks);
 	c->sender = zonesender_new(&egressfirewall_zone_source, EGRESSFIREWALL_AREA, LOG_DEBUG);
 	if (c->n_notify == 0)
 		return;
@@ -256,6 +259,7 @@ const struct plugin egressfirewall_plugin = {
 	.prepare = egressfirewall_prepare,
 	.commit = egressfirewall_commit,
 	.worker_init = egressfirewall_worker_init,
+	.stop = egressfirewall_stop,
 	.teardown = egressfirewall_teardown,
 	.serve_own_zone = egressfirewall_zone_serve,
 	.done_own_zone = egressfirewall_zone_done,

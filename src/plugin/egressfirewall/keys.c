@@ -34,7 +34,6 @@ struct held_keys {
 struct egressfirewall_keyfile {
 	char *path;
 	struct held_keys *_Atomic now;
-	struct task *task;
 	uint64_t read_ns; /* monotonic, the last time */
 	char last_error[256];
 };
@@ -166,7 +165,6 @@ void egressfirewall_keyfile_free(struct egressfirewall_keyfile *file)
 {
 	if (file == NULL)
 		return;
-	task_stop(file->task);
 	put_held(rcu_get(&file->now));
 	free(file->path);
 	free(file);
@@ -219,8 +217,7 @@ static void read_again(void *ctx)
 	rcu_defer(&old->item, put_retired);
 }
 
-void egressfirewall_keyfile_watch(struct egressfirewall_keyfile *file)
+void egressfirewall_keyfile_watch(struct egressfirewall_keyfile *file, struct task_owner *tasks)
 {
-	assert(file->task == NULL);
-	file->task = task_every(read_missing_ns, read_again, file);
+	task_every(tasks, read_missing_ns, read_again, file);
 }

@@ -21,14 +21,15 @@ struct egressfirewall_keys {
 
 /* The file as it was read last. */
 struct egressfirewall_keyfile;
+struct task_owner;
 /* Reads it. A file that does not exist has no keys, yet; what is wrong with another is in `reterr`.
  * It is read again every five seconds; keys that cannot be read leave those before in use. */
 MUST_CHECK int egressfirewall_keyfile_new(const char *path, struct egressfirewall_keyfile **ret,
 					  struct err_text reterr);
 /* When nobody holds keys of it. NULL is fine. */
 void egressfirewall_keyfile_free(struct egressfirewall_keyfile *file);
-/* Starts reading it again; without, for dry checks, it is read once. */
-void egressfirewall_keyfile_watch(struct egressfirewall_keyfile *file);
+/* Starts reading it again; without, for dry checks, it is read once. The tasks end before the file is freed. */
+void egressfirewall_keyfile_watch(struct egressfirewall_keyfile *file, struct task_owner *tasks);
 
 /* Its keys now, held until they are put: they may be replaced meanwhile. Inside a read section. */
 const struct egressfirewall_keys *egressfirewall_keyfile_hold(

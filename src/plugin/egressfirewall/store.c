@@ -43,7 +43,6 @@ struct egressfirewall_store {
 	struct kube_informer *informer;
 	struct egressfirewall_never never;
 	struct egressfirewall_sightings *_Atomic worker[SLOTS];
-	struct task *task;
 	uint64_t published_ns;
 	bool has_refused; /* sightings; replies with them may be noted as inspected */
 
@@ -278,7 +277,6 @@ void egressfirewall_store_preset(struct egressfirewall_rules *rules)
 static void store_free(void *value)
 {
 	struct egressfirewall_store *s = value;
-	task_stop(s->task);
 	assert(s->listeners == NULL);
 	kube_informer_free(s->informer);
 	kube_client_free(s->client);
@@ -298,7 +296,7 @@ struct make {
 	struct err_text err;
 };
 
-static int store_make(void *arg, void **ret)
+static int store_make(void *arg, struct task_owner *tasks, void **ret)
 {
 	const struct make *m = arg;
 	struct egressfirewall_store *s = xcalloc(1, sizeof(*s));
@@ -315,7 +313,7 @@ static int store_make(void *arg, void **ret)
 		store_free(s);
 		return r;
 	}
-	s->task = task_every(tick_ns, run_task, s);
+	task_every(tasks, tick_ns, run_task, s);
 	*ret = latest = s;
 	return 0;
 }

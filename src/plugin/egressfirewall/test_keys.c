@@ -85,12 +85,13 @@ static void follows_the_file(void **state)
 	static const struct clock_source fake = { .mono_ns = fake_now, .wall_ns = fake_now };
 	char path[] = "/tmp/egressfirewall-keys-XXXXXX", error[256] = "";
 	struct egressfirewall_keyfile *file;
+	struct task_owner tasks = { 0 };
 	close(mkstemp(path));
 	unlink(path);
 	clock_set_source(&fake);
 	rcu_thread_register();
 	assert_int_equal(egressfirewall_keyfile_new(path, &file, ERR_TEXT(error)), 0);
-	egressfirewall_keyfile_watch(file);
+	egressfirewall_keyfile_watch(file, &tasks);
 	assert_int_equal(keys_after(file, 6), 0);
 	/* The first key is seen soon, others when the file is read again. */
 	write_file(path, "a:c2VjcmV0\n");
@@ -107,6 +108,7 @@ static void follows_the_file(void **state)
 	assert_int_equal(held->n, 1);
 	assert_memory_equal(held->v[0].secret.p, "secret", 6);
 	egressfirewall_keys_put(held);
+	task_owner_stop(&tasks);
 	egressfirewall_keyfile_free(file);
 	rcu_barrier_all();
 	rcu_thread_unregister();

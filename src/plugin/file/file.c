@@ -25,7 +25,6 @@ struct file_zone {
 	_Atomic(struct dns_zone *) zone; /* NULL: not read yet. Written in prepare, then by the
 					    background thread */
 	int64_t reload_ns;
-	struct task *task;
 	struct plugin_inst *transfer; /* notified of changes; NULL: none */
 	struct file_conf *conf;
 };
@@ -134,7 +133,6 @@ static void file_teardown(struct plugin_inst *self)
 {
 	struct file_conf *c = self->conf;
 	for (struct file_zone *fz = c->last; fz != NULL; fz = fz->next) {
-		task_stop(fz->task);
 		dns_zone_unref(rcu_get(&fz->zone));
 		rcu_publish(&fz->zone, NULL);
 	}
@@ -213,7 +211,7 @@ static void file_commit(struct plugin_inst *self)
 		fz->transfer = block_find(self->block, "transfer");
 		notify_transfer(fz);
 		if (fz->reload_ns > 0)
-			fz->task = task_every((uint64_t)fz->reload_ns, on_task, fz);
+			task_every(&self->tasks, (uint64_t)fz->reload_ns, on_task, fz);
 	}
 }
 

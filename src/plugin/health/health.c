@@ -35,7 +35,6 @@ static const struct opt health_opts[] = {
 struct health_listener {
 	struct http_server *http;
 	char *addr; /* to probe, with the port that was assigned */
-	struct task *check;
 };
 
 static void say_ok(void *ctx, const struct http_request *req, struct http_reply *reply)
@@ -54,13 +53,12 @@ static void check_listener(void *ctx)
 static void listener_free(void *value)
 {
 	struct health_listener *l = value;
-	task_stop(l->check);
 	http_server_stop(l->http);
 	free(l->addr);
 	free(l);
 }
 
-static int listener_make(void *arg, void **ret_value)
+static int listener_make(void *arg, struct task_owner *tasks, void **ret_value)
 {
 	static const struct http_route route = { .path = "/health",
 						 .methods = HTTP_ANY_METHOD,
@@ -75,7 +73,7 @@ static int listener_make(void *arg, void **ret_value)
 	l->addr = xasprintf("%.*s:%u", (int)(strrchr(addr, ':') - addr), addr,
 			    http_server_port(http));
 	health_selfcheck_init();
-	l->check = task_every(check_interval_ns, check_listener, l);
+	task_every(tasks, check_interval_ns, check_listener, l);
 	*ret_value = l;
 	return 0;
 }

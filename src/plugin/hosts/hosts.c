@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* hosts: answers A, AAAA and PTR from a hosts file, which is read again when it changes, and from
  * lines written into the Corefile. */
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -44,7 +43,6 @@ struct hosts_conf {
 	_Atomic(struct table *) table; /* written in prepare, then by the background thread */
 	struct timespec mtime;	       /* of what is in the table */
 	off_t size;
-	struct task *task;
 };
 
 static const struct metrics_family entries_family = {
@@ -279,16 +277,14 @@ static int hosts_prepare(struct plugin_inst *self, struct prepare *prepare)
 static void hosts_commit(struct plugin_inst *self)
 {
 	struct hosts_conf *c = self->conf;
-	assert(c->task == NULL);
 	if (c->reload_ns > 0)
-		c->task = task_every((uint64_t)c->reload_ns, on_task, c);
+		task_every(&self->tasks, (uint64_t)c->reload_ns, on_task, c);
 }
 
 static void hosts_teardown(struct plugin_inst *self)
 {
 	struct hosts_conf *c = self->conf;
 	struct table *t = rcu_get(&c->table);
-	task_stop(c->task);
 	if (t != NULL)
 		free_table(&t->rcu);
 	hostsfile_free(c->inlined);

@@ -270,8 +270,9 @@ struct make {
 	char err[512];
 };
 
-static int source_make(void *arg, void **ret)
+static int source_make(void *arg, struct task_owner *tasks, void **ret)
 {
+	(void)tasks;
 	struct make *m = arg;
 	struct kube_config *config;
 	if (preset != NULL) {

@@ -44,7 +44,6 @@ struct loadbalance_conf {
 
 	_Atomic(struct table *) table; /* written in prepare, then by the background thread */
 	uint64_t text_hash;	       /* of the file's text when last read */
-	struct task *task;
 };
 
 /* ---- set-up ---- */
@@ -204,14 +203,13 @@ static void loadbalance_commit(struct plugin_inst *self)
 {
 	struct loadbalance_conf *c = self->conf;
 	if (c->file != NULL && c->reload_ns > 0)
-		c->task = task_every((uint64_t)c->reload_ns, on_task, c);
+		task_every(&self->tasks, (uint64_t)c->reload_ns, on_task, c);
 }
 
 static void loadbalance_teardown(struct plugin_inst *self)
 {
 	struct loadbalance_conf *c = self->conf;
 	struct table *t = rcu_get(&c->table);
-	task_stop(c->task);
 	if (t != NULL)
 		free_table(&t->rcu);
 }

@@ -71,8 +71,9 @@ struct shared {
 	const struct generation *gen; /* whose plugins coredns_plugin_enabled shows */
 };
 
-static int shared_make(void *arg, void **ret_value)
+static int shared_make(void *arg, struct task_owner *tasks, void **ret_value)
 {
+	(void)tasks;
 	(void)arg;
 	*ret_value = xcalloc(1, sizeof(struct shared));
 	metrics_set(metrics_get(&build_info, (const char *[]){ FAIRLEAD_VERSION, "", "" }), 1);
@@ -89,8 +90,9 @@ static void show_metrics(void *ctx, const struct http_request *req, struct http_
 	metrics_render(&reply->body);
 }
 
-static int listener_make(void *arg, void **ret_value)
+static int listener_make(void *arg, struct task_owner *tasks, void **ret_value)
 {
+	(void)tasks;
 	static const struct http_route route = { .path = "/metrics",
 						 .methods = HTTP_ANY_METHOD,
 						 .handle = show_metrics };

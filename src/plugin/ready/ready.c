@@ -69,8 +69,9 @@ static void watched_free(void *value)
 	free(w);
 }
 
-static int watched_make(void *arg, void **ret_value)
+static int watched_make(void *arg, struct task_owner *tasks, void **ret_value)
 {
+	(void)tasks;
 	struct watched *w = xcalloc(1, sizeof(*w));
 	(void)arg;
 	pthread_mutex_init(&w->lock, NULL);
@@ -158,8 +159,9 @@ struct make_arg {
 	struct watched *watched;
 };
 
-static int listener_make(void *arg, void **ret_value)
+static int listener_make(void *arg, struct task_owner *tasks, void **ret_value)
 {
+	(void)tasks;
 	const struct make_arg *m = arg;
 	const struct http_route routes[] = {
 		{ .path = "/ready",

@@ -130,8 +130,9 @@ struct make {
 	struct err_text err;
 };
 
-static int store_make(void *arg, void **ret)
+static int store_make(void *arg, struct task_owner *tasks, void **ret)
 {
+	(void)tasks;
 	const struct make *make = arg;
 	struct store *store = xcalloc(1, sizeof(*store));
 	store->own_claims = preset == NULL;

@@ -89,12 +89,17 @@ static void transfer_commit(struct plugin_inst *self)
 	c->sender = zonesender_new(&block_zones, AREA, LOG_INFO);
 }
 
+/* The thread copies zones of other instances. */
+static void transfer_stop(struct plugin_inst *self)
+{
+	struct transfer_conf *c = self->conf;
+	zonesender_free(TAKE_PTR(c->sender));
+}
+
 static void transfer_teardown(struct plugin_inst *self)
 {
 	struct transfer_conf *c = self->conf;
-	zonesender_free(c->sender);
 	free(c->from);
-	c->sender = NULL;
 	c->from = NULL;
 	c->n_from = 0;
 }
@@ -175,6 +180,7 @@ const struct plugin transfer_plugin = {
 	.parse = transfer_parse,
 	.prepare = transfer_prepare,
 	.commit = transfer_commit,
+	.stop = transfer_stop,
 	.teardown = transfer_teardown,
 	.serve = transfer_serve,
 	.resume = zonesender_resume,

@@ -41,7 +41,6 @@ struct certs {
 	uint8_t digest[N_FILES][DIGEST_SHA512_BYTES]; /* when it was opened */
 	pthread_mutex_t lock;			      /* guards cred */
 	struct net_tls_cred *cred;
-	struct task *task;
 	char logged_failure[WHY_BYTES]; /* the last failure that was logged */
 	struct resource *res;		/* NULL: not shared */
 };
@@ -111,7 +110,6 @@ static void on_task(void *ctx)
 static void certs_free(void *value)
 {
 	struct certs *certs = value;
-	task_stop(certs->task);
 	net_tls_cred_unref(certs->cred);
 	pthread_mutex_destroy(&certs->lock);
 	for (int i = 0; i < N_FILES; i++)
@@ -139,7 +137,8 @@ struct make_args {
 	struct err_text err;
 };
 
-static int make_certs(void *arg, void **ret_value)
+/* Without an owner for tasks (a dry run) the files are read once. */
+static int make_certs(void *arg, struct task_owner *tasks, void **ret_value)
 {
 	const struct make_args *a = arg;
 	struct certs *certs = xcalloc(1, sizeof(*certs));
@@ -156,8 +155,8 @@ static int make_certs(void *arg, void **ret_value)
 	}
 	for (int i = 0; i < N_FILES; i++)
 		digest_file(certs->file[i], certs->digest[i]);
-	if (!a->dry)
-		certs->task = task_every(CHECK_NS, on_task, certs);
+	if (tasks != NULL)
+		task_every(tasks, CHECK_NS, on_task, certs);
 	*ret_value = certs;
 	return 0;
 }
@@ -191,7 +190,7 @@ int certs_open(const struct net_tls_files *files, bool dry, struct certs **ret, 
 	struct make_args args = { .files = files, .dry = dry, .err = err };
 	void *value = NULL;
 	if (dry) {
-		int r = make_certs(&args, &value);
+		int r = make_certs(&args, NULL, &value);
 		if (r == 0)
 			*ret = value;
 		return r;

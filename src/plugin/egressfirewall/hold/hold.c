@@ -447,8 +447,9 @@ struct make {
 	struct err_text err;
 };
 
-static int hold_make(void *arg, void **ret)
+static int hold_make(void *arg, struct task_owner *tasks, void **ret)
 {
+	(void)tasks;
 	const struct make *make = arg;
 	const struct egressfirewall_hold_conf *conf = make->conf;
 	struct egressfirewall_hold *hold = xcalloc(1, sizeof(*hold));
