@@ -21,13 +21,13 @@
 #include "base/slice.h"
 
 enum {
-	HTTP_BODY_MAX = 65535,	      /* of a message */
-	HTTP_HEAD_MAX = 16 * 1024,    /* a message's start line and header fields */
-	HTTP_FIELDS_MAX = 64,	      /* header fields of a message */
-	HTTP_OUT_HIGH = 64 * 1024,    /* bytes to send beyond which no frame is made (HTTP/2), no
+	HTTP_BODY_MAX = 65535,	       /* of a message */
+	HTTP_HEAD_MAX = 16 * 1024,     /* a message's start line and header fields */
+	HTTP_FIELDS_MAX = 64,	       /* header fields of a message */
+	HTTP_OUT_HIGH = 64 * 1024,     /* bytes to send beyond which no frame is made (HTTP/2), no
 				       * request is read (HTTP/1.1) */
-	HTTP_HELD_MAX = 256 * 1024,   /* HTTP/2: of messages that are not whole yet */
-	HTTP_UNSENT_MAX = 256 * 1024, /* HTTP/2: of answers; then requests are refused */
+	HTTP_HELD_MAX = 256 * 1024,    /* HTTP/2: of messages that are not whole yet */
+	HTTP_UNSENT_MAX = 2048 * 1024, /* HTTP/2: of answers; then requests are refused */
 	HTTP_DEFAULT_STREAMS = 250,
 };
 

@@ -53,6 +53,7 @@ static void conn_free(struct tcp_conn *conn)
 		conn->proto->free(conn);
 	net_tls_free(conn->tls);
 	free(conn->part);
+	free(conn->deferred);
 	free(conn->out);
 	free(conn);
 }
@@ -122,7 +123,7 @@ void conn_leave_all(struct listener_sock *sock)
 		struct tcp_conn *conn = sock->conns.oldest;
 		conn_limits_remove_from_listener(conn);
 		conn->eof = true;
-		conn->part_n = 0;
+		conn->part_n = conn->deferred_n = 0;
 		conn_hold(conn);
 		if (conn->proto->end != NULL)
 			conn->proto->end(conn);

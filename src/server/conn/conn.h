@@ -3,7 +3,7 @@
  * they mean (struct conn_proto) are tables; limits, time-outs and life are the same for all.
  *
  * Files: conn.c (life, accepting), conn_limits.c (how many there may be), flow.c (reading and writing),
- * io.c (sockets and TLS), tcp.c (DNS messages with their length, streams of them), doh.c (HTTP). */
+ * deferred.c (requests that are served again), io.c (sockets and TLS), tcp.c (DNS messages with their length, streams of them), doh.c (HTTP). */
 #pragma once
 
 #include <stdbool.h>
@@ -27,11 +27,16 @@ struct worker;
 
 enum {
 	CONN_SCRATCH = 2 + 65535,
-	CONN_MAX_INFLIGHT = 128,	 /* per connection; then it is not read from */
-	CONN_MAX_OUT_BYTES = 512 * 1024, /* unsent; then the connection is closed */
-	CONN_HIGH_BYTES = 128 * 1024,	 /* unsent; then nothing is read and streams pause */
-	CONN_PACE_BYTES = 64 * 1024,	 /* unsent; to be accepted within the write time-out */
-	CONN_CLIENT_BYTES = 4096 * 1024, /* kept for one client; then its connections close */
+	CONN_MAX_INFLIGHT = 128,      /* per connection; then it is not read from */
+	CONN_HIGH_BYTES = 128 * 1024, /* unsent; then nothing is read and streams pause */
+	/* Unsent; queries in flight may add so much. Replies beyond are dropped, and their requests
+	 * deferred. */
+	CONN_MAX_OUT_BYTES = 1024 * 1024,
+	CONN_PACE_BYTES = 64 * 1024, /* unsent; to be accepted within the write time-out */
+	/* Kept for one client: then replies beyond the first of each connection are dropped, and
+	 * their requests deferred; and then the connection that keeps most is closed. */
+	CONN_CLIENT_HIGH_BYTES = 3072 * 1024,
+	CONN_CLIENT_BYTES = 4096 * 1024,
 };
 
 /* Bytes; 0 (recv): the peer sends no more; -EAGAIN; other negative: broken. */
@@ -54,6 +59,8 @@ struct conn_proto {
 	 * but not free it. */
 	size_t (*input)(struct tcp_conn *conn, const uint8_t *data, size_t len);
 	enum conn_part (*part)(const struct tcp_conn *conn);
+	/* A request that was deferred; the stream is that of HTTP. */
+	void (*serve)(struct tcp_conn *conn, uint32_t stream, struct slice msg);
 	/* What is to be sent, and that n bytes of it were. */
 	struct slice (*out)(struct tcp_conn *conn);
 	void (*sent)(struct tcp_conn *conn, size_t count);
@@ -105,6 +112,8 @@ struct tcp_conn {
 	uint64_t n_queries;
 	uint8_t *part; /* unfinished message; when paused, also whole ones */
 	size_t part_n;
+	uint8_t *deferred; /* requests to serve again (deferred.h) */
+	size_t deferred_n;
 	uint64_t sent_bytes; /* in all */
 	uint64_t pace_at;    /* pacing: what that must be when the timer ends */
 	size_t kept_bytes;   /* counted for its client */

@@ -12,6 +12,7 @@
 #include "server/admit.h"
 #include "server/chain.h"
 #include "server/conn/conn.h"
+#include "server/conn/deferred.h"
 #include "server/conn/doh_request.h"
 #include "server/conn/flow.h"
 #include "server/conn/listener.h"
@@ -76,18 +77,18 @@ static void flush_responses(struct tcp_conn *conn)
 		conn->eof = true;
 }
 
-/* What a client does not accept is not kept for it without end. While its requests are read nothing
- * can be sent, so that of many large replies at once some may have to be refused, too. */
+static void refuse_request(struct tcp_conn *conn, uint32_t stream)
+{
+	http_framing_refuse(conn->http, stream);
+	flush_responses(conn);
+}
+
 static void send_response(struct tcp_conn *conn, uint32_t stream,
 			  const struct http_message *message)
 {
-	if (http_framing_unsent(conn->http) + message->body.n > CONN_MAX_OUT_BYTES) {
-		http_framing_refuse(conn->http, stream);
-	} else {
-		/* Only a body that is too long could fail, and a DNS message is not. */
-		IGNORE(http_framing_respond(conn->http, stream, message) < 0);
-		count_response(conn, place_of(message->status));
-	}
+	/* Only a body that is too long could fail, and a DNS message is not. */
+	IGNORE(http_framing_respond(conn->http, stream, message) < 0);
+	count_response(conn, place_of(message->status));
 	flush_responses(conn);
 }
 
@@ -100,16 +101,33 @@ static void respond_status(struct tcp_conn *conn, uint32_t stream, unsigned stat
 	send_response(conn, stream, &message);
 }
 
+/* There is no room to keep the reply: can it be sent now? Else the request is served again later, or
+ * refused. */
+static bool defer_request(struct query *q, size_t len)
+{
+	struct tcp_conn *conn = q->conn;
+	conn_flush(conn);
+	if (conn->closed || conn_has_room(conn, len))
+		return conn->closed;
+	if (conn->sock == NULL || q->req.msg == NULL ||
+	    !conn_defer(conn, q->http_stream,
+			(struct slice){ (const char *)q->req.msg, q->req.len }))
+		refuse_request(conn, q->http_stream);
+	return true;
+}
+
 /* `msg` begins with the length that TCP wants. */
 static void doh_reply(struct query *q, uint8_t *msg, size_t len)
 {
 	char age[32];
+	q->replied = true;
+	if (!conn_has_room(q->conn, len) && defer_request(q, len))
+		return;
 	int age_n = snprintf(age, sizeof(age), "max-age=%u", dns_http_max_age(msg + 2, len - 2));
 	struct http_message message = { .status = 200,
 					.content_type = SLICE("application/dns-message"),
 					.cache_control = { age, (size_t)age_n },
 					.body = { (const char *)msg + 2, len - 2 } };
-	q->replied = true;
 	send_response(q->conn, q->http_stream, &message);
 }
 
@@ -122,7 +140,7 @@ static void doh_done(struct query *q)
 
 /* ---- reading ---- */
 
-static void serve_message(struct tcp_conn *conn, uint32_t stream, struct slice msg)
+static void doh_serve(struct tcp_conn *conn, uint32_t stream, struct slice msg)
 {
 	struct worker *w = conn->worker;
 	uint8_t *at;
@@ -159,15 +177,13 @@ static void on_message(void *ctx, uint32_t stream, void *user, const struct http
 	if (conn->closed)
 		return;
 	conn->n_queries++;
-	if (http_framing_unsent(conn->http) > HTTP_UNSENT_MAX) {
-		http_framing_refuse(conn->http, stream);
-		return;
-	}
 	unsigned status = doh_request_read(message, conn->worker->tcp_out, &msg);
-	if (status == 0)
-		serve_message(conn, stream, msg);
-	else
+	if (status != 0)
 		respond_status(conn, stream, status);
+	else if (conn_can_serve(conn))
+		doh_serve(conn, stream, msg);
+	else if (!conn_defer(conn, stream, msg))
+		refuse_request(conn, stream);
 }
 
 /* A connection that broke the protocol gets an error and is not read any more. */
@@ -231,6 +247,7 @@ static void doh_free(struct tcp_conn *conn)
 static const struct conn_proto doh_proto = {
 	.input = doh_input,
 	.part = doh_part,
+	.serve = doh_serve,
 	.out = doh_out,
 	.sent = doh_sent,
 	.unsent = doh_unsent,

@@ -15,6 +15,7 @@
 #include "server/conn/conn.h"
 #include "server/conn/io.h"
 #include "server/conn/conn_limits.h"
+#include "server/conn/deferred.h"
 #include "server/conn/tcp.h"
 #include "server/query.h"
 #include "server/slab.h"
@@ -24,11 +25,23 @@ enum { READ_DEFAULT_S = 3, IDLE_DEFAULT_S = 10, WRITE_DEFAULT_S = 5 };
 
 /* ---- going on ---- */
 
+bool conn_can_serve(const struct tcp_conn *conn)
+{
+	return conn->inflight < CONN_MAX_INFLIGHT && conn_unsent(conn) <= CONN_HIGH_BYTES;
+}
+
+/* What was deferred comes before further requests, which HTTP may have between frames that must be
+ * read. */
+static bool is_deferring(const struct tcp_conn *conn)
+{
+	return conn->deferred_n != 0 && conn->http == NULL;
+}
+
 /* What could go on at once (a message kept aside, bytes that no readiness announces, a stream that
  * let others pass) is called by writability, in the next turn. */
 static bool can_go_on(const struct tcp_conn *conn)
 {
-	if (conn->paused)
+	if (conn->paused || is_deferring(conn))
 		return false;
 	enum conn_part part = conn->proto->part(conn);
 	bool more = !conn->eof && conn->transport_io->has_more != NULL &&
@@ -41,9 +54,10 @@ static uint32_t wanted_events(const struct tcp_conn *conn)
 	if (conn->handshaking)
 		return net_tls_wants_write(conn->tls) ? EPOLLOUT : EPOLLIN;
 	bool kept = can_go_on(conn);
-	bool in =
-		!conn->paused && !conn->eof && !kept && conn->proto->part(conn) == CONN_PART_SHORT;
-	bool out = conn->want_write || conn->stream != NULL || kept;
+	bool in = !conn->paused && !conn->eof && !kept && !is_deferring(conn) &&
+		  conn->proto->part(conn) == CONN_PART_SHORT;
+	bool again = conn->deferred_n != 0 && conn_can_serve(conn);
+	bool out = conn->want_write || conn->stream != NULL || kept || again;
 	return (in ? (uint32_t)EPOLLIN : 0) | (out ? (uint32_t)EPOLLOUT : 0);
 }
 
@@ -60,11 +74,11 @@ void conn_update_events(struct tcp_conn *conn)
 void conn_settle(struct tcp_conn *conn)
 {
 	/* While replies are gathered nothing was tried to send yet. */
-	if (!conn->gather && !conn_count_kept(conn)) {
-		conn_abort(conn);
+	if (!conn->gather)
+		conn_count_kept(conn);
+	if (conn->closed)
 		return;
-	}
-	if (conn->eof && conn->inflight == 0 && conn_unsent(conn) == 0) {
+	if (conn->eof && conn->inflight == 0 && conn->deferred_n == 0 && conn_unsent(conn) == 0) {
 		conn_close(conn);
 		return;
 	}
@@ -119,20 +133,49 @@ static void set_pace(struct tcp_conn *conn)
 		conn->want_write = true;
 }
 
-bool conn_count_kept(struct tcp_conn *conn)
+/* The one that keeps most is the one that reads least; it may be `conn` itself. Where none here has
+ * more than its share, one of another worker has, whose time runs out. */
+static void close_largest(struct tcp_conn *conn)
+{
+	struct tcp_conn *largest = conn;
+	size_t n = atomic_load_explicit(&conn->owner->n_conns, memory_order_relaxed);
+	for (struct tcp_conn *other = conn->worker->conns.oldest; other != NULL;
+	     other = other->link[CONN_OF_WORKER].newer) {
+		if (other->owner == conn->owner && other->kept_bytes > largest->kept_bytes)
+			largest = other;
+	}
+	if (largest->kept_bytes * n >= CONN_CLIENT_BYTES)
+		conn_abort(largest);
+}
+
+static size_t count_kept(const struct tcp_conn *conn)
+{
+	size_t kept = conn_unsent(conn) + conn->part_n + conn->deferred_n;
+	return conn->proto->held != NULL ? kept + conn->proto->held(conn) : kept;
+}
+
+bool conn_has_room(const struct tcp_conn *conn, size_t len)
+{
+	size_t unsent = conn_unsent(conn);
+	size_t others =
+		atomic_load_explicit(&conn->owner->bytes, memory_order_relaxed) - conn->kept_bytes;
+	return unsent == 0 || (unsent + len <= CONN_MAX_OUT_BYTES &&
+			       others + count_kept(conn) + len <= CONN_CLIENT_HIGH_BYTES);
+}
+
+void conn_count_kept(struct tcp_conn *conn)
 {
 	assert(!conn->closed);
-	size_t kept = conn_unsent(conn) + conn->part_n;
-	if (conn->proto->held != NULL)
-		kept += conn->proto->held(conn);
+	size_t kept = count_kept(conn);
 	if (kept == conn->kept_bytes)
-		return true;
+		return;
 	size_t more = kept - conn->kept_bytes; /* or less: it wraps */
 	size_t all =
 		atomic_fetch_add_explicit(&conn->owner->bytes, more, memory_order_relaxed) + more;
 	bool grew = kept > conn->kept_bytes;
 	conn->kept_bytes = kept;
-	return !grew || all <= CONN_CLIENT_BYTES;
+	if (grew && all > CONN_CLIENT_BYTES)
+		close_largest(conn);
 }
 
 void conn_flush(struct tcp_conn *conn)
@@ -179,21 +222,31 @@ static void after_read(struct tcp_conn *conn, bool progress)
 	conn_settle(conn);
 }
 
+void conn_gather(struct tcp_conn *conn)
+{
+	/* A record of TLS, a frame of HTTP/2: the fewer, the cheaper. And handshakes before this
+	 * one took their time. */
+	conn->gather = conn->tls != NULL || conn->http != NULL;
+	if (conn->gather)
+		loop_now_refresh(conn->worker->loop);
+}
+
+void conn_send_gathered(struct tcp_conn *conn)
+{
+	if (!conn->closed && conn->gather)
+		conn_flush(conn);
+	conn->gather = false;
+}
+
 /* Uses what is in the worker's scratch and keeps the rest. */
 static void use_scratch(struct tcp_conn *conn, size_t have)
 {
 	const uint8_t *buf = conn->worker->tcp_in;
 	uint64_t before = conn->n_queries;
 	conn_hold(conn); /* keeps the struct while messages are served */
-	/* A record of TLS, a frame of HTTP/2: the fewer, the cheaper. And handshakes before this
-	 * one took their time. */
-	conn->gather = conn->tls != NULL || conn->http != NULL;
-	if (conn->gather)
-		loop_now_refresh(conn->worker->loop);
+	conn_gather(conn);
 	size_t used = conn->proto->input(conn, buf, have);
-	if (!conn->closed && conn->gather)
-		conn_flush(conn);
-	conn->gather = false;
+	conn_send_gathered(conn);
 	assert(used <= have);
 	bool first_bytes = conn->part_n == 0 && used < have;
 	if (!conn->closed) {
@@ -233,6 +286,8 @@ static void on_writable(struct tcp_conn *conn)
 		conn_let_go(conn);
 	} else if (conn->stream != NULL) {
 		tcp_stream_run(conn);
+	} else if (conn->deferred_n != 0 && conn_can_serve(conn)) {
+		conn_serve_deferred(conn);
 	} else if (!conn->paused && conn->proto->part(conn) == CONN_PART_READY) {
 		memcpy(conn->worker->tcp_in, conn->part, conn->part_n);
 		use_scratch(conn, conn->part_n);

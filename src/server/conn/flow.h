@@ -20,8 +20,16 @@ void conn_update_events(struct tcp_conn *conn);
 void conn_settle(struct tcp_conn *conn);
 /* Sends what it can, and waits for writability where that is not all. */
 void conn_flush(struct tcp_conn *conn);
-/* Counts what is kept for the connection; false: it is too much for its client. */
-MUST_CHECK bool conn_count_kept(struct tcp_conn *conn);
+/* Counts what is kept for the connection; where it is too much for its client, closes the connection of
+ * that client on this worker that keeps most. */
+void conn_count_kept(struct tcp_conn *conn);
+/* May another request be served? */
+bool conn_can_serve(const struct tcp_conn *conn);
+/* May so many bytes more be kept for the client? Always, if none are. */
+bool conn_has_room(const struct tcp_conn *conn, size_t len);
+/* Replies are collected, where that is cheaper, until they are sent together. */
+void conn_gather(struct tcp_conn *conn);
+void conn_send_gathered(struct tcp_conn *conn);
 /* A request that came in on `conn`: a slot with the message copied to *ret_at, counted as in
  * flight; NULL at the hard cap. *ret_at is NULL for a long message that no memory was left for. */
 struct query *conn_query(struct tcp_conn *conn, const uint8_t *msg, size_t len, uint8_t **ret_at);

@@ -13,6 +13,7 @@
 #include "server/block.h"
 #include "server/chain.h"
 #include "server/conn/conn.h"
+#include "server/conn/deferred.h"
 #include "server/conn/flow.h"
 #include "server/query.h"
 #include "server/reply.h"
@@ -55,10 +56,6 @@ static void tcp_sent(struct tcp_conn *conn, size_t count)
 
 static void keep_unsent(struct tcp_conn *conn, const uint8_t *data, size_t len)
 {
-	if (tcp_unsent(conn) + len > CONN_MAX_OUT_BYTES) {
-		conn_abort(conn);
-		return;
-	}
 	if (conn->out_at != 0) {
 		memmove(conn->out, conn->out + conn->out_at, conn->out_n - conn->out_at);
 		conn->out_n -= conn->out_at;
@@ -67,6 +64,22 @@ static void keep_unsent(struct tcp_conn *conn, const uint8_t *data, size_t len)
 	conn->out = xrealloc(conn->out, conn->out_n + len);
 	memcpy(conn->out + conn->out_n, data, len);
 	conn->out_n += len;
+}
+
+/* There is no room to keep the reply: can it be sent now, or the request be served again later? If
+ * neither, the connection is closed. */
+static bool defer_request(struct query *q, size_t len)
+{
+	struct tcp_conn *conn = q->conn;
+	conn_flush(conn);
+	if (conn->closed || conn_has_room(conn, len))
+		return conn->closed;
+	if (conn->sock == NULL || q->req.msg == NULL ||
+	    !conn_defer(conn, 0, (struct slice){ (const char *)q->req.msg, q->req.len }))
+		conn_abort(conn);
+	else
+		conn->n_queries--;
+	return true;
 }
 
 static void tcp_reply(struct query *q, uint8_t *msg, size_t len)
@@ -83,6 +96,10 @@ static void tcp_reply(struct query *q, uint8_t *msg, size_t len)
 		conn->sent_bytes += (uint64_t)sent;
 	}
 	if ((size_t)sent == len)
+		return;
+	/* A message that has begun, and those of a stream, cannot be made again. */
+	if (sent == 0 && q->stream_next == NULL && UNLIKELY(!conn_has_room(conn, len)) &&
+	    defer_request(q, len))
 		return;
 	keep_unsent(conn, msg + sent, len - (size_t)sent);
 	if (!conn->closed && !conn->gather && !conn->want_write)
@@ -122,10 +139,10 @@ void tcp_stream_run(struct tcp_conn *conn)
 	for (int i = 0;
 	     i < STREAM_BURST && conn->stream != NULL && tcp_unsent(conn) <= CONN_HIGH_BYTES; i++)
 		stream_step(conn);
-	if (!conn->closed && conn_count_kept(conn))
+	if (!conn->closed)
+		conn_count_kept(conn);
+	if (!conn->closed)
 		conn_update_events(conn);
-	else
-		conn_abort(conn);
 	conn_let_go(conn);
 }
 
@@ -198,7 +215,7 @@ static size_t tcp_input(struct tcp_conn *conn, const uint8_t *data, size_t size)
 	size_t used = 0;
 	int64_t max = conn_timeouts(conn)->max_tcp_queries;
 	while (!conn->closed && is_whole(data + used, size - used)) {
-		if (conn->inflight >= CONN_MAX_INFLIGHT || tcp_unsent(conn) > CONN_HIGH_BYTES)
+		if (!conn_can_serve(conn) || conn->deferred_n != 0)
 			break;
 		size_t len = dns_get16(data + used);
 		serve_message(conn, data + used + 2, len);
@@ -211,9 +228,16 @@ static size_t tcp_input(struct tcp_conn *conn, const uint8_t *data, size_t size)
 	return used;
 }
 
+static void tcp_serve(struct tcp_conn *conn, uint32_t stream, struct slice msg)
+{
+	(void)stream;
+	serve_message(conn, (const uint8_t *)msg.p, msg.n);
+}
+
 const struct conn_proto tcp_proto = {
 	.input = tcp_input,
 	.part = tcp_part,
+	.serve = tcp_serve,
 	.out = tcp_out,
 	.sent = tcp_sent,
 	.unsent = tcp_unsent,

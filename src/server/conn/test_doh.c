@@ -90,6 +90,9 @@ static unsigned rcode(const struct client *c)
 	return c->body[3] & 15;
 }
 
+/* Asks for w240.b. */
+#define W240_TARGET "/dns-query?dns=AAABAAABAAAAAAAABHcyNDABYgAAAQAB"
+
 static const enum http_version both[] = { HTTP_2, HTTP_1_1 };
 
 static void status_codes(void **state)
@@ -186,6 +189,67 @@ static void any_order_on_one_connection(void **state)
 	stop();
 }
 
+/* A GET as a HEADERS frame: method, scheme and authority by index, :path as a literal (index 4). Returns
+ * its size. */
+static size_t get_frame(uint8_t *out, uint32_t stream, const char *target)
+{
+	size_t n = strlen(target);
+	const uint8_t head[] = { 0,    0,    (uint8_t)(n + 7), 1, 5, 0, 0, 0, 0, 0x82,
+				 0x87, 0x44, (uint8_t)n };
+	memcpy(out, head, sizeof(head));
+	dns_put16(out + 7, (uint16_t)stream);
+	memcpy(out + sizeof(head), target, n);
+	memcpy(out + sizeof(head) + n,
+	       "\x41\x01"
+	       "a",
+	       3);
+	return sizeof(head) + n + 3;
+}
+
+/* The next frame's type and flags; its payload is skipped. */
+static void next_frame(struct client *c, uint8_t *ret_type, uint8_t *ret_flags)
+{
+	static uint8_t payload[1 << 16];
+	uint8_t head[9];
+	assert_true(read_all(c, head, sizeof(head)));
+	assert_int_equal(head[0], 0);
+	assert_true(read_all(c, payload, dns_get16(head + 1)));
+	*ret_type = head[3];
+	*ret_flags = head[4];
+}
+
+/* More streams, with more to send, than are served at once: none is refused. */
+static void large_replies_at_once(void **state)
+{
+	enum { N = 150, DATA = 0, RST_STREAM = 3, GOAWAY = 7 };
+	/* Preface, SETTINGS and WINDOW_UPDATE: windows of 8 and 64 MB. */
+	static const char hello[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+				    "\0\0\6\4\0\0\0\0\0\0\4\0\x7f\xff\xff"
+				    "\0\0\4\x8\0\0\0\0\0\x3\xff\0\0";
+	(void)state;
+	start("https://.:0", NULL, 0);
+	struct client *c = client_tls("h2"), *other = client_http(HTTP_2);
+	client_send(c, hello, sizeof(hello) - 1);
+	for (uint32_t i = 0; i < N; i++) {
+		uint8_t frame[128];
+		client_send(c, frame, get_frame(frame, 2 * i + 1, W240_TARGET));
+	}
+	until_waiting(CONN_MAX_INFLIGHT);
+	for (unsigned got = 0; got < N;) {
+		uint8_t type, flags;
+		post(other, "g.");
+		assert_true(next_response(other));
+		while (got < N && client_has_data(c)) {
+			next_frame(c, &type, &flags);
+			assert_true(type != RST_STREAM && type != GOAWAY);
+			got += type == DATA && (flags & 1) != 0;
+		}
+	}
+	client_close(c);
+	client_close(other);
+	stop();
+}
+
 /* HTTP/1.1: requests sent at once are answered one after the other, also when one has to wait. */
 static void pipelined(void **state)
 {
@@ -262,17 +326,8 @@ static void window_never_opens(void **state)
 	start("https://.:0", &(struct block_timeouts){ .write_ns = 1 * NS_PER_S }, 0);
 	struct client *c = client_tls("h2");
 	client_send(c, hello, sizeof(hello) - 1);
-	/* :method GET, :scheme https, :path literal (index 4), :authority literal (index 1) */
-	static const char target[] = "/dns-query?dns=AAABAAABAAAAAAAAA2IyMAFiAAABAAE";
-	uint8_t frame[128] = { 0, 0, 0, 1, 5, 0, 0, 0, 1, 0x82, 0x87, 0x44, sizeof(target) - 1 };
-	memcpy(frame + 13, target, sizeof(target) - 1);
-	size_t n = 13 + sizeof(target) - 1;
-	memcpy(frame + n,
-	       "\x41\x01"
-	       "a",
-	       3);
-	n += 3;
-	frame[2] = (uint8_t)(n - 9);
+	uint8_t frame[128];
+	size_t n = get_frame(frame, 1, "/dns-query?dns=AAABAAABAAAAAAAAA2IyMAFiAAABAAE");
 	client_send(c, frame, n);
 	closed_by_then(c);
 	assert_in_range(clock_mono_ns() - begin, 900 * NS_PER_MS, 15 * NS_PER_S);
@@ -433,6 +488,7 @@ int main(void)
 		cmocka_unit_test(status_codes),
 		cmocka_unit_test(answers),
 		cmocka_unit_test(any_order_on_one_connection),
+		cmocka_unit_test(large_replies_at_once),
 		cmocka_unit_test(pipelined),
 		cmocka_unit_test(given_up_requests),
 		cmocka_unit_test(window_never_opens),

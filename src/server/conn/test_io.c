@@ -52,6 +52,30 @@ static void replies_that_come_later(void **state)
 	stop();
 }
 
+/* Replies that are there at once, more than may be kept, to a client that reads. */
+static void large_replies_at_once(void **state)
+{
+	enum { N = 100 };
+	unsigned got = 0;
+	(void)state;
+	start("tls://.:0", NULL, 0);
+	struct client *c = client_tls("dot"), *other = client_tls("dot");
+	for (uint16_t i = 0; i < N; i++)
+		ask(c, i, "w240.");
+	until_waiting(N);
+	while (got < N) {
+		ask(other, 1, "g.");
+		assert_int_equal(next_id(other), 1);
+		for (; got < N && client_has_data(c); got++) {
+			assert_in_range(next_id(c), 0, N - 1);
+			assert_true(c->body_n > 60000 && (c->body[3] & 15) == 0);
+		}
+	}
+	client_close(c);
+	client_close(other);
+	stop();
+}
+
 /* 100 messages of 16 KB to a client that reads only then. */
 static void streams(void **state)
 {
@@ -240,6 +264,7 @@ int main(void)
 		cmocka_unit_test(answers_and_stays_open),
 		cmocka_unit_test(without_alpn_and_with_another),
 		cmocka_unit_test(replies_that_come_later),
+		cmocka_unit_test(large_replies_at_once),
 		cmocka_unit_test(streams),
 		cmocka_unit_test(slow_handshakes_end),
 		cmocka_unit_test(garbage_is_refused),

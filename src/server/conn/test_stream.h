@@ -80,7 +80,7 @@ static enum verdict t_serve(struct plugin_inst *self, struct query *q)
 	unsigned n = (unsigned)strtoul(name.p + 1, NULL, 10);
 	query_reply(q);
 	switch (name.p[0]) {
-	case 'w': /* wait until somebody asks g */
+	case 'w': /* w<n>: wait until somebody asks g, then as b<n> */
 		held[n_held++] = q;
 		n_waiting++;
 		return V_WAIT;
@@ -106,7 +106,7 @@ static enum verdict t_serve(struct plugin_inst *self, struct query *q)
 static enum verdict t_resume(struct plugin_inst *self, struct query *q)
 {
 	(void)self;
-	(void)q;
+	add_texts(q, (unsigned)strtoul(query_name_text(q).p + 1, NULL, 10));
 	return V_ANSWERED;
 }
 
@@ -289,6 +289,12 @@ static UNUSED size_t client_recv(struct client *c, void *p, size_t n)
 		if (r != -EAGAIN)
 			return r > 0 ? (size_t)r : 0;
 	}
+}
+
+static UNUSED bool client_has_data(const struct client *c)
+{
+	struct pollfd p = { .fd = c->fd, .events = POLLIN };
+	return (c->tls != NULL && net_tls_pending(c->tls) > 0) || poll(&p, 1, 0) == 1;
 }
 
 /* ---- DNS ---- */

@@ -261,6 +261,106 @@ static void back_pressure(void **state)
 	stop();
 }
 
+/* Reads what has come, and lets those that wait go on, until each connection has all its replies. */
+static void take_all(const int *fd, size_t n, unsigned each, int other)
+{
+	enum { IDS = 128 };
+	static bool seen[16][IDS];
+	unsigned left = (unsigned)n * each;
+	memset(seen, 0, sizeof(seen));
+	assert_true(n <= 16 && each <= IDS);
+	while (left > 0) {
+		ask(other, 9, "g.test");
+		assert_int_equal(next_id(other), 9);
+		for (size_t i = 0; i < n; i++) {
+			struct pollfd p = { .fd = fd[i], .events = POLLIN };
+			while (poll(&p, 1, 0) == 1) {
+				int id = next_id(fd[i]);
+				assert_in_range(id, 0, each - 1);
+				assert_false(seen[i][id]);
+				assert_true(reply_n > 12000 && (reply[3] & 15) == 0);
+				seen[i][id] = true;
+				left--;
+			}
+		}
+	}
+}
+
+static void ask_many(int fd, unsigned n, const char *name)
+{
+	int small = 32 * 1024;
+	setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
+	for (unsigned i = 0; i < n; i++)
+		ask(fd, (uint16_t)i, name);
+}
+
+static void until_held(unsigned n)
+{
+	for (int i = 0; i < 5000 && max_held < n; i++)
+		poll(NULL, 0, 1);
+	assert_int_equal(max_held, n);
+}
+
+/* All replies are there at once, many times what may be kept: a client that reads gets each of them. */
+static void large_replies_at_once(void **state)
+{
+	enum { N = 100 };
+	(void)state;
+	start(NULL, 0);
+	int fd = client(), other = client_from("127.0.0.2");
+	ask_many(fd, N, "w240.test");
+	until_held(N);
+	take_all(&fd, 1, N, other);
+	/* Nothing of it is left. */
+	ask(fd, 7, "x.test");
+	assert_int_equal(next_id(fd), 7);
+	close(fd);
+	close(other);
+	stop();
+}
+
+static void large_replies_on_many_connections(void **state)
+{
+	enum { N = 50, CONNS = 10 };
+	(void)state;
+	start(NULL, 0);
+	int fd[CONNS], other = client_from("127.0.0.2");
+	for (size_t i = 0; i < CONNS; i++) {
+		fd[i] = client();
+		ask_many(fd[i], N, "w50.test");
+	}
+	until_held(N * CONNS);
+	take_all(fd, CONNS, N, other);
+	for (size_t i = 0; i < CONNS; i++)
+		close(fd[i]);
+	close(other);
+	stop();
+}
+
+/* A client that reads on one connection keeps it, and gets all replies there, however many it leaves
+ * unread on others. */
+static void the_connection_that_reads_stays(void **state)
+{
+	enum { N = 20, STUCK = 12 };
+	(void)state;
+	start(NULL, 0);
+	int stuck[STUCK], fd = client(), other = client_from("127.0.0.2");
+	for (size_t i = 0; i < STUCK; i++) {
+		stuck[i] = client();
+		ask_many(stuck[i], 100, "w240.test");
+	}
+	ask_many(fd, N, "w240.test");
+	until_held(100 * STUCK + N);
+	take_all(&fd, 1, N, other);
+	ask(fd, 7, "x.test");
+	assert_int_equal(next_id(fd), 7);
+	for (size_t i = 0; i < STUCK; i++)
+		close(stuck[i]);
+	close(fd);
+	close(other);
+	stop();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -274,6 +374,9 @@ int main(void)
 		cmocka_unit_test(queries_per_connection_are_limited),
 		cmocka_unit_test(too_many_in_flight_wait_unread),
 		cmocka_unit_test(back_pressure),
+		cmocka_unit_test(large_replies_at_once),
+		cmocka_unit_test(large_replies_on_many_connections),
+		cmocka_unit_test(the_connection_that_reads_stays),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

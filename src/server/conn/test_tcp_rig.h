@@ -79,7 +79,7 @@ static inline enum verdict t_serve(struct plugin_inst *self, struct query *q)
 	unsigned n = (unsigned)strtoul(name.p + 1, NULL, 10);
 	query_reply(q);
 	switch (name.p[0]) {
-	case 'w': /* wait until somebody asks g */
+	case 'w': /* w<n>: wait until somebody asks g, then as b<n> */
 		assert_true(n_held < HELD_MAX);
 		held[n_held++] = q;
 		max_held = MAX(max_held, n_held);
@@ -115,7 +115,7 @@ static inline enum verdict t_serve(struct plugin_inst *self, struct query *q)
 static inline enum verdict t_resume(struct plugin_inst *self, struct query *q)
 {
 	(void)self;
-	(void)q;
+	add_texts(q, (unsigned)strtoul(query_name_text(q).p + 1, NULL, 10));
 	return V_ANSWERED;
 }
 
