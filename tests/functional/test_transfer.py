@@ -33,9 +33,10 @@ COREFILE = """.:@PORT@ {
 RECORDS = HOSTS + 4
 
 
-def stuck(s, n=1, zone_name="big.test."):
+def stuck(s, n=1, zone_name="big.test.", source="127.0.0.1"):
     """A connection that has asked n times and takes nothing."""
     c = socket.socket()
+    c.bind((source, 0))
     c.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
     c.settimeout(60)
     c.connect(("127.0.0.1", s.port()))
@@ -86,12 +87,23 @@ def test_clients_that_leave(serve):
 
 
 def test_too_many(serve):
-    """Beyond the limit SERVFAIL, the others whole; then there is room again."""
+    """One client has half of all transfers, on one connection or on many, and another one half of what is left. Beyond that
+    SERVFAIL, the others whole; then there is room again."""
     s = serve(COREFILE, files={"db": zone(1)})
-    held = [stuck(s) for _ in range(RUNNING_MAX)]
+    held = [stuck(s) for _ in range(RUNNING_MAX // 2)]
     for c in held:
         assert c.recv(1, socket.MSG_PEEK)  # it has begun, and cannot end: nobody takes it
     for c in [stuck(s) for _ in range(8)]:
+        (soas, records, rcode), = take(c, 1).values()
+        assert (soas, records, wire.rcode_text(rcode)) == (0, 0, "SERVFAIL")
+        c.close()
+    one = stuck(s, RUNNING_MAX, source="127.0.0.2")
+    assert one.recv(1, socket.MSG_PEEK)
+    assert len(xfr.ask(s.port(), "big.test.", source="127.0.0.3").records) == RECORDS
+    rcodes = [wire.rcode_text(rcode) for _, _, rcode in take(one, RUNNING_MAX).values()]
+    assert rcodes.count("NOERROR") == RUNNING_MAX // 4 and rcodes.count("SERVFAIL") == RUNNING_MAX * 3 // 4
+    one.close()
+    for c in [stuck(s) for _ in range(2)]:
         (soas, records, rcode), = take(c, 1).values()
         assert (soas, records, wire.rcode_text(rcode)) == (0, 0, "SERVFAIL")
         c.close()

@@ -3,7 +3,6 @@
 #include "plugin/shared/zonesender.h"
 
 #include <assert.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -11,11 +10,14 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "dns/resp.h"
+#include "plugin/shared/clientshare.h"
 #include "plugin/shared/ixfrserial.h"
 #include "plugin/shared/zonecopy.h"
+#include "server/conn/client.h"
 
 enum {
-	/* At once; a copy of a large zone takes memory until the last byte is sent. */
+	/* At once, of all clients; a copy of a large zone takes memory until the last byte is
+	 * sent. */
 	RUNNING_MAX = 32,
 	/* Records of a message, names written out: as far as compression reaches. One that is
 	 * larger goes alone. */
@@ -30,7 +32,7 @@ struct zonesender {
 	const char *area;
 	enum log_level level;
 	struct zonecopier *copier;
-	atomic_uint running;
+	struct clientshare running;
 };
 
 struct zonesender *zonesender_new(const struct zonecopier_source *source, const char *area,
@@ -41,6 +43,7 @@ struct zonesender *zonesender_new(const struct zonecopier_source *source, const 
 	s->area = area;
 	s->level = level;
 	s->copier = zonecopier_new();
+	clientshare_init(&s->running, RUNNING_MAX);
 	return s;
 }
 
@@ -49,6 +52,7 @@ void zonesender_free(struct zonesender *sender)
 	if (sender == NULL)
 		return;
 	zonecopier_free(sender->copier);
+	clientshare_done(&sender->running);
 	free(sender);
 }
 
@@ -142,8 +146,8 @@ enum verdict zonesender_start(struct zonesender *sender, struct plugin_inst *sel
 				   self->plugin->name);
 	assert(!s->counted && s->job == NULL);
 	s->sender = sender;
-	s->counted = true;
-	if (atomic_fetch_add(&sender->running, 1) >= RUNNING_MAX)
+	s->counted = clientshare_take(&sender->running, client_key(&q->client));
+	if (!s->counted)
 		return query_failf(q, DNS_RCODE_SERVFAIL, "plugin/%s: too many at once",
 				   self->plugin->name);
 	s->job = zonecopier_add(sender->copier, sender->source, from, q->qname.wire,
@@ -201,10 +205,8 @@ void zonesender_done(struct plugin_inst *self, struct query *q)
 	struct zonesender_state *s = query_state_get(q, self);
 	if (s == NULL || s->sender == NULL)
 		return;
-	if (s->counted) {
-		unsigned before = atomic_fetch_sub(&s->sender->running, 1);
-		assert(before != 0);
-	}
+	if (s->counted)
+		clientshare_put(&s->sender->running, client_key(&q->client));
 	s->counted = false;
 	if (s->job != NULL)
 		zonecopier_drop(s->sender->copier, s->job);
