@@ -27,6 +27,7 @@ struct parser {
 	VEC(struct corefile_dir) dirs;
 	VEC(struct corefile_token) tokens;
 	VEC(struct corefile_block) blocks;
+	VEC(struct word) unserved_dirs;
 	VEC(struct corefile_tok) snippet;
 };
 
@@ -301,6 +302,8 @@ static void finish_block(struct parser *parser, size_t words)
 	b.token = TAKE_FROM(parser, &parser->tokens, 0, &b.n_token);
 	if (b.n_key > 0)
 		vec_push(&parser->blocks, b);
+	for (size_t i = 0; i < b.n_dir && b.n_key == 0; i++)
+		vec_push(&parser->unserved_dirs, b.dir[i].name);
 }
 
 static int parse_block(struct parser *parser)
@@ -342,6 +345,8 @@ static int parse_all(struct parser *parser, struct slice text, const struct core
 	if (r < 0)
 		return r;
 	parser->cf->block = TAKE_FROM(parser, &parser->blocks, 0, &parser->cf->n_block);
+	parser->cf->unserved_dir =
+		TAKE_FROM(parser, &parser->unserved_dirs, 0, &parser->cf->n_unserved_dir);
 	parser->cf->file = TAKE_FROM(parser, &parser->st.file, 0, &parser->cf->n_file);
 	return 0;
 }
@@ -366,6 +371,7 @@ int corefile_parse(const char *file_name, struct slice text, const struct corefi
 	vec_done(&p->dirs);
 	vec_done(&p->tokens);
 	vec_done(&p->blocks);
+	vec_done(&p->unserved_dirs);
 	vec_done(&p->snippet);
 	free(p);
 	if (r < 0)
@@ -373,6 +379,22 @@ int corefile_parse(const char *file_name, struct slice text, const struct corefi
 	else
 		*ret = cf;
 	return r;
+}
+
+void corefile_add_unserved(struct corefile *cf, const struct corefile *other)
+{
+	size_t n = cf->n_unserved_dir + other->n_unserved_dir;
+	struct word *all = arena_calloc(&cf->arena, (n + 1) * sizeof(*all));
+	for (size_t i = 0; i < n; i++) {
+		bool is_other = i < other->n_unserved_dir;
+		all[i] = is_other ? other->unserved_dir[i]
+				  : cf->unserved_dir[i - other->n_unserved_dir];
+		all[i].s = arena_strdup(&cf->arena, all[i].s);
+		if (all[i].pos.file != NULL)
+			all[i].pos.file = arena_strdup(&cf->arena, all[i].pos.file);
+	}
+	cf->unserved_dir = all;
+	cf->n_unserved_dir = n;
 }
 
 void corefile_free(struct corefile *cf)

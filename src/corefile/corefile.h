@@ -62,6 +62,10 @@ struct corefile_block {
 struct corefile {
 	const struct corefile_block *block;
 	size_t n_block;
+	/* Names of the directives of blocks without a zone. These serve nothing, but the names must
+	 * be those of plugins, as in CoreDNS. */
+	const struct word *unserved_dir;
+	size_t n_unserved_dir;
 	const char *const *file; /* every file read, each once; first the one given */
 	size_t n_file;
 	struct arena arena; /* everything above, and all words */
@@ -90,6 +94,8 @@ struct corefile_source {
 MUST_CHECK int corefile_parse(const char *file_name, struct slice text,
 			      const struct corefile_source *src, struct corefile **ret,
 			      struct srcerr *reterr);
+/* Adds (copies of) the names in unserved_dir of `other`. */
+void corefile_add_unserved(struct corefile *cf, const struct corefile *other);
 /* NULL is fine. */
 void corefile_free(struct corefile *cf);
 

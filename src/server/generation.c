@@ -487,6 +487,11 @@ static void init_block(struct builder *builder, size_t index)
 static int build_all(struct builder *builder, struct block_work *work)
 {
 	struct generation *generation = builder->generation;
+	const struct corefile *corefile = generation->corefile;
+	for (size_t i = 0; i < corefile->n_unserved_dir; i++) {
+		if (!known_plugin(corefile->unserved_dir[i].s))
+			return unknown_plugin(builder, &corefile->unserved_dir[i]);
+	}
 	for (size_t i = 0; i < generation->n_block; i++) {
 		init_block(builder, i);
 		int r = check_names(builder, generation->block[i].src);

@@ -263,6 +263,11 @@ static void unknown_plugins_are_explained(void **state)
 	assert_string_equal(err.text, "no 'nosuch' here");
 	assert_int_equal(err.pos.line, 3);
 	assert_int_equal(err.pos.col, 3);
+	/* In a block without a zone, too, of which nothing else is read. */
+	assert_true(server_check(&o, parse("{ a\n first\n}\nb {\n first\n}\n"), &err) < 0);
+	assert_string_equal(err.text, "no 'a' here");
+	assert_int_equal(err.pos.line, 1);
+	assert_int_equal(server_check(&o, parse("{\n first {\n  fail\n }\n}\n"), &err), 0);
 }
 
 int main(void)

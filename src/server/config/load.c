@@ -118,9 +118,17 @@ int config_load(const struct config_source *src, struct corefile **ret, struct s
 int config_load_for_start(const struct config_source *src, struct corefile **ret,
 			  struct srcerr *err)
 {
-	int r = config_load(src, ret, err);
-	if (r < 0 || (*ret)->n_block != 0 || src->fallback == NULL)
+	struct corefile *loaded = NULL;
+	int r = config_load(src, &loaded, err);
+	if (r < 0)
 		return r;
-	corefile_free(*ret);
-	return parse_text(src, slice_of(src->fallback), ret, err);
+	if (loaded->n_block != 0 || src->fallback == NULL) {
+		*ret = loaded;
+		return 0;
+	}
+	r = parse_text(src, slice_of(src->fallback), ret, err);
+	if (r == 0)
+		corefile_add_unserved(*ret, loaded);
+	corefile_free(loaded);
+	return r;
 }
