@@ -321,7 +321,7 @@ void chain_start(struct query *q)
 
 void chain_refuse(struct query *q, uint16_t rcode)
 {
-	if (q->gen->has_metrics && rcode != DNS_RCODE_BADVERS)
+	if (q->gen->has_metrics && rcode != DNS_RCODE_BADVERS && !q->in_walk)
 		request_metrics_count_refused(q, &q->route->refused_metrics, rcode);
 	q->outcome = V_FAIL;
 	q->rcode = rcode;

@@ -43,6 +43,7 @@ struct query {
 	struct dns_request req;
 	const uint8_t *question; /* for the reply: name, type, class as the client asked */
 	uint16_t question_len;
+	bool in_walk; /* asked, directly or not, by a walk along a search list (SUB_WALK) */
 	enum query_proto proto;
 	union net_addr client;
 	union net_addr local; /* address that was asked, with the listener's port */
@@ -69,7 +70,7 @@ struct query {
 	bool is_sub;	      /* a sub-query */
 	bool unkept;	      /* with V_ANSWERED: costs less to make than to keep; not for caches */
 	bool hit_limit;	      /* memory or another limit of our own was reached: not for caches */
-	bool chased;	      /* the whole server was asked for a part of it (SUB_SERVER) */
+	bool chased;	      /* the whole server was asked for a part of it */
 	bool written;	      /* in done(): a reply was made (outcome is not V_DROP) */
 	bool own_opt;	      /* in done(): the reply had an OPT of its own */
 	uint8_t depth;	      /* of sub-queries */
@@ -106,7 +107,7 @@ struct query {
 	bool started;
 	void **state; /* per-instance states, allocated at first use */
 	struct query *parent;
-	const struct plugin_inst *asker; /* of a sub-query; not SUB_SERVER */
+	const struct plugin_inst *asker; /* of SUB_BELOW and SUB_DETACHED */
 	struct query *next;		 /* free list, run queue */
 	struct tcp_conn *conn;		 /* NULL on UDP */
 	struct listener_sock *sock;

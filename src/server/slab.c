@@ -197,8 +197,8 @@ struct query *slot_take(struct worker *worker)
 	q->stream_next = NULL;
 	q->rcode = 0;
 	q->outcome = V_NEXT;
-	q->is_sub = q->unkept = q->hit_limit = q->admitted = q->chased = q->written = q->up =
-		q->waiting = q->resumed = q->armed = q->detached = q->started = false;
+	q->is_sub = q->in_walk = q->unkept = q->hit_limit = q->admitted = q->chased = q->written =
+		q->up = q->waiting = q->resumed = q->armed = q->detached = q->started = false;
 	q->depth = 0;
 	q->wire_len = 0;
 	q->at = q->top = q->entered = 0;

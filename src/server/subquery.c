@@ -50,7 +50,7 @@ int query_sub(struct query *q, struct plugin_inst *self, enum sub_kind kind, con
 	      uint16_t qtype)
 {
 	struct worker *w = q->worker;
-	bool detached = kind == SUB_DETACHED;
+	bool detached = kind == SUB_DETACHED, routed = kind == SUB_SERVER || kind == SUB_WALK;
 	if (q->depth + 1 > QUERY_SUB_DEPTH_MAX)
 		return ERR_LIMIT;
 	struct query *s = slab_allows_sub(w, detached) ? slot_take(w) : NULL;
@@ -58,13 +58,14 @@ int query_sub(struct query *q, struct plugin_inst *self, enum sub_kind kind, con
 		q->hit_limit |= !detached;
 		return ERR_LIMIT;
 	}
-	uint16_t qclass = kind == SUB_SERVER ? DNS_CLASS_IN : q->req.qclass;
+	uint16_t qclass = routed ? DNS_CLASS_IN : q->req.qclass;
 	if (build_request(s, q, name, qtype, qclass) < 0) {
 		slot_release(w, s);
 		return ERR_INTERNAL;
 	}
-	assert(q->gen != NULL && (kind == SUB_SERVER || self != NULL));
+	assert(q->gen != NULL && (routed || self != NULL));
 	s->is_sub = true;
+	s->in_walk = q->in_walk || kind == SUB_WALK;
 	s->detached = detached;
 	if (!s->detached) {
 		s->parent = q;
@@ -82,14 +83,14 @@ int query_sub(struct query *q, struct plugin_inst *self, enum sub_kind kind, con
 	s->gen->worker[w->index].inflight++;
 	s->start_ns = query_now(q);
 	s->deadline_ns = s->detached ? 0 : q->deadline_ns;
-	if (kind != SUB_SERVER) {
+	if (!routed) {
 		s->block = q->block;
 		s->zone = q->zone;
 		s->asker = self;
 		s->top = (uint16_t)(self->chain_at + (s->detached ? 0 : 1));
 		s->at = s->entered = s->top;
 	}
-	if (kind == SUB_SERVER)
+	if (routed)
 		q->chased = true;
 	waiting_charge(s);
 	chain_queue(s);

@@ -183,6 +183,7 @@ static enum verdict autopath_serve(struct plugin_inst *self, struct query *q)
 		return query_fail(q, DNS_RCODE_SERVFAIL, "out of query memory");
 	w->path = p;
 	w->base = base;
+	w->kind = SUB_BELOW; /* as in CoreDNS */
 	return end_walk(self, q, w, pathwalk_next(self, q, w));
 }
 

@@ -218,7 +218,8 @@ static struct pattern *find_pattern(const struct errors_conf *conf, struct query
 
 static void errors_done(struct plugin_inst *self, struct query *q)
 {
-	if (LIKELY(q->err == NULL) ||
+	/* what fails a walk is an error of the client's query, too */
+	if (LIKELY(q->err == NULL) || q->in_walk ||
 	    (q->outcome != V_FAIL && (q->outcome != V_ANSWERED || q->rcode != 0)))
 		return;
 	struct pattern *p = find_pattern(self->conf, q);

@@ -131,7 +131,7 @@ static const struct rule *find_rule(const struct log_conf *conf, const uint8_t *
 static void log_done(struct plugin_inst *self, struct query *q)
 {
 	const struct log_conf *c = self->conf;
-	const struct rule *r = find_rule(c, q->question);
+	const struct rule *r = q->in_walk ? NULL : find_rule(c, q->question);
 	if (r == NULL)
 		return;
 	if ((r->classes & dns_kind_class(kind_of(q))) == 0)

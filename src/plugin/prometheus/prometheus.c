@@ -188,7 +188,8 @@ static void prometheus_teardown(struct plugin_inst *self)
 static void prometheus_done(struct plugin_inst *self, struct query *q)
 {
 	const struct prometheus_conf *c = self->conf;
-	request_metrics_count_query(q, c->below);
+	if (LIKELY(!q->in_walk))
+		request_metrics_count_query(q, c->below);
 }
 
 const struct plugin prometheus_plugin = {

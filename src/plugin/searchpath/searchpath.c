@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* searchpath: whole search lists behind one suffix. A client whose only search domain is
- * ID.search.ZONE has its names looked up with each element of the list ID, in the chain below, and
- * last on their own (AMP-1, AMP-2). The answer is the winner's, with a CNAME record
- * to it in front. Lists are those of `kubernetes` in the same block.
+ * ID.search.ZONE has its names looked up with each element of the list ID, and last on their own
+ * (AMP-1, AMP-2). Each look-up enters the server as the client's own query for that name would: the
+ * block of the name decides. The answer is the winner's, with a CNAME record to it in front. Lists
+ * are those of `kubernetes` in the same block.
  *
  * An element has a name when it has an address or what was asked for. Names that exist without
  * either (a namespace's, say) do not end the walk, and are in the end no names (AMP-7). A failure
@@ -155,9 +156,19 @@ static enum verdict start_walk(struct plugin_inst *self, struct query *q, unsign
 		return query_fail(q, DNS_RCODE_SERVFAIL, "out of query memory");
 	w->path.n = len;
 	w->base = q->qname.label[id];
+	w->kind = SUB_WALK;
 	w->strict = true;
 	servercount_add(self, &walks_family, q);
 	return end_walk(self, q, w, pathwalk_next(self, q, w));
+}
+
+/* A name inside a walk (of a list, a question or an alias) that would start another one. The walk goes
+ * on without it, else each element could multiply the look-ups. No cache keeps this for clients who
+ * ask for the name itself. */
+static enum verdict end_nested(const struct searchpath_conf *conf, struct query *q, size_t zone)
+{
+	q->hit_limit = true;
+	return deny_name(conf, q, zone, DNS_RCODE_NXDOMAIN);
 }
 
 static enum verdict searchpath_serve(struct plugin_inst *self, struct query *q)
@@ -165,7 +176,7 @@ static enum verdict searchpath_serve(struct plugin_inst *self, struct query *q)
 	const struct searchpath_conf *c = self->conf;
 	int zone = zone_list_match(&c->zones, &q->qname);
 	const uint8_t *path[PATHWALK_MAX];
-	if (zone < 0)
+	if (zone < 0 || q->req.qclass != DNS_CLASS_IN)
 		return V_NEXT;
 	unsigned below = q->qname.n_labels - c->zone_labels[zone];
 	if (below == 0 || !slice_eq_nocase(label_at(q, below - 1), slice_of(c->label)))
@@ -177,7 +188,8 @@ static enum verdict searchpath_serve(struct plugin_inst *self, struct query *q)
 	if (n == 0 || below == 2)
 		return deny_name(c, q, (size_t)zone,
 				 n == 0 ? DNS_RCODE_NXDOMAIN : DNS_RCODE_NOERROR);
-	return start_walk(self, q, below - 2, path, (size_t)n);
+	return q->in_walk ? end_nested(c, q, (size_t)zone)
+			  : start_walk(self, q, below - 2, path, (size_t)n);
 }
 
 static enum verdict searchpath_resume(struct plugin_inst *self, struct query *q)
@@ -188,7 +200,6 @@ static enum verdict searchpath_resume(struct plugin_inst *self, struct query *q)
 
 const struct plugin searchpath_plugin = {
 	.name = "searchpath",
-	.renames = true,
 	.opts = opts,
 	.n_opts = ARRAY_LEN(opts),
 	.conf_size = sizeof(struct searchpath_conf),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* searchpath: its stanza. Walks are tested on a real API (tests/kube/test_searchpath.py). */
+/* searchpath: its stanza. Walks are tested beside kubernetes, whose lists they follow
+ * (test_search_walks.c), and on a real API (tests/kube/test_searchpath.py). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -7,7 +7,6 @@
 
 #include "base/err.h"
 #include "dns/rrwalk.h"
-#include "server/subquery.h"
 
 static const uint16_t probes[] = { DNS_TYPE_A, DNS_TYPE_AAAA };
 
@@ -32,7 +31,7 @@ static enum pathwalk_end ask_element(struct plugin_inst *self, struct query *q,
 	       pathwalk->base + dns_name_len(suffix) <= DNS_NAME_MAX);
 	memcpy(name, q->req.qname, pathwalk->base);
 	memcpy(name + pathwalk->base, suffix, dns_name_len(suffix));
-	if (query_sub(q, self, SUB_BELOW, name, type) < 0)
+	if (query_sub(q, self, pathwalk->kind, name, type) < 0)
 		return fail_walk(q, DNS_RCODE_SERVFAIL, "search path: too many look-ups");
 	return PATHWALK_WAITS;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A walk along a search path on behalf of a client: what autopath and searchpath have in common. A
- * base is looked up with each element in turn, in the chain below the asking plugin, until one has
- * the name. Which one is decided per name: before an element that denies A is left behind, AAAA is
+ * base is looked up with each element in turn until one has the name. Which one is decided per name: before an element that denies A is left behind, AAAA is
  * asked for, and the other way round; both types of a client's lookup so end at the same element.
  *
  * Glossary
@@ -14,6 +13,7 @@
 #include <stdint.h>
 
 #include "server/query.h"
+#include "server/subquery.h"
 
 enum { PATHWALK_MAX = 64 }; /* elements of a path */
 
@@ -30,10 +30,11 @@ enum pathwalk_end {
 	PATHWALK_FAILED,  /* q->rcode and q->err are set */
 };
 
-/* In a plugin's query state. The caller sets the first three. */
+/* In a plugin's query state. The caller sets the first four. */
 struct pathwalk {
 	struct pathwalk_path path;
-	size_t base; /* bytes */
+	size_t base;	    /* bytes */
+	enum sub_kind kind; /* of the sub-queries: SUB_WALK or SUB_BELOW */
 	/* true: an element has the name when it has an address or what was asked for, and a failure
 	 * ends the walk. false, as CoreDNS: the name exists unless the reply is NXDOMAIN. */
 	bool strict;
