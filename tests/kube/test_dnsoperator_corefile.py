@@ -69,9 +69,9 @@ def server_of(which, case, place):
 def stock(case, text):
     """Without the plugin of our own that the Corefile of one machine has, whose server is always ours, and without those that
     the operator writes only while their feature gates are on (EF-11)."""
-    if case in ("egress", "egress-hold", "records"):
-        return re.sub(r"(?m)^    (?:egressfirewall|records) \{\n(        .*\n)*    \}\n", "", text)
-    return re.sub(r"(?m)^    searchpath .*\n", "", text) if case.startswith("machine") else text
+    if case in ("egress", "egress-hold", "records", "search-suffix"):
+        text = re.sub(r"(?m)^    (?:egressfirewall|records) \{\n(        .*\n)*    \}\n", "", text)
+    return re.sub(r"(?m)^    searchpath .*\n", "", text) if case.startswith(("machine", "search-suffix")) else text
 
 
 def test_there_are_texts():
@@ -146,6 +146,19 @@ def test_filter_all(which, place):
         assert up.count(rtype="AAAA") == 0
         reverse = ask(s.port(), "1.1.96.10.in-addr.arpa", "PTR")
         assert answers(reverse) == {"PTR": ["web.shop.svc.cluster.local."]}
+
+
+def test_filter_behind_the_search_suffix(place):
+    """AMP-10: a filter on `.` holds for outside names that a walk looks up; the cluster's own keep their AAAA records."""
+    _, up, _ = place
+    suffix = "shop.search.cluster.local"
+    with server_of("fairlead", "search-suffix", place) as s:
+        until_answer(s.port(), f"web.{suffix}")
+        assert answers(ask(s.port(), f"web.{suffix}", "AAAA"))["AAAA"] == ["fd00:96::101"]
+        reply = ask(s.port(), f"www.example.com.{suffix}", "AAAA")
+        assert rcode(reply) == "NOERROR" and not reply.answer, lines(reply)
+        assert answers(ask(s.port(), f"www.example.com.{suffix}"))["A"] == ["192.0.2.1"]
+        assert up.count(rtype="AAAA") == 0
 
 
 @pytest.mark.parametrize("which", SERVERS)

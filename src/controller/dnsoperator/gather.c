@@ -134,6 +134,7 @@ int dnsoperator_gather_facts(struct dnsoperator_pass *pass)
 	facts->keeps = dnsoperator_keeps_of(in.crd);
 	set_egress(pass, &network);
 	facts->records = feature_gate_records_is_on(flag);
+	facts->search_suffix = feature_gate_search_suffix_is_on(flag);
 	facts->domain = pass->domain;
 	if (dnsoperator_machine(ctx) != NULL)
 		dnsoperator_set_machine(facts, dnsoperator_machine(ctx));

@@ -16,6 +16,7 @@ void dnsoperator_set_machine(struct dnsoperator_facts *facts,
 	facts->egress_never = machine->egress_never;
 	facts->egress_socket = machine->egress_socket;
 	facts->records = machine->records;
+	facts->search_suffix = true; /* the server is always this program */
 }
 
 void dnsoperator_machine_corefile(const struct controller_machine *machine, struct strbuf *out)

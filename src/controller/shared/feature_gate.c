@@ -33,3 +33,8 @@ bool feature_gate_records_is_on(const char *flag)
 {
 	return feature_gate_by_flag(flag, "LocalRecords") == 1;
 }
+
+bool feature_gate_search_suffix_is_on(const char *flag)
+{
+	return feature_gate_by_flag(flag, "VirtualSearchSuffix") == 1;
+}

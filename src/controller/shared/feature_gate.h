@@ -14,3 +14,5 @@ bool feature_gate_egress_is_on(const char *flag);
 bool feature_gate_hold_is_on(const char *flag);
 /* LocalRecords: DNS servers answer for DNSRecord objects of type local. As above. */
 bool feature_gate_records_is_on(const char *flag);
+/* VirtualSearchSuffix: DNS servers walk search lists for pods with one search domain. As above. */
+bool feature_gate_search_suffix_is_on(const char *flag);

@@ -37,6 +37,9 @@ static void egress(void **state)
 		feature_gate_egress_is_on("EgressFirewallHold=true,EgressFirewallNames=false"));
 	assert_true(feature_gate_records_is_on("EgressFirewallNames=false,LocalRecords=true"));
 	assert_false(feature_gate_records_is_on("EgressFirewallNames=true"));
+	assert_true(
+		feature_gate_search_suffix_is_on("LocalRecords=false,VirtualSearchSuffix=true"));
+	assert_false(feature_gate_search_suffix_is_on("LocalRecords=true"));
 }
 
 int main(void)

@@ -69,7 +69,8 @@ struct dnsoperator_facts {
 	bool egress_hold; /* and hold answers until the addresses are in force on the client's node */
 	/* One machine: the same, with its agent at this socket. NULL or "": they do not. */
 	const char *egress_socket;
-	bool records; /* servers answer for DNSRecord objects of type local */
+	bool records;	    /* servers answer for DNSRecord objects of type local */
+	bool search_suffix; /* servers walk search lists behind one suffix */
 	/* One machine: where --dns listens, how the plugin kubernetes finds the API, and whether
 	 * there is anybody in /etc/resolv.conf to forward to. */
 	uint16_t port;

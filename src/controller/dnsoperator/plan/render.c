@@ -216,8 +216,8 @@ static void add_server(struct out *out, const struct dnsoperator_server *server)
 
 static void add_kubernetes(struct out *out)
 {
-	/* the server is our own: pods may have virtual suffixes */
-	if (out->in->facts->platform == DNSOPERATOR_MACHINE)
+	/* only for servers of this program */
+	if (out->in->facts->search_suffix)
 		strbuf_addf(out->text, "    searchpath %s\n", out->domain);
 	strbuf_addf(out->text, "    kubernetes %s in-addr.arpa ip6.arpa {\n", out->domain);
 	add_kubeconfig(out);

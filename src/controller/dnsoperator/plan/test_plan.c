@@ -112,6 +112,8 @@ static void read_head(struct scene *s)
 	s->facts.egress_keys = api_get_string(s->head, "egressKeys");
 	s->facts.egress_hold = json_is_true(json_object_get(s->head, "egressHold"));
 	s->facts.records = json_is_true(json_object_get(s->head, "records"));
+	s->facts.search_suffix = s->facts.platform == DNSOPERATOR_MACHINE ||
+				 json_is_true(json_object_get(s->head, "searchSuffix"));
 	s->facts.no_resolvers = json_is_true(json_object_get(s->head, "noResolvers"));
 	s->facts.ca = s->ca;
 	json_object_foreach (json_object_get(s->head, "ca"), name, v)
