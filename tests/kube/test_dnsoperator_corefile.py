@@ -148,6 +148,20 @@ def test_filter_all(which, place):
         assert answers(reverse) == {"PTR": ["web.shop.svc.cluster.local."]}
 
 
+@pytest.mark.parametrize("which", SERVERS)
+def test_templates_for_addresses(which, place):
+    """OP-18, OP-30: a template that names zones of addresses holds there, also beside one for `.`, which spares them."""
+    with server_of(which, "filter-reverse", place) as s:
+        until_answer(s.port(), "web.shop.svc.cluster.local")
+        assert answers(ask(s.port(), "1.1.96.10.in-addr.arpa", "AAAA")) == {"AAAA": ["2001:db8::1"]}
+        assert answers(ask(s.port(), "1.1.96.10.in-addr.arpa", "PTR")) == {"PTR": ["web.shop.svc.cluster.local."]}
+        assert not ask(s.port(), "1.2.0.192.in-addr.arpa", "AAAA").answer
+        assert answers(ask(s.port(), "web.shop.svc.cluster.local", "AAAA")) == {"AAAA": ["fd00:96::101"]}
+    with server_of(which, "filter-all", place) as s:
+        until_answer(s.port(), "web.shop.svc.cluster.local")
+        assert answers(ask(s.port(), "1.2.0.192.in-addr.arpa", "AAAA")) == {"AAAA": ["2001:db8:ffff::1"]}
+
+
 def test_filter_behind_the_search_suffix(place):
     """AMP-10: a filter on `.` holds for outside names that a walk looks up; the cluster's own keep their AAAA records."""
     _, up, _ = place

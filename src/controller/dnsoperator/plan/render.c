@@ -143,20 +143,50 @@ static void add_forward_end(struct out *out, const struct dnsoperator_transport 
 
 /* ---- templates ---- */
 
-static void add_templates(struct out *out)
+/* Which zones of templates belong into a block? */
+typedef bool zone_filter(const struct out *out, const char *zone);
+
+static bool is_any_zone(const struct out *out, const char *zone)
+{
+	(void)out;
+	(void)zone;
+	return true;
+}
+
+/* A zone around or inside those of addresses, given by a template that does not cover the cluster's
+ * names: it is meant for them. */
+static bool is_zone_of_addresses(const struct out *out, const char *zone)
+{
+	bool meets = false;
+	for (size_t i = 0; i < ARRAY_LEN(reverse_zones); i++)
+		meets = meets || dnsoperator_zone_has(zone, reverse_zones[i]) ||
+			dnsoperator_zone_has(reverse_zones[i], zone);
+	return meets && !dnsoperator_zone_has(zone, out->domain);
+}
+
+static void add_stanza(struct out *out, const struct dnsoperator_stanza *stanza,
+		       zone_filter *belongs)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < stanza->n_zones; i++) {
+		if (belongs(out, stanza->zones[i]))
+			strbuf_addf(out->text, "%s %s", n++ == 0 ? "    template IN AAAA" : "",
+				    stanza->zones[i]);
+	}
+	if (n == 0)
+		return;
+	strbuf_adds(out->text, " {\n");
+	if (!stanza->of->empty)
+		strbuf_addf(out->text, "        answer \"{{ .Name }} %u IN AAAA %s\"\n",
+			    stanza->of->answer.ttl_s, stanza->of->answer.address);
+	strbuf_adds(out->text, "        rcode NOERROR\n    }\n");
+}
+
+static void add_templates(struct out *out, zone_filter *belongs)
 {
 	/* what is too long already is refused, and need not be written to its end */
-	for (size_t i = 0; i < out->stanzas.n && out->text->n <= DNSOPERATOR_COREFILE_MAX; i++) {
-		const struct dnsoperator_stanza *s = &out->stanzas.v[i];
-		strbuf_adds(out->text, "    template IN AAAA");
-		for (size_t k = 0; k < s->n_zones; k++)
-			strbuf_addf(out->text, " %s", s->zones[k]);
-		strbuf_adds(out->text, " {\n");
-		if (!s->of->empty)
-			strbuf_addf(out->text, "        answer \"{{ .Name }} %u IN AAAA %s\"\n",
-				    s->of->answer.ttl_s, s->of->answer.address);
-		strbuf_adds(out->text, "        rcode NOERROR\n    }\n");
-	}
+	for (size_t i = 0; i < out->stanzas.n && out->text->n <= DNSOPERATOR_COREFILE_MAX; i++)
+		add_stanza(out, &out->stanzas.v[i], belongs);
 }
 
 static bool any_covers(const struct dnsoperator_templates *templates, const char *domain)
@@ -202,7 +232,7 @@ static void add_server(struct out *out, const struct dnsoperator_server *server)
 	add_bind(out);
 	add_egress(out);
 	add_records(out);
-	add_templates(out);
+	add_templates(out, is_any_zone);
 	add_prometheus(out);
 	add_upstreams(out, server);
 	strbuf_adds(out->text, "    errors\n");
@@ -310,7 +340,8 @@ static void add_cluster_keys(struct out *out)
 	}
 }
 
-/* The block that keeps templates and servers for zones above away from the cluster's names. */
+/* The block that keeps templates and servers for zones above away from the cluster's names. Templates
+ * that name zones of addresses hold here, too. */
 static void add_cluster(struct out *out)
 {
 	strbuf_addf(out->text, "# excluded from %s: %s and the cluster's addresses\n",
@@ -323,6 +354,7 @@ static void add_cluster(struct out *out)
 	if (out->site->lameduck[0] != '\0')
 		strbuf_adds(out->text, "    ready\n");
 	add_egress(out);
+	add_templates(out, is_zone_of_addresses);
 	add_kubernetes(out);
 	add_prometheus(out);
 	add_resolvers(out);
@@ -355,7 +387,7 @@ static void add_root(struct out *out)
 	add_egress(out);
 	if (needs_root_zone(out))
 		add_records(out);
-	add_templates(out);
+	add_templates(out, is_any_zone);
 	if (!out->own_block)
 		add_kubernetes(out);
 	add_prometheus(out);
