@@ -581,6 +581,20 @@ def test_stored_templates_outlive_the_crd(templates, place, run):
     assert stored() is None
 
 
+def test_backup_has_the_last_list(place, run):
+    """OP-36: templates that go within a second of a change are in the backup, not those before them."""
+    def backup():
+        return place.done("GET", f"{DNS}/default")["metadata"].get("annotations", {}).get(BACKUP, "")
+    run()
+    place.dns({"templates": [LEGACY]})
+    until(lambda: LEGACY["zones"][0] in backup())
+    place.done("PATCH", f"{DNS}/default", {"spec": {"templates": [{**LEGACY, "zones": ["last.example"]}]}}, "application/merge-patch+json")
+    until(lambda: "last.example" in place.text())
+    place.done("PATCH", f"{DNS}/default", [{"op": "remove", "path": "/spec/templates"}], "application/json-patch+json")
+    until(lambda: "template" not in place.text())
+    until(lambda: "last.example" in backup())
+
+
 @REAL
 def test_refused_templates_outlive_the_crd(place, run):
     """A list that is refused comes back, too: the conditions are about what the object has, and it can be mended there."""

@@ -227,6 +227,20 @@ static json_t *accepted_of(const struct job *job)
 	return accepted;
 }
 
+/* The list that is in force, or the last one that was: an older one must not be taken for it. Lists of
+ * the annotation are another matter. */
+static void keep_backup(struct job *job)
+{
+	bool in_field = job->outcome.source == DNSOPERATOR_FROM_SPEC;
+	const json_t *list = in_field ? job->templates.list : NULL;
+	bool is_over = json_array_size(list) == 0;
+	if (is_over)
+		list = dnsoperator_kept_templates_last(job->in);
+	job->plan->backup = json_deep_copy(list);
+	dnsoperator_kept_templates_store_last(is_over ? job->plan->backup : NULL, job->in->dns,
+					      job->plan->accepted);
+}
+
 /* What is not managed keeps what was accepted before; the list that the object has stored is kept
  * in any case. */
 static void keep_accepted(struct job *job)
@@ -238,6 +252,7 @@ static void keep_accepted(struct job *job)
 		p->accepted = json_is_object(job->in->accepted) ? json_deep_copy(job->in->accepted)
 								: json_object();
 	dnsoperator_kept_templates_store(&job->stored, job->in->dns, p->accepted);
+	keep_backup(job);
 	p->at_risk = job->stored.list != NULL && job->in->facts->keeps == DNSOPERATOR_PRUNES;
 	/* one that is refused, too: the conditions are about what the object has */
 	if (job->stored.restore && p->write)
@@ -278,6 +293,7 @@ void dnsoperator_plan_done(struct dnsoperator_plan *plan)
 	strbuf_done(&plan->advice);
 	json_decref(plan->accepted);
 	json_decref(plan->restore);
+	json_decref(plan->backup);
 	dnsoperator_problems_done(&plan->templates);
 	dnsoperator_problems_done(&plan->servers);
 	for (int i = 0; i < DNSOPERATOR_CONDITIONS; i++)

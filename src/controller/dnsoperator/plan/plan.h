@@ -66,12 +66,14 @@ struct dnsoperator_plan {
 	struct strbuf corefile;
 	char hash[DNSOPERATOR_MARKER_HASH_MAX];
 	/* {"generation": N, "templates": [...]?, "servers": [...]?, "upstreamResolvers": {...}?,
-	 * "stored": {...}?}: what to fall back to, and the templates that the object has
-	 * stored (pruned_templates.h). Without a Corefile to write only the last one changes. */
+	 * "stored": {...}?, "last": {...}?}: what to fall back to, and the templates that the
+	 * object has stored or had last (pruned_templates.h). Without a Corefile to write only these
+	 * two change. */
 	json_t *accepted;
 	/* The CRD drops the object's templates: it must not be written before `accepted` is saved. */
 	bool at_risk;
 	json_t *restore; /* the list to restore in spec.templates; NULL: none */
+	json_t *backup;	 /* the last list of spec.templates that was accepted; NULL: not known */
 	struct dnsoperator_problems templates; /* what was refused, and why */
 	struct dnsoperator_problems servers;   /* reason InvalidServers of Degraded */
 	struct strbuf advice;		       /* about upstreams that were accepted */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/meta.h"
+#include "controller/dnsoperator/plan/validate_templates.h"
 
 /* Of what was accepted as JSON; a ConfigMap holds a MiB. */
 enum { ACCEPTED_MAX = 1000 << 10 };
@@ -62,6 +63,36 @@ struct dnsoperator_kept_templates dnsoperator_kept_templates_find(
 						    .generation = dns->generation };
 }
 
+static bool is_valid(const struct dnsoperator_plan_in *in, const json_t *list)
+{
+	struct dnsoperator_problems problems = { 0 };
+	struct dnsoperator_templates templates;
+	struct arena arena;
+	arena_init(&arena);
+	bool valid = json_array_size(list) != 0 &&
+		     dnsoperator_templates_check(list, dnsoperator_reserved_domain(in->facts),
+						 &arena, &templates, &problems) == 0;
+	dnsoperator_problems_done(&problems);
+	arena_done(&arena);
+	return valid;
+}
+
+const json_t *dnsoperator_kept_templates_last(const struct dnsoperator_plan_in *in)
+{
+	const json_t *stored = json_object_get(in->accepted, "stored");
+	const json_t *last = json_object_get(in->accepted, "last");
+	const json_t *lists[] = { json_object_get(stored, "templates"),
+				  json_object_get(last, "templates"),
+				  json_object_get(in->accepted, "templates") };
+	/* accepted templates are the object's own where "stored" is */
+	const json_t *owners[] = { stored, last, stored };
+	for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+		if (is_of(owners[i], in->dns) && is_valid(in, lists[i]))
+			return lists[i];
+	}
+	return NULL;
+}
+
 static size_t size_of(const json_t *object)
 {
 	return json_dumpb(object, NULL, 0, JSON_COMPACT);
@@ -84,4 +115,17 @@ void dnsoperator_kept_templates_store(const struct dnsoperator_kept_templates *k
 	/* too large, and the object still has the list; once it has not, the copy must be kept */
 	if (!kept->pruned && !kept->restore && size_of(accepted) > ACCEPTED_MAX)
 		json_object_del(accepted, "stored");
+}
+
+void dnsoperator_kept_templates_store_last(const json_t *list, const json_t *dns, json_t *accepted)
+{
+	json_object_del(accepted, "last");
+	bool is_stored = json_object_get(accepted, "stored") != NULL &&
+			 json_equal(api_tree(list), api_tree(kept_list(accepted)));
+	if (list == NULL || is_stored)
+		return;
+	json_object_set_new(accepted, "last",
+			    json_pack("{ss,sO}", "uid", api_uid(dns), "templates", list));
+	if (size_of(accepted) > ACCEPTED_MAX)
+		json_object_del(accepted, "last");
 }

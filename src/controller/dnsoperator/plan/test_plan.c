@@ -385,7 +385,8 @@ static json_t *dns_of(const char *uid, int generation, const char *spec)
 	"[{\"name\":\"" name "\",\"zones\":[\"" name ".example\"]," \
 	"\"action\":{\"returnEmpty\":{}}}]"
 
-/* Successive reconciles of one object: which templates are in force, and what is restored. */
+/* Successive reconciles of one object: which templates are in force, which are restored, and which the
+ * backup should have. */
 static void stored_list_comes_back(void **state)
 {
 	enum {
@@ -400,32 +401,43 @@ static void stored_list_comes_back(void **state)
 		int keeps;
 		const char *in_force, *restored; /* a template's name; "": none */
 		bool at_risk;
+		const char *backup; /* the last list of the field that was accepted */
 	} looks[] = {
-		{ "accepted", "u", 1, "{\"templates\":" LIST("a") "}", KEEPS, "a", "", false },
-		{ "the CRD is older", "u", 1, "{}", PRUNES, "", "", true },
-		{ "others change it", "u", 2, "{\"logLevel\":\"Debug\"}", PRUNES, "", "", true },
-		{ "nobody knows", "u", 2, "{}", DARK, "", "", false },
-		{ "the CRD is back", "u", 2, "{}", KEEPS, "a", "a", false },
-		{ "it was put back", "u", 3, "{\"templates\":" LIST("a") "}", KEEPS, "a", "",
-		  false },
-		{ "somebody removes it", "u", 4, "{}", KEEPS, "", "", false },
-		{ "an older CRD now", "u", 4, "{}", PRUNES, "", "", false },
-		{ "brings nothing back", "u", 4, "{}", KEEPS, "", "", false },
-		{ "another list", "u", 5, "{\"templates\":" LIST("b") "}", KEEPS, "b", "", false },
-		{ "while we were away", "u", 5, "{}", KEEPS, "b", "b", false },
+		{ "accepted", "u", 1, "{\"templates\":" LIST("a") "}", KEEPS, "a", "", false, "a" },
+		{ "the CRD is older", "u", 1, "{}", PRUNES, "", "", true, "a" },
+		{ "others change it", "u", 2, "{\"logLevel\":\"Debug\"}", PRUNES, "", "", true,
+		  "a" },
+		{ "nobody knows", "u", 2, "{}", DARK, "", "", false, "a" },
+		{ "the CRD is back", "u", 2, "{}", KEEPS, "a", "a", false, "a" },
+		{ "it was put back", "u", 3, "{\"templates\":" LIST("a") "}", KEEPS, "a", "", false,
+		  "a" },
+		{ "somebody removes it", "u", 4, "{}", KEEPS, "", "", false, "a" },
+		{ "an older CRD now", "u", 4, "{}", PRUNES, "", "", false, "a" },
+		{ "brings nothing back", "u", 4, "{}", KEEPS, "", "", false, "a" },
+		{ "another list", "u", 5, "{\"templates\":" LIST("b") "}", KEEPS, "b", "", false,
+		  "b" },
+		{ "while we were away", "u", 5, "{}", KEEPS, "b", "b", false, "b" },
 		{ "a refused one", "u", 6, "{\"templates\":[{\"name\":\"X\"}]}", KEEPS, "b", "",
-		  false },
-		{ "is dropped, too", "u", 6, "{}", PRUNES, "", "", true },
-		{ "and is put back, too", "u", 6, "{}", KEEPS, "", "X", false },
-		{ "emptied on purpose", "u", 7, "{\"templates\":[]}", KEEPS, "", "", false },
-		{ "a third", "u", 8, "{\"templates\":" LIST("c") "}", KEEPS, "c", "", false },
-		{ "of a deleted object", "v", 8, "{}", KEEPS, "", "", false },
-		{ "a fourth", "v", 9, "{\"templates\":" LIST("d") "}", KEEPS, "d", "", false },
+		  false, "b" },
+		{ "is dropped, too", "u", 6, "{}", PRUNES, "", "", true, "b" },
+		{ "and is put back, too", "u", 6, "{}", KEEPS, "", "X", false, "b" },
+		{ "emptied on purpose", "u", 7, "{\"templates\":[]}", KEEPS, "", "", false, "b" },
+		{ "a third", "u", 8, "{\"templates\":" LIST("c") "}", KEEPS, "c", "", false, "c" },
+		{ "of a deleted object", "v", 8, "{}", KEEPS, "", "", false, "" },
+		{ "a fourth", "v", 9, "{\"templates\":" LIST("d") "}", KEEPS, "d", "", false, "d" },
 		{ "not managed", "v", 10, "{\"managementState\":\"Unmanaged\"}", PRUNES, "d", "",
-		  true },
-		{ "nor now", "v", 10, "{\"managementState\":\"Unmanaged\"}", KEEPS, "d", "",
-		  false },
-		{ "managed", "v", 11, "{}", KEEPS, "d", "d", false },
+		  true, "d" },
+		{ "nor now", "v", 10, "{\"managementState\":\"Unmanaged\"}", KEEPS, "d", "", false,
+		  "d" },
+		{ "managed", "v", 11, "{}", KEEPS, "d", "d", false, "d" },
+		{ "a fifth, not managed", "v", 12,
+		  "{\"managementState\":\"Unmanaged\",\"templates\":" LIST("e") "}", KEEPS, "d", "",
+		  false, "e" },
+		{ "removed there", "v", 13, "{\"managementState\":\"Unmanaged\"}", KEEPS, "d", "",
+		  false, "e" },
+		{ "still", "v", 14, "{\"managementState\":\"Unmanaged\"}", KEEPS, "d", "", false,
+		  "e" },
+		{ "managed without", "v", 15, "{}", KEEPS, "", "", false, "e" },
 	};
 	struct dnsoperator_facts facts = { .gate = DNSOPERATOR_GATE_ON };
 	json_t *accepted = NULL;
@@ -438,10 +450,14 @@ static void stored_list_comes_back(void **state)
 		dnsoperator_plan_make(&in, &p);
 		const char *in_force = api_get_string(p.accepted, "templates[0].name");
 		const char *restored = api_get_string(json_array_get(p.restore, 0), "name");
+		const char *backup = api_get_string(json_array_get(p.backup, 0), "name");
 		if (strcmp(in_force, looks[i].in_force) != 0 ||
-		    strcmp(restored, looks[i].restored) != 0 || p.at_risk != looks[i].at_risk)
-			fail_msg("%s: '%s' is in force, '%s' is put back, %sat risk",
-				 looks[i].about, in_force, restored, p.at_risk ? "" : "not ");
+		    strcmp(restored, looks[i].restored) != 0 || p.at_risk != looks[i].at_risk ||
+		    strcmp(backup, looks[i].backup) != 0)
+			fail_msg("%s: '%s' is in force, '%s' is put back, '%s' is backed up, %sat "
+				 "risk",
+				 looks[i].about, in_force, restored, backup,
+				 p.at_risk ? "" : "not ");
 		json_decref(accepted);
 		accepted = json_incref(p.accepted);
 		dnsoperator_plan_done(&p);

@@ -33,13 +33,11 @@ json_t *dnsoperator_backup_patch(const json_t *dns, const struct dnsoperator_pla
 				 const struct dnsoperator_facts *facts)
 {
 	const char *now = api_annotation(dns, DNSOPERATOR_BACKUP);
-	const json_t *list = api_get(dns, "spec.templates");
 	json_t *patch = NULL;
-	/* A list that is gone may have been taken by a CRD: the copy stays. */
-	if (json_array_size(list) == 0 || facts->gate == DNSOPERATOR_GATE_OFF ||
-	    plan->templates.n != 0)
+	/* A list that is gone may have been taken by a CRD: its copy stays, or is still to be made. */
+	if (json_array_size(plan->backup) == 0 || facts->gate == DNSOPERATOR_GATE_OFF)
 		return NULL;
-	char *want = json_dumps(list, JSON_COMPACT | JSON_SORT_KEYS);
+	char *want = json_dumps(plan->backup, JSON_COMPACT | JSON_SORT_KEYS);
 	if (has_room(dns, want) && (now == NULL || strcmp(now, want) != 0))
 		patch = json_pack("{s{s{ss}}}", "metadata", "annotations", DNSOPERATOR_BACKUP,
 				  want);
