@@ -29,8 +29,16 @@ static const struct {
 	{ "{{- .Name -}} {{- \t", "! control" },
 	{ "", "! is empty" },
 	{ "\n", "! is empty" },
-	{ "{{ .Name }} 60 IN AAAA 2001:db8::1\n\n", "! control" },
-	{ "{{ .Name }} 60 IN AAAA ::1\n{{ .Name }} 60 IN AAAA ::2", "! line break" },
+	{ "{{ .Name }} 60 IN AAAA ::1\n{{ .Name }} 60 IN AAAA ::2", "60 ::1 ::2" },
+	{ "{{.Name}} 60 AAAA ::3\n{{.Name}} 1m IN AAAA ::1\n{{.Name}} 60 AAAA ::2\n",
+	  "60 ::3 ::1 ::2" },
+	{ "{{ .Name }} 60 IN AAAA 2001:db8::1\n\n", "! in line 2 is empty" },
+	{ "{{ .Name }} 60 IN AAAA ::1\r\n{{ .Name }} 60 IN AAAA ::2", "! in line 1 has a control" },
+	{ "{{ .Name }} 60 IN AAAA ::1\n}", "! in line 2 does not make a record" },
+	{ "{{ .Name }} 60 IN AAAA ::1\n{{ .Name }} 61 IN AAAA ::2", "! in line 2 has another TTL" },
+	{ "{{ .Name }} 60 IN AAAA ::1\n{{ .Name }} 60 IN AAAA 0::1",
+	  "! in line 2 has the address of" },
+	{ "{{ .Name\n}} 60 IN AAAA ::1", "! in line 1 has an unclosed {{ at column 1" },
 	{ "{{ .Name }} 60 IN AAAA ::1\x7f", "! control" },
 	{ "{{ .Name }} 60 IN AAAA ::1\xc2\xa0", "! ASCII" },
 	{ "{{ .Name }} 60 IN TXT \"x\"", "! quote" },
@@ -39,8 +47,10 @@ static const struct {
 	{ "{{ .Name }} 60 IN AAAA ::1\\", "! backslash" },
 	{ "{$HOME} 60 IN AAAA ::1", "! environment" },
 	{ "{%HOME%} 60 IN AAAA ::1", "! environment" },
-	{ "{{ .Name 60 IN AAAA ::1", "! is not a template" },
-	{ "{{ .Nmae }} 60 IN AAAA ::1", "! is not a template" },
+	{ "{{ .Name 60 IN AAAA ::1", "! has an unclosed {{ at column 1" },
+	{ "{{ .Name }} 60 IN {{ AAAA ::1 }", "! has an unclosed {{ at column 19" },
+	{ "{{ .Name }} 60 {{ .Nmae }} AAAA ::1",
+	  "! is not a template (can't evaluate field Nmae in type query at column 19)" },
 	{ "{{ .Remote }} 60 IN AAAA ::1", "! is not a template" },
 	{ "{{ .Message.Id }} 60 IN AAAA ::1", "! is not a template" },
 	{ "{{ nofunc }} 60 IN AAAA ::1", "! is not a template" },
@@ -58,9 +68,10 @@ static const struct {
 	{ "{{ .Name }} 60 IN CNAME example.org.", "! type AAAA" },
 	{ "{{ .Name }} 60 CH AAAA ::1", "! " },
 	{ "{{ .Name }} 60 IN AAAA 192.0.2.1", "! does not make a record" },
-	{ "{{ .Name }} 60 IN AAAA 2001:db8::g", "! does not make a record" },
+	{ "{{ .Name }} 60 IN AAAA 2001:db8::g", "! (bad IPv6 address at column 24)" },
+	{ "{{.Name}} 60 {{.Class}} {{/* x */}} AAAA ::1 ::2", "! (too many fields at column 46)" },
+	{ "{{ .Name -}}  60 IN AAAA 2001:db8::g", "! does not make a record (" },
 	{ "{{ .Name }} 60 IN AAAA", "! does not make a record" },
-	{ "{{ .Name }} 60 IN AAAA ::1 ::2", "! does not make a record" },
 	{ "{{ .Name }} 2147483648 IN AAAA ::1", "! " },
 	{ "{{ .Name }} -1 IN AAAA ::1", "! does not make a record" },
 	{ "{{ .Name }} 4294967296 IN AAAA ::1", "! does not make a record" },
@@ -68,6 +79,13 @@ static const struct {
 	{ "; {{ .Name }} 60 IN AAAA ::1", "! does not make a record" },
 	{ "   ", "! does not make a record" },
 };
+
+static void join_addresses(const struct api_answer *answer, char *out, size_t size)
+{
+	int n = snprintf(out, size, "%u", answer->ttl_s);
+	for (size_t i = 0; i < answer->n; i++)
+		n += snprintf(out + n, size - (size_t)n, " %s", answer->address[i]);
+}
 
 static void each_text(void **state)
 {
@@ -77,7 +95,7 @@ static void each_text(void **state)
 		char err[512] = "", text[700];
 		int r = api_answer_template_parse(slice_of(rows[i].text), &got, ERR_TEXT(err));
 		if (r == 0)
-			snprintf(text, sizeof(text), "%u %s", got.ttl_s, got.address);
+			join_addresses(&got, text, sizeof(text));
 		else
 			snprintf(text, sizeof(text), "! %s", err);
 		bool ok = rows[i].want[0] == '!' ? r == ERR_CONFIG && err[0] != '\0' &&
@@ -86,6 +104,21 @@ static void each_text(void **state)
 		if (!ok)
 			fail_msg("'%s': got '%s', want '%s'", rows[i].text, text, rows[i].want);
 	}
+}
+
+/* As many records as the longest template has room for. */
+static void as_many_as_fit(void **state)
+{
+	(void)state;
+	char text[API_ANSWER_TEMPLATE_CHARS_MAX + 1], err[512];
+	struct api_answer got;
+	size_t n = 0, records = 0;
+	while (n + strlen("{{.Name}} AAAA ::ff\n") <= API_ANSWER_TEMPLATE_CHARS_MAX)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "{{.Name}} AAAA ::%zx\n",
+				      ++records);
+	assert_int_equal(api_answer_template_parse(slice_of(text), &got, ERR_TEXT(err)), 0);
+	assert_int_equal(got.n, records);
+	assert_in_range(got.n, 50, API_ANSWER_RECORDS_MAX - 1);
 }
 
 static void a_nul_is_no_end(void **state)
@@ -123,6 +156,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_text),
+		cmocka_unit_test(as_many_as_fit),
 		cmocka_unit_test(a_nul_is_no_end),
 		cmocka_unit_test(as_long_as_allowed),
 	};

@@ -149,6 +149,16 @@ def test_filter_all(which, place):
 
 
 @pytest.mark.parametrize("which", SERVERS)
+def test_several_records(which, place):
+    """OP-23: a record for each line of the template, with one TTL."""
+    with server_of(which, "custom-answer-several", place) as s:
+        until_answer(s.port(), "web.shop.svc.cluster.local")
+        name = "a.legacy.corp.example.com."
+        assert sorted(line for line in lines(ask(s.port(), name, "AAAA")) if line.startswith("answer")) == [
+            f"answer {name} 600 IN AAAA 2001:db8::100", f"answer {name} 600 IN AAAA 2001:db8::200"]
+
+
+@pytest.mark.parametrize("which", SERVERS)
 def test_templates_for_addresses(which, place):
     """OP-18, OP-30: a template that names zones of addresses holds there, also beside one for `.`, which spares them."""
     with server_of(which, "filter-reverse", place) as s:

@@ -69,8 +69,7 @@ struct dnsoperator_template {
 	const char *name;
 	const char **zones; /* lower case, no final dot; "." is the root */
 	size_t n_zones;
-	bool empty; /* returnEmpty; else generateResponse: */
-	struct api_answer answer;
+	const struct api_answer *answer; /* generateResponse; NULL: returnEmpty */
 };
 
 struct dnsoperator_templates {

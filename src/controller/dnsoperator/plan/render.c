@@ -167,6 +167,7 @@ static bool is_zone_of_addresses(const struct out *out, const char *zone)
 static void add_stanza(struct out *out, const struct dnsoperator_stanza *stanza,
 		       zone_filter *belongs)
 {
+	const struct api_answer *answer = stanza->of->answer;
 	size_t n = 0;
 	for (size_t i = 0; i < stanza->n_zones; i++) {
 		if (belongs(out, stanza->zones[i]))
@@ -176,9 +177,9 @@ static void add_stanza(struct out *out, const struct dnsoperator_stanza *stanza,
 	if (n == 0)
 		return;
 	strbuf_adds(out->text, " {\n");
-	if (!stanza->of->empty)
+	for (size_t i = 0; answer != NULL && i < answer->n; i++)
 		strbuf_addf(out->text, "        answer \"{{ .Name }} %u IN AAAA %s\"\n",
-			    stanza->of->answer.ttl_s, stanza->of->answer.address);
+			    answer->ttl_s, answer->address[i]);
 	strbuf_adds(out->text, "        rcode NOERROR\n    }\n");
 }
 

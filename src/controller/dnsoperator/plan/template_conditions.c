@@ -321,7 +321,7 @@ static bool is_emptied(const struct dnsoperator_outcome *outcome, const char *na
 {
 	const char *domain = dnsoperator_domain(outcome->in->facts), *zone = "";
 	const struct dnsoperator_template *t = template_of(outcome->templates, name, &zone);
-	return t != NULL && t->empty && dnsoperator_zone_has(zone, domain) &&
+	return t != NULL && t->answer == NULL && dnsoperator_zone_has(zone, domain) &&
 	       !dnsoperator_zone_has(domain, name);
 }
 

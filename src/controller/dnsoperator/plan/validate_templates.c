@@ -217,10 +217,12 @@ static void check_only(struct check *check, const json_t *object, const char *na
 	leave_field(check, at);
 }
 
-static void check_answer(struct check *check, const json_t *object, struct api_answer *ret)
+static const struct api_answer *check_answer(struct check *check, const json_t *object)
 {
-	static const char fix[] = "write one record as {{ .Name }} 3600 IN AAAA 2001:db8::1";
+	static const char fix[] =
+		"write a record in each line, as {{ .Name }} 3600 IN AAAA 2001:db8::1";
 	const json_t *v = member_of(object, "answerTemplate");
+	struct api_answer *answer = arena_calloc(check->arena, sizeof(*answer));
 	struct slice s = text_of(v);
 	char why[512];
 	size_t at = enter_field(check, ".answerTemplate");
@@ -228,9 +230,10 @@ static void check_answer(struct check *check, const json_t *object, struct api_a
 		add_problem(check, DNSOPERATOR_INVALID_ANSWER, NULL, "is missing", fix);
 	else if (!json_is_string(v))
 		add_problem(check, DNSOPERATOR_INVALID_ANSWER, NULL, "is not a string", fix);
-	else if (api_answer_template_parse(s, ret, ERR_TEXT(why)) < 0)
+	else if (api_answer_template_parse(s, answer, ERR_TEXT(why)) < 0)
 		add_problem(check, DNSOPERATOR_INVALID_ANSWER, &s, why, fix);
 	leave_field(check, at);
+	return answer;
 }
 
 static void check_action(struct check *check, const json_t *object,
@@ -251,16 +254,15 @@ static void check_action(struct check *check, const json_t *object,
 		return;
 	}
 	const json_t *which = empty != NULL ? empty : generate;
-	ret->empty = empty != NULL;
-	enter_field(check, ret->empty ? ".returnEmpty" : ".generateResponse");
+	enter_field(check, empty != NULL ? ".returnEmpty" : ".generateResponse");
 	if (!json_is_object(which)) {
 		add_problem(check, DNSOPERATOR_UNSUPPORTED_VALUE, NULL, "is not an object",
 			    "write it as {} with its fields");
 	} else {
-		check_members(check, which, ret->empty ? "rcode" : "answerTemplate rcode");
+		check_members(check, which, empty != NULL ? "rcode" : "answerTemplate rcode");
 		check_only(check, which, "rcode", "NOERROR");
-		if (!ret->empty)
-			check_answer(check, which, &ret->answer);
+		if (empty == NULL)
+			ret->answer = check_answer(check, which);
 	}
 	leave_field(check, at);
 }
