@@ -91,6 +91,14 @@ def test_second_sample_as_written(command):
                                 "m0.yaml:6:3: hint: write the fields of dnsConfig without a dash before them"]
 
 
+def test_value_behind_a_dash(command):
+    """PD-21: so is a value that is an option of its own."""
+    status, out, err = command("apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  dnsPolicy: ClusterFirst\n  dnsConfig:\n"
+                               "    options:\n    - name: ndots\n    - value: \"1\"\n")
+    assert (status, out) == (1, "")
+    assert err.splitlines()[-1] == "m0.yaml:9:7: hint: write the value of an option without a dash before it"
+
+
 # ---- manifests ----
 
 TEMPLATES = {"Deployment": "apps/v1", "StatefulSet": "apps/v1", "DaemonSet": "apps/v1", "ReplicaSet": "apps/v1", "Job": "batch/v1"}

@@ -91,6 +91,34 @@ static bool check_namespace(const struct pod_manifest *pod)
 	return false;
 }
 
+/* `- name: ndots` and `- value: 1` are two options: a name without a value, and a value without a
+ * name (PD-21). */
+static bool is_split_option(const json_t *options, size_t index)
+{
+	const json_t *option = json_array_get(options, index);
+	const json_t *next = json_array_get(options, index + 1);
+	return json_object_get(option, "name") != NULL &&
+	       json_object_get(option, "value") == NULL && json_object_get(next, "name") == NULL &&
+	       json_object_get(next, "value") != NULL;
+}
+
+static void hint_at_dashes(const struct pod_manifest *pod)
+{
+	const json_t *config = json_object_get(pod->spec, "dnsConfig");
+	const json_t *options = json_object_get(config, "options");
+	if (json_is_array(config))
+		pod_manifest_report(pod, "dnsConfig",
+				    "hint: write the fields of dnsConfig without a dash before "
+				    "them");
+	for (size_t i = 0; i + 1 < json_array_size(options); i++) {
+		CLEANUP(freep) char *field = xasprintf("dnsConfig.options[%zu]", i + 1);
+		if (is_split_option(options, i))
+			pod_manifest_report(pod, field,
+					    "hint: write the value of an option without a dash "
+					    "before it");
+	}
+}
+
 bool pod_manifest_validate(const struct pod_manifest *pod, enum podresolv_profile profile)
 {
 	struct api_errors errors = { 0 };
@@ -101,10 +129,7 @@ bool pod_manifest_validate(const struct pod_manifest *pod, enum podresolv_profil
 		pod_manifest_report(pod, errors.v[i].field + below, "%s: %s", errors.v[i].field,
 				    errors.v[i].body);
 	}
-	if (json_is_array(json_object_get(pod->spec, "dnsConfig")))
-		pod_manifest_report(pod, "dnsConfig",
-				    "hint: write the fields of dnsConfig without a dash before "
-				    "them");
+	hint_at_dashes(pod);
 	api_errors_done(&errors);
 	return is_valid;
 }
