@@ -160,7 +160,7 @@ def test_removed_while_one_is_silent(place, run, tmp_path):  # noqa: F811 pylint
             place.dns({})
             until(lambda: "template" not in place.text())
             assert place.says(APPLIED, "Unknown InstancesUnreachable") == \
-                f"1 of 2 servers have no templates; no answer from: {k.addresses()[0]}. {SILENT}"
+                f"1 of 2 servers have dropped the templates; no answer from: {k.addresses()[0]}. {SILENT}"
         finally:
             k.servers[0].process.send_signal(signal.SIGCONT)
         begin = time.monotonic()

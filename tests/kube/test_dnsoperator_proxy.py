@@ -145,7 +145,7 @@ def test_servers_are_asked_through_the_api_server(c, place, run, kubelet):
     # without templates it is known, too, who dropped them; a change of another field alone says nothing of them
     kubelet.held.add(2)
     place.dns({})
-    says(place, "False Updating", "2 of 3 servers have no templates; still to drop them: dns-default-2.")
+    says(place, "False Updating", "2 of 3 servers have dropped the templates; still to drop them: dns-default-2.")
     kubelet.held.clear()
     assert says(place, "True NoTemplates") == "There are no templates."
     kubelet.held.add(2)

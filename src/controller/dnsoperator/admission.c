@@ -123,12 +123,13 @@ static void gather_gate(const struct controller_ctx *ctx, const json_t *gate,
 	json_array_foreach (api_get(gate, "status.featureGates"), i, v) {
 		n++;
 		on += dnsoperator_gate_of(cluster->facts.platform, flag, gate,
-					  api_get_string(v, "version")) == DNSOPERATOR_GATE_ON;
+					  api_get_string(v, "version"),
+					  &cluster->facts.gate_source) == DNSOPERATOR_GATE_ON;
 	}
 	if (n == 0) {
 		n = 1;
-		on = dnsoperator_gate_of(cluster->facts.platform, flag, gate, "") ==
-		     DNSOPERATOR_GATE_ON;
+		on = dnsoperator_gate_of(cluster->facts.platform, flag, gate, "",
+					 &cluster->facts.gate_source) == DNSOPERATOR_GATE_ON;
 	}
 	cluster->gate_known = on == 0 || on == n;
 	cluster->facts.gate = on == n ? DNSOPERATOR_GATE_ON : DNSOPERATOR_GATE_OFF;
@@ -233,6 +234,8 @@ static void add_warnings(const struct admission_request *req, const struct clust
 			       " is ignored, because the object has the field spec.templates.");
 	if (danger->status == API_TRUE)
 		warn_sentences(reply, danger->message);
+	if (plan->ttl_advice.n != 0)
+		warn_sentences(reply, plan->ttl_advice.s);
 }
 
 static void judge_object(const struct admission_request *req, const struct changes *changes,

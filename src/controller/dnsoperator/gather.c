@@ -130,7 +130,8 @@ int dnsoperator_gather_facts(struct dnsoperator_pass *pass)
 	facts->families = dnsoperator_families_of(facts->platform, &network);
 	if (facts->platform == DNSOPERATOR_OPENSHIFT && in.gate != NULL)
 		r = read_version(ctx, version, sizeof(version));
-	facts->gate = dnsoperator_gate_of(facts->platform, flag, in.gate, version);
+	facts->gate =
+		dnsoperator_gate_of(facts->platform, flag, in.gate, version, &facts->gate_source);
 	facts->keeps = dnsoperator_keeps_of(in.crd);
 	set_egress(pass, &network);
 	facts->records = feature_gate_records_is_on(flag);

@@ -44,7 +44,8 @@ static void render(const struct controller_machine *machine,
 	struct dnsoperator_plan_in complete = *in;
 	struct dnsoperator_facts facts = { .platform = DNSOPERATOR_MACHINE, .domain = "" };
 	struct dnsoperator_plan plan;
-	facts.gate = dnsoperator_gate_of(DNSOPERATOR_MACHINE, "", stored->feature_gate, "");
+	facts.gate = dnsoperator_gate_of(DNSOPERATOR_MACHINE, "", stored->feature_gate, "",
+					 &facts.gate_source);
 	facts.keeps = dnsoperator_keeps_of(stored->crd);
 	dnsoperator_set_machine(&facts, machine);
 	complete.facts = &facts;

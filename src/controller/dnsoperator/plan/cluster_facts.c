@@ -134,13 +134,19 @@ static int gate_by_object(const json_t *object, const char *version)
 }
 
 enum dnsoperator_gate dnsoperator_gate_of(enum dnsoperator_platform platform, const char *flag,
-					  const json_t *feature_gate, const char *version)
+					  const json_t *feature_gate, const char *version,
+					  enum dnsoperator_gate_source *ret_source)
 {
 	int said = feature_gate_by_flag(flag, gate_name);
-	if (said < 0)
+	*ret_source = DNSOPERATOR_GATE_BY_FLAG;
+	if (said < 0) {
 		said = gate_by_object(feature_gate, version);
-	if (said < 0)
+		*ret_source = DNSOPERATOR_GATE_BY_OBJECT;
+	}
+	if (said < 0) {
 		said = dnsoperator_sites[platform].gate ? 1 : 0;
+		*ret_source = DNSOPERATOR_GATE_BY_PLATFORM;
+	}
 	return said != 0 ? DNSOPERATOR_GATE_ON : DNSOPERATOR_GATE_OFF;
 }
 

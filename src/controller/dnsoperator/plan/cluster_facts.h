@@ -50,6 +50,12 @@ struct dnsoperator_ca {
 };
 
 enum dnsoperator_gate { DNSOPERATOR_GATE_OFF, DNSOPERATOR_GATE_ON };
+/* What decides the gate. */
+enum dnsoperator_gate_source {
+	DNSOPERATOR_GATE_BY_PLATFORM,
+	DNSOPERATOR_GATE_BY_OBJECT,
+	DNSOPERATOR_GATE_BY_FLAG,
+};
 /* Does the installed CRD keep spec.templates? */
 enum dnsoperator_keeps { DNSOPERATOR_KEEPS_UNKNOWN, DNSOPERATOR_KEEPS, DNSOPERATOR_PRUNES };
 
@@ -59,6 +65,7 @@ struct dnsoperator_facts {
 	bool domain_unknown; /* nothing states it: no zone can be reserved */
 	struct dnsoperator_families families;
 	enum dnsoperator_gate gate;
+	enum dnsoperator_gate_source gate_source;
 	enum dnsoperator_keeps keeps;
 	const struct dnsoperator_ca *ca;
 	size_t n_ca;
@@ -94,7 +101,8 @@ struct dnsoperator_families dnsoperator_families_of(enum dnsoperator_platform pl
 /* DNSTemplatePlugin: the flag ("A=true,B=false", may be ""), else the FeatureGate object (may be
  * NULL) for this version of the cluster ("": the first it has), else what the platform has. */
 enum dnsoperator_gate dnsoperator_gate_of(enum dnsoperator_platform platform, const char *flag,
-					  const json_t *feature_gate, const char *version);
+					  const json_t *feature_gate, const char *version,
+					  enum dnsoperator_gate_source *ret_source);
 /* Where DNS servers that run as pods have the keys: a mounted Secret. */
 #define DNSOPERATOR_EGRESS_FOLDER "/etc/fairlead/egress"
 #define DNSOPERATOR_EGRESS_KEYS	  DNSOPERATOR_EGRESS_FOLDER "/keys"

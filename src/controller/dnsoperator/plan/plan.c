@@ -259,10 +259,17 @@ static void keep_accepted(struct job *job)
 		p->restore = json_deep_copy(job->stored.list);
 }
 
+static struct dnsoperator_plan empty_plan(void)
+{
+	return (struct dnsoperator_plan){ .corefile = STRBUF_INIT,
+					  .advice = STRBUF_INIT,
+					  .ttl_advice = STRBUF_INIT };
+}
+
 void dnsoperator_plan_make(const struct dnsoperator_plan_in *in, struct dnsoperator_plan *ret)
 {
 	struct job j = { .in = in, .plan = ret, .nothing = json_object() };
-	*ret = (struct dnsoperator_plan){ .corefile = STRBUF_INIT, .advice = STRBUF_INIT };
+	*ret = empty_plan();
 	arena_init(&j.arena);
 	dnsoperator_dns_read(in->dns, &j.arena, &j.dns);
 	ret->domain_unknown = in->facts->domain_unknown;
@@ -291,6 +298,7 @@ void dnsoperator_plan_done(struct dnsoperator_plan *plan)
 {
 	strbuf_done(&plan->corefile);
 	strbuf_done(&plan->advice);
+	strbuf_done(&plan->ttl_advice);
 	json_decref(plan->accepted);
 	json_decref(plan->restore);
 	json_decref(plan->backup);
@@ -298,5 +306,5 @@ void dnsoperator_plan_done(struct dnsoperator_plan *plan)
 	dnsoperator_problems_done(&plan->servers);
 	for (int i = 0; i < DNSOPERATOR_CONDITIONS; i++)
 		free(plan->conditions[i].message);
-	*plan = (struct dnsoperator_plan){ .corefile = STRBUF_INIT, .advice = STRBUF_INIT };
+	*plan = empty_plan();
 }

@@ -77,6 +77,7 @@ struct dnsoperator_plan {
 	struct dnsoperator_problems templates; /* what was refused, and why */
 	struct dnsoperator_problems servers;   /* reason InvalidServers of Degraded */
 	struct strbuf advice;		       /* about upstreams that were accepted */
+	struct strbuf ttl_advice;	       /* about TTLs of templates that caches cut */
 	struct dnsoperator_condition conditions[DNSOPERATOR_CONDITIONS];
 };
 

@@ -32,12 +32,23 @@ static bool is_gate_off(const struct dnsoperator_outcome *outcome)
 /* `fairlead up` has no flag for it. */
 static void add_gate_off(const struct dnsoperator_outcome *outcome, struct strbuf *message)
 {
-	strbuf_adds(message,
-		    "The feature gate DNSTemplatePlugin is off, so templates are ignored; turn "
-		    "it on ");
-	if (outcome->in->facts->platform != DNSOPERATOR_MACHINE)
-		strbuf_adds(message, "with --feature-gates DNSTemplatePlugin=true, or ");
-	strbuf_adds(message, "in the object FeatureGate cluster.");
+	static const char *const reasons[] = {
+		[DNSOPERATOR_GATE_BY_PLATFORM] = " by default on this platform",
+		[DNSOPERATOR_GATE_BY_OBJECT] = " by the object FeatureGate cluster",
+		[DNSOPERATOR_GATE_BY_FLAG] = " by the flag --feature-gates",
+	};
+	const struct dnsoperator_facts *facts = outcome->in->facts;
+	strbuf_addf(message,
+		    "The feature gate DNSTemplatePlugin is off%s, so templates are ignored; turn "
+		    "it on ",
+		    reasons[facts->gate_source]);
+	if (facts->platform != DNSOPERATOR_MACHINE)
+		strbuf_adds(message, "with --feature-gates DNSTemplatePlugin=true");
+	/* the flag wins over the object */
+	if (facts->gate_source != DNSOPERATOR_GATE_BY_FLAG)
+		strbuf_addf(message, "%sin the object FeatureGate cluster",
+			    facts->platform != DNSOPERATOR_MACHINE ? ", or " : "");
+	strbuf_addc(message, '.');
 }
 
 /* Why none are in force: the object has none, or what it has does not count. */
@@ -135,7 +146,27 @@ static struct verdict judge_valid(const struct dnsoperator_outcome *outcome,
 		strbuf_addf(message, "%zu template%s of generation %" PRId64 " %s accepted.", n,
 			    plural_ending(n), outcome->templates_generation, n == 1 ? "is" : "are");
 	add_source(outcome, message);
+	if (plan->ttl_advice.n != 0)
+		strbuf_addf(message, " %s", plan->ttl_advice.s);
 	return (struct verdict){ API_TRUE, n == 0 ? "NoTemplates" : "AsExpected" };
+}
+
+/* A cache serves no record for longer than its own limit (OP-23). */
+static void advise_ttl(const struct dnsoperator_outcome *outcome, struct strbuf *advice)
+{
+	CLEANUP(strbuf_done) struct strbuf names = STRBUF_INIT;
+	size_t n = 0;
+	for (size_t i = 0; i < outcome->templates->n; i++) {
+		const struct dnsoperator_template *template = &outcome->templates->v[i];
+		if (template->answer != NULL && template->answer->ttl_s > outcome->dns->positive_s)
+			add_name(&names, &n, template->name);
+	}
+	end_names(&names, n);
+	if (n != 0)
+		strbuf_addf(advice,
+			    "The TTL of template%s %s is cut to %u seconds, the limit of "
+			    "spec.cache.positiveTTL.",
+			    plural_ending(n), names.s, outcome->dns->positive_s);
 }
 
 /* ---- TemplateConfigurationApplied ---- */
@@ -188,14 +219,14 @@ static bool is_late(const struct dnsoperator_answers *all, const char *hash)
 	return all->late && is_asked_for(all, hash);
 }
 
-/* "2 of 3 servers run generation 4; " */
+/* "2 of 3 servers run generation 4; ", "2 of 3 servers have dropped the templates; " */
 static void add_share(const struct dnsoperator_outcome *outcome, const struct answers *answers,
 		      struct strbuf *message)
 {
 	strbuf_addf(message, "%zu of %zu servers ", answers->wanted,
 		    answers->wanted + answers->other + answers->silent);
 	if (outcome->templates->n == 0)
-		strbuf_adds(message, "have no templates; ");
+		strbuf_adds(message, "have dropped the templates; ");
 	else
 		strbuf_addf(message, "run generation %" PRId64 "; ", outcome->templates_generation);
 }
@@ -475,6 +506,7 @@ void dnsoperator_plan_blocked(struct dnsoperator_plan *plan, bool contested, con
 void dnsoperator_conditions_fill(const struct dnsoperator_outcome *outcome,
 				 struct dnsoperator_plan *plan)
 {
+	advise_ttl(outcome, &plan->ttl_advice);
 	for (int i = 0; i < DNSOPERATOR_CONDITIONS; i++) {
 		struct strbuf m = STRBUF_INIT;
 		struct verdict t = i == DNSOPERATOR_VALID     ? judge_valid(outcome, plan, &m)

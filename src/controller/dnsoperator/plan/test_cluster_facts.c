@@ -12,6 +12,7 @@
 #include "base/compiler.h"
 #include "base/err.h"
 #include "controller/dnsoperator/plan/cluster_facts.h"
+#include "controller/shared/feature_gate.h"
 
 static const struct {
 	enum dnsoperator_platform p;
@@ -74,9 +75,14 @@ static void gate(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(gates); i++) {
 		json_t *o = gates[i].object != NULL ? json_loads(gates[i].object, 0, NULL) : NULL;
 		assert_int_equal(o != NULL, gates[i].object != NULL);
-		assert_int_equal(
-			dnsoperator_gate_of(gates[i].p, gates[i].flag, o, gates[i].version),
-			gates[i].want);
+		enum dnsoperator_gate_source source;
+		assert_int_equal(dnsoperator_gate_of(gates[i].p, gates[i].flag, o, gates[i].version,
+						     &source),
+				 gates[i].want);
+		if (feature_gate_by_flag(gates[i].flag, "DNSTemplatePlugin") >= 0)
+			assert_int_equal(source, DNSOPERATOR_GATE_BY_FLAG);
+		else if (o == NULL)
+			assert_int_equal(source, DNSOPERATOR_GATE_BY_PLATFORM);
 		json_decref(o);
 	}
 }

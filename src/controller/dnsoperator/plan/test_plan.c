@@ -88,9 +88,9 @@ static void sort_docs(struct scene *s, struct dnsoperator_network *net)
 	dnsoperator_never_of(net, &never);
 	dnsoperator_never_text(&never, &s->never);
 	s->facts.egress_never = s->never.s;
-	s->facts.gate =
-		dnsoperator_gate_of(s->facts.platform, api_get_string(s->head, "featureGates"),
-				    gate, api_get_string(s->head, "version"));
+	s->facts.gate = dnsoperator_gate_of(
+		s->facts.platform, api_get_string(s->head, "featureGates"), gate,
+		api_get_string(s->head, "version"), &s->facts.gate_source);
 	s->facts.keeps = dnsoperator_keeps_of(crd);
 	json_decref(lists[0]);
 	json_decref(lists[1]);

@@ -43,9 +43,8 @@ static inline void trees_try_facts(const json_t *all, enum dnsoperator_platform 
 	*f = (struct dnsoperator_facts){ .platform = p,
 					 .families = dnsoperator_families_of(p, &n),
 					 .domain = "cluster.local",
-					 .keeps = dnsoperator_keeps_of(trees_get(all, "crd")),
-					 .gate = dnsoperator_gate_of(p, "", trees_get(all, "gate"),
-								     "4.20.0") };
+					 .keeps = dnsoperator_keeps_of(trees_get(all, "crd")) };
+	f->gate = dnsoperator_gate_of(p, "", trees_get(all, "gate"), "4.20.0", &f->gate_source);
 }
 
 static inline void trees_try_placement(const json_t *all, enum dnsoperator_platform platform)
