@@ -13,6 +13,7 @@
 #include "base/text/charset.h"
 #include "controller/dnsoperator/plan/render.h"
 #include "controller/dnsoperator/plan/validate_templates.h"
+#include "controller/dnsoperator/plan/zone_name.h"
 #include "controller/dnsoperator/plan/zones.h"
 #include "net/addr.h"
 
@@ -132,7 +133,9 @@ static void check_zone(struct check *check, const char *text, const char *field)
 		    (has_only(text, "-._*") ||
 		     (strchr(text, '/') != NULL && net_cidr_parse(slice_of(text), &network) == 0));
 	if (!fits || dnsoperator_server_zones(text, &check->arena, &zones, &n) < 0) {
-		add_problem(check, field, text, "is not a DNS name", "write it as example.com");
+		const char *ascii = dnsoperator_zone_advice_ascii(slice_of(text), &check->arena);
+		add_problem(check, field, text, "is not a DNS name",
+			    ascii != NULL ? ascii : "write it as example.com");
 		return;
 	}
 	if (refuse_reserved(check, text, field))

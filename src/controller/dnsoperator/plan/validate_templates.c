@@ -137,14 +137,14 @@ static const char *check_zone(struct check *check, const json_t *value)
 	struct slice s = text_of(value), bare = s;
 	if (!json_is_string(value)) {
 		add_problem(check, DNSOPERATOR_INVALID_ZONE, NULL, "is not a string",
-			    dnsoperator_zone_advice(s));
+			    dnsoperator_zone_advice(s, check->arena));
 		return NULL;
 	}
 	if (s.n > 1 && s.p[s.n - 1] == '.')
 		bare.n--;
 	if (!dnsoperator_is_zone(bare) || (slice_is(bare, ".") && s.n != 1)) {
 		add_problem(check, DNSOPERATOR_INVALID_ZONE, &s, "is not a DNS name",
-			    dnsoperator_zone_advice(s));
+			    dnsoperator_zone_advice(s, check->arena));
 		return NULL;
 	}
 	const char *z = dnsoperator_zone_normal(check->arena, s);

@@ -2,6 +2,8 @@
 /* The names of zones in spec.templates: which are valid, what to do about others, one form for all. */
 #include "controller/dnsoperator/plan/zone_name.h"
 
+#include "base/mem.h"
+#include "base/text/idna.h"
 #include "controller/dnsoperator/plan/validate_templates.h"
 
 static bool is_label(struct slice text)
@@ -31,11 +33,25 @@ bool dnsoperator_is_zone(struct slice text)
 	return true;
 }
 
-const char *dnsoperator_zone_advice(struct slice text)
+const char *dnsoperator_zone_advice_ascii(struct slice text, struct arena *arena)
 {
+	bool is_ascii = true;
+	for (size_t i = 0; i < text.n; i++)
+		is_ascii = is_ascii && (unsigned char)text.p[i] <= 0x7f;
+	if (is_ascii)
+		return NULL;
+	CLEANUP(freep) char *ascii = idna_to_ascii(text);
+	if (ascii == NULL || !dnsoperator_is_zone(slice_of(ascii)))
+		return "write it in its ASCII form, with xn--";
+	return arena_printf(arena, "write it in its ASCII form, %s", ascii);
+}
+
+const char *dnsoperator_zone_advice(struct slice text, struct arena *arena)
+{
+	const char *advice = dnsoperator_zone_advice_ascii(text, arena);
+	if (advice != NULL)
+		return advice;
 	for (size_t i = 0; i < text.n; i++) {
-		if ((unsigned char)text.p[i] > 0x7f)
-			return "write it in its ASCII form, with xn--";
 		if (text.p[i] == '*')
 			return "remove the wildcard: a zone includes all names below it";
 		if (text.p[i] == '_')
