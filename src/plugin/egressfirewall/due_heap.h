@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Learnt addresses in the order in which something is due for them: a binary heap of pointers. A pair is in two of
- * them at most, and knows its place in each. */
+/* Learnt addresses in the order in which something is due for them: a binary heap of pointers. An item
+ * knows its place in each heap that it is in, at most one of each kind. */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-enum egressfirewall_heap_kind { EGRESSFIREWALL_HEAP_ALL, EGRESSFIREWALL_HEAP_OBJECT };
-enum { EGRESSFIREWALL_HEAPS = EGRESSFIREWALL_HEAP_OBJECT + 1 };
+enum egressfirewall_heap_kind {
+	EGRESSFIREWALL_HEAP_ALL,
+	EGRESSFIREWALL_HEAP_OBJECT, /* addresses of an object */
+	EGRESSFIREWALL_HEAP_CLIENT, /* of an object and a client */
+	EGRESSFIREWALL_HEAP_SIZE, /* shares of clients, ordered by another number (client_shares.h) */
+};
+enum { EGRESSFIREWALL_HEAPS = EGRESSFIREWALL_HEAP_SIZE + 1 };
 
 /* Embedded in what is ordered. */
 struct egressfirewall_heap_item {

@@ -11,18 +11,21 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "dns/learnt/learnt_record.h"
+#include "plugin/egressfirewall/client_shares.h"
 #include "plugin/egressfirewall/due_heap.h"
 #include "plugin/egressfirewall/journal.h"
 
 struct client {
 	uint64_t id;
-	uint32_t n; /* pairs that it was the first to see */
+	uint32_t n;	    /* pairs that count for it */
+	uint32_t n_of_name; /* of the name that limit_ips() looks at */
 };
 
 struct object {
 	char *text;
 	uint32_t n_names;
 	struct egressfirewall_heap heap;
+	struct egressfirewall_client_shares shares;
 };
 
 struct name {
@@ -36,7 +39,8 @@ struct pair {
 	struct egressfirewall_heap_item item; /* when its lease is to be renewed, or it leaves */
 	struct name *name;
 	struct client *client;
-	struct pair *next;		  /* of the same name */
+	struct egressfirewall_client_share *share; /* of that client in the object */
+	struct pair *next;			   /* of the same name */
 	struct pair *dirty_next, **dirty; /* the list of changed ones; dirty NULL: not on it */
 	uint8_t ip[16], ip_n;
 	uint32_t ttl_s;
@@ -54,6 +58,7 @@ struct egressfirewall_learnt {
 	struct pair *dirty;
 	struct egressfirewall_journal *journal;
 	struct egressfirewall_learnt_counts counts;
+	struct egressfirewall_evicted on_evict; /* fn NULL: none */
 };
 
 static uint32_t serial_at(uint64_t wall_ns)
@@ -72,6 +77,12 @@ struct egressfirewall_learnt *egressfirewall_learnt_new(const struct egressfirew
 	t->all.kind = EGRESSFIREWALL_HEAP_ALL;
 	t->journal = egressfirewall_journal_new(serial_at(wall_ns), limits->journal_bytes);
 	return t;
+}
+
+void egressfirewall_learnt_on_evict(struct egressfirewall_learnt *learnt,
+				    struct egressfirewall_evicted evicted)
+{
+	learnt->on_evict = evicted;
 }
 
 /* ---- names of things ---- */
@@ -182,6 +193,7 @@ static void drop_object(struct egressfirewall_learnt *learnt, struct object *obj
 	assert(object->heap.n == 0);
 	map_del(&learnt->objects, slice_of(object->text));
 	egressfirewall_heap_done(&object->heap);
+	egressfirewall_client_shares_done(&object->shares);
 	free(object->text);
 	free(object);
 }
@@ -205,6 +217,7 @@ static void drop_pair(struct egressfirewall_learnt *learnt, struct pair *pair)
 	unmark_dirty(pair);
 	egressfirewall_heap_remove(&learnt->all, &pair->item);
 	egressfirewall_heap_remove(&name->object->heap, &pair->item);
+	egressfirewall_client_shares_remove(&name->object->shares, pair->share, &pair->item);
 	while (*at != pair)
 		at = &(*at)->next;
 	*at = pair->next;
@@ -241,6 +254,7 @@ static void set_due(struct egressfirewall_learnt *learnt, struct pair *pair)
 				: pair->expires_s + EGRESSFIREWALL_GRACE_S;
 	egressfirewall_heap_update(&learnt->all, &pair->item);
 	egressfirewall_heap_update(&pair->name->object->heap, &pair->item);
+	egressfirewall_heap_update(&pair->share->pairs, &pair->item);
 }
 
 void egressfirewall_learnt_expire(struct egressfirewall_learnt *learnt, uint64_t now_s)
@@ -269,24 +283,29 @@ void egressfirewall_learnt_forget(struct egressfirewall_learnt *learnt, struct s
 
 /* ---- limits ---- */
 
-static struct pair *first_to_expire(const struct name *name)
+static void evict_pair(struct egressfirewall_learnt *learnt, struct pair *pair)
 {
-	struct pair *first = name->pairs;
-	for (struct pair *p = name->pairs; p != NULL; p = p->next) {
-		if (p->expires_s < first->expires_s)
-			first = p;
-	}
-	return first;
+	if (learnt->on_evict.fn != NULL)
+		learnt->on_evict.fn(learnt->on_evict.ctx, slice_of(pair->name->text), pair->ip,
+				    pair->ip_n);
+	drop_pair(learnt, pair);
+}
+
+static void evict_for(struct egressfirewall_learnt *learnt, const struct object *object,
+		      uint64_t client)
+{
+	evict_pair(learnt, pair_of(egressfirewall_client_shares_victim(&object->shares, client)));
 }
 
 /* Room for one more name of the object. */
-static void limit_names(struct egressfirewall_learnt *learnt, struct slice object)
+static void limit_names(struct egressfirewall_learnt *learnt,
+			const struct egressfirewall_seen *seen)
 {
 	for (;;) {
-		struct object *o = map_get(&learnt->objects, object);
+		const struct object *o = map_get(&learnt->objects, seen->object);
 		if (o == NULL || o->n_names < learnt->limits.names_per_object)
 			return;
-		drop_pair(learnt, pair_of(egressfirewall_heap_first(&o->heap)));
+		evict_for(learnt, o, seen->client);
 		learnt->counts.evicted_names++;
 	}
 }
@@ -312,7 +331,7 @@ static struct object *largest_object(const struct egressfirewall_learnt *learnt)
 	return largest;
 }
 
-/* Whose pair makes room for one of this object: its own if it has as many as each could have, else that of
+/* Which object gives up a pair for one of this object: its own if it has as many as each could have, else that of
  * the one that has most. So clients that fill one object drive out no pair of others, and all objects are
  * looked at only for one that has few. */
 static struct object *who_makes_room(const struct egressfirewall_learnt *learnt,
@@ -324,20 +343,49 @@ static struct object *who_makes_room(const struct egressfirewall_learnt *learnt,
 }
 
 /* Room for one more pair. */
-static void limit_pairs(struct egressfirewall_learnt *learnt, struct slice object)
+static void limit_pairs(struct egressfirewall_learnt *learnt,
+			const struct egressfirewall_seen *seen)
 {
 	while (learnt->all.n >= learnt->limits.pairs) {
-		struct object *o = who_makes_room(learnt, object);
-		drop_pair(learnt, pair_of(egressfirewall_heap_first(&o->heap)));
+		evict_for(learnt, who_makes_room(learnt, seen->object), seen->client);
 		learnt->counts.evicted_pairs++;
 	}
 }
 
+/* Counts the pairs of the name for each client that has some; returns those of `client`. */
+static uint32_t count_clients(const struct name *name, uint64_t client)
+{
+	uint32_t own = 0;
+	for (const struct pair *p = name->pairs; p != NULL; p = p->next)
+		p->client->n_of_name = 0;
+	for (const struct pair *p = name->pairs; p != NULL; p = p->next) {
+		p->client->n_of_name++;
+		own += p->client->id == client;
+	}
+	return own;
+}
+
+/* The pair of the name that makes room for one of the client: see egressfirewall_client_shares_victim. */
+static struct pair *victim_of_name(const struct name *name, uint64_t client)
+{
+	uint32_t own = count_clients(name, client), most = 0;
+	struct pair *victim = NULL;
+	for (const struct pair *p = name->pairs; p != NULL; p = p->next)
+		most = MAX(most, p->client->n_of_name);
+	bool is_own = own != 0 && most <= own + 1;
+	for (struct pair *p = name->pairs; p != NULL; p = p->next) {
+		bool fits = is_own ? p->client->id == client : p->client->n_of_name == most;
+		if (fits && (victim == NULL || p->expires_s < victim->expires_s))
+			victim = p;
+	}
+	return victim;
+}
+
 /* Room for one more address of the name, which keeps at least one. */
-static void limit_ips(struct egressfirewall_learnt *learnt, struct name *name)
+static void limit_ips(struct egressfirewall_learnt *learnt, struct name *name, uint64_t client)
 {
 	while (name->n >= learnt->limits.ips_per_name && name->n > 1) {
-		drop_pair(learnt, first_to_expire(name));
+		evict_pair(learnt, victim_of_name(name, client));
 		learnt->counts.evicted_ips++;
 	}
 }
@@ -352,6 +400,7 @@ static struct object *get_object(struct egressfirewall_learnt *learnt, struct sl
 	o = xcalloc(1, sizeof(*o));
 	o->text = xstrndup(text.p, text.n);
 	o->heap.kind = EGRESSFIREWALL_HEAP_OBJECT;
+	egressfirewall_client_shares_init(&o->shares);
 	map_set(&learnt->objects, text, o);
 	return o;
 }
@@ -362,7 +411,7 @@ static struct name *get_name(struct egressfirewall_learnt *learnt,
 	struct name *n = map_get(&learnt->names, key);
 	if (n != NULL)
 		return n;
-	limit_names(learnt, seen->object);
+	limit_names(learnt, seen);
 	n = xcalloc(1, sizeof(*n));
 	n->object = get_object(learnt, seen->object);
 	n->object->n_names++;
@@ -416,6 +465,7 @@ static void add_pair(struct egressfirewall_learnt *learnt, struct name *name,
 	p->item.due_s = p->expires_s + EGRESSFIREWALL_GRACE_S;
 	egressfirewall_heap_add(&learnt->all, &p->item);
 	egressfirewall_heap_add(&name->object->heap, &p->item);
+	p->share = egressfirewall_client_shares_add(&name->object->shares, seen->client, &p->item);
 	mark_dirty(learnt, p);
 }
 
@@ -427,12 +477,29 @@ static void set_target(struct name *name, struct slice target)
 	name->target = xstrndup(target.n != 0 ? target.p : "", target.n);
 }
 
+/* A pair that several clients get counts for the one that has least of the object: otherwise a client that asks
+ * for the names of others before they do would drive them out with its own. */
+static void move_to_modest_client(struct egressfirewall_learnt *learnt, struct pair *pair,
+				  const struct egressfirewall_seen *seen)
+{
+	struct egressfirewall_client_shares *shares = &pair->name->object->shares;
+	if (pair->client->id == seen->client || is_over_client_limit(learnt, seen) ||
+	    egressfirewall_client_shares_count(shares, seen->client) + 1 >= pair->share->pairs.n)
+		return;
+	egressfirewall_client_shares_remove(shares, pair->share, &pair->item);
+	drop_client(learnt, pair->client);
+	pair->client = get_client(learnt, seen->client);
+	pair->client->n++;
+	pair->share = egressfirewall_client_shares_add(shares, seen->client, &pair->item);
+}
+
 /* The lease follows when it is about to end; see egressfirewall_learnt_expire. */
 static enum egressfirewall_result extend_pair(struct egressfirewall_learnt *learnt,
 					      struct pair *pair,
 					      const struct egressfirewall_seen *seen,
 					      uint32_t ttl_s, uint64_t now_s)
 {
+	move_to_modest_client(learnt, pair, seen);
 	if (now_s + ttl_s <= pair->expires_s)
 		return EGRESSFIREWALL_KNOWN;
 	pair->expires_s = now_s + ttl_s;
@@ -456,9 +523,9 @@ enum egressfirewall_result egressfirewall_learnt_add(struct egressfirewall_learn
 		return extend_pair(learnt, pair, seen, ttl_s, now_s);
 	if (is_over_client_limit(learnt, seen))
 		return EGRESSFIREWALL_OVER_CLIENT_LIMIT;
-	limit_pairs(learnt, seen->object); /* may take the name away */
+	limit_pairs(learnt, seen); /* may take the name away */
 	name = get_name(learnt, seen, key);
-	limit_ips(learnt, name);
+	limit_ips(learnt, name, seen->client);
 	add_pair(learnt, name, seen, ttl_s, now_s);
 	return EGRESSFIREWALL_NEW;
 }

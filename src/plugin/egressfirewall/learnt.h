@@ -4,16 +4,18 @@
  *
  * Glossary
  *   pair    a name and one of its addresses, under one DNSName object
- *   client  who asked when the pair was seen first; its share of pairs is limited
+ *   client  the one that the pair counts for: it asked when the pair was seen first, or later and has
+ *           fewer pairs of the object
  *   expiry  when the last TTL that a client got ends
  *   lease   the expiry that the zone shows. It may lag behind the true one and is renewed before it
  *           ends: an address that every answer confirms changes the zone once per TTL (EF-S4)
  *
  * An address stays until its expiry and EGRESSFIREWALL_GRACE_S, whatever other answers contain:
  * servers with rotating addresses never make one disappear (EF-S5, EF-S6). Each limit is enforced at
- * once. Where an object has too many names, or the table too many pairs, one that expires first leaves,
- * of the same object if it has its part of the table, else of the one that has most; a client that has
- * used up its share learns nothing more, which costs others nothing.
+ * once. A client that has used up its share learns nothing more. Where an object has too many names, a
+ * name too many addresses or the table too many pairs, one of the client that has most of them leaves, the
+ * first to expire; where the table is full, it is one of the same object if that has its part of the table,
+ * else of the object that has most. So neither a client nor an object drives out what others have.
  *
  * Times inside are seconds of a clock that never jumps; records show wall time. So do serials, in
  * ticks of 2^24 ns, of which there are more than versions: a server that was killed begins with a
@@ -69,9 +71,18 @@ struct egressfirewall_learnt_counts {
 	uint64_t evicted_pairs, evicted_names, evicted_ips; /* by which limit */
 };
 
+/* Called for a pair that leaves before its time. The name is borrowed. */
+struct egressfirewall_evicted {
+	void (*fn)(void *ctx, struct slice name, const uint8_t *ip, size_t ip_n);
+	void *ctx;
+};
+
 /* `wall_ns` gives the zone its first serial. */
 struct egressfirewall_learnt *egressfirewall_learnt_new(const struct egressfirewall_limits *limits,
 							uint64_t wall_ns);
+/* At most one; `fn` does not change the table. */
+void egressfirewall_learnt_on_evict(struct egressfirewall_learnt *learnt,
+				    struct egressfirewall_evicted evicted);
 void egressfirewall_learnt_free(struct egressfirewall_learnt *learnt);
 
 enum egressfirewall_result egressfirewall_learnt_add(struct egressfirewall_learnt *learnt,

@@ -163,6 +163,16 @@ static void forget_mark(struct egressfirewall_sightings *sightings, uint64_t mar
 	}
 }
 
+/* Sets without entries are not written: their pages take no memory. */
+static void forget_all(struct egressfirewall_known_table *known)
+{
+	static const struct egressfirewall_known empty[EGRESSFIREWALL_KNOWN_WAYS];
+	for (int i = 0; i < EGRESSFIREWALL_KNOWN_SETS; i++) {
+		if (memcmp(known->v[i], empty, sizeof(empty)) != 0)
+			memset(known->v[i], 0, sizeof(empty));
+	}
+}
+
 void egressfirewall_sightings_forget_refused(struct egressfirewall_sightings *sightings)
 {
 	struct egressfirewall_known_table *known = &sightings->known;
@@ -171,9 +181,8 @@ void egressfirewall_sightings_forget_refused(struct egressfirewall_sightings *si
 	for (; at != end; at++)
 		forget_mark(sightings, sightings->refused[at % REFUSED]);
 	atomic_store_explicit(&known->n_heard, end, memory_order_release);
-	/* With another key no mark is known. */
 	if (atomic_exchange_explicit(&sightings->has_too_many, false, memory_order_acq_rel))
-		known->key[0]++;
+		forget_all(known);
 }
 
 /* ---- control thread ---- */
@@ -188,6 +197,17 @@ void egressfirewall_sightings_refuse(struct egressfirewall_sightings *sightings,
 	}
 	sightings->refused[at % REFUSED] = mark;
 	atomic_store_explicit(&known->n_refused, at + 1, memory_order_release);
+}
+
+void egressfirewall_sightings_forget(struct egressfirewall_sightings *sightings,
+				     const struct egressfirewall_evicted_pair *pair)
+{
+	uint8_t name[DNS_NAME_MAX + 8] = { 0 }; /* a seed reads further than the name */
+	size_t len = dns_name_len(pair->name);
+	memcpy(name, pair->name, len);
+	uint64_t seed = egressfirewall_sightings_seed(sightings, name, len, pair->rules);
+	egressfirewall_sightings_refuse(
+		sightings, egressfirewall_sightings_mark(sightings, seed, pair->ip, pair->ip_n));
 }
 
 static void ring_read(const struct egressfirewall_sightings *sightings, uint64_t pos, void *data,

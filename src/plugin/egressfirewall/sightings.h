@@ -55,7 +55,8 @@ struct egressfirewall_known {
 };
 struct egressfirewall_known_table {
 	struct egressfirewall_known v[EGRESSFIREWALL_KNOWN_SETS][EGRESSFIREWALL_KNOWN_WAYS];
-	uint64_t key[2]; /* secret: nobody can choose a name whose marks hide those of another */
+	uint64_t key
+		[2]; /* secret: nobody can choose a name whose marks hide those of another. Never changes */
 	/* Marks of what was refused: how many there were, and how many of them the worker has heard of. */
 	_Atomic uint32_t n_refused, n_heard;
 };
@@ -74,7 +75,7 @@ static ALWAYS_INLINE bool egressfirewall_sightings_has_refused(
 	return atomic_load_explicit(&table->n_refused, memory_order_acquire) !=
 	       atomic_load_explicit(&table->n_heard, memory_order_relaxed);
 }
-/* Forgets that: it is not known, and the next answer reports it again. Before seeds are made. */
+/* Forgets that: it is not known, and the next answer reports it again. */
 void egressfirewall_sightings_forget_refused(struct egressfirewall_sightings *sightings);
 
 /* What the marks of a name's addresses are made of. Up to 8 bytes behind the name are read.
@@ -149,5 +150,14 @@ bool egressfirewall_sightings_take(struct egressfirewall_sightings *sightings,
 				   struct egressfirewall_sighting *ret);
 /* One that was taken is not kept. The worker forgets that it has reported it. */
 void egressfirewall_sightings_refuse(struct egressfirewall_sightings *sightings, uint64_t mark);
+/* A pair that was kept and is not any more. The same. */
+struct egressfirewall_evicted_pair {
+	const uint8_t *name; /* lower case */
+	const uint8_t *ip;
+	size_t ip_n;
+	uint32_t rules; /* the number of the matcher */
+};
+void egressfirewall_sightings_forget(struct egressfirewall_sightings *sightings,
+				     const struct egressfirewall_evicted_pair *pair);
 /* The visit is over. */
 void egressfirewall_sightings_end_turn(struct egressfirewall_sightings *sightings);

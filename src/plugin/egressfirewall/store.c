@@ -189,6 +189,29 @@ static bool learn_sighting(struct egressfirewall_store *store,
 	return is_kept;
 }
 
+/* Workers that have reported a pair would not do so again before its TTL is longer. Who still gets it in
+ * answers is to be heard. */
+static void forget_evicted(void *ctx, struct slice name, const uint8_t *ip, size_t ip_n)
+{
+	struct egressfirewall_store *store = ctx;
+	uint8_t wire[DNS_NAME_MAX];
+	if (dns_name_from_text(name, wire) < 0)
+		return;
+	struct egressfirewall_evicted_pair pair = {
+		.name = wire,
+		.ip = ip,
+		.ip_n = ip_n,
+		.rules = egressfirewall_rules_get(store->rules)->number,
+	};
+	for (size_t i = 0; i < SLOTS; i++) {
+		struct egressfirewall_sightings *worker =
+			atomic_load_explicit(&store->worker[i], memory_order_acquire);
+		if (worker != NULL)
+			egressfirewall_sightings_forget(worker, &pair);
+	}
+	store->has_refused = true;
+}
+
 static void take_sightings(struct egressfirewall_store *store, uint64_t now_ns)
 {
 	/* The matcher is replaced by this thread only. */
@@ -307,6 +330,8 @@ static int store_make(void *arg, struct task_owner *tasks, void **ret)
 	s->rules = s->own_rules ? egressfirewall_rules_new() : preset;
 	egressfirewall_never_init(&s->never, &m->conf->never, &m->conf->learn);
 	s->learnt = egressfirewall_learnt_new(&m->conf->limits, clock_wall_ns());
+	egressfirewall_learnt_on_evict(
+		s->learnt, (struct egressfirewall_evicted){ .fn = forget_evicted, .ctx = s });
 	note_serial(s);
 	int r = s->own_rules ? start_watch(s, m->conf, m->err) : 0;
 	if (r < 0) {

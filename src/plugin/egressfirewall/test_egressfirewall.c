@@ -402,6 +402,31 @@ static void learns_from_others_what_was_refused(void **state)
 	}
 }
 
+/* EF-P10: a name that left because of another client's is learnt again from the next answer, though nothing
+ * about the answer is new; also from a cache. */
+static void learns_again_what_was_driven_out(void **state)
+{
+	(void)state;
+	static const char *const corefiles[] = {
+		". {\n egressfirewall {\n  max_names 3\n }\n cache 30\n" TEMPLATE "}\n",
+		". {\n egressfirewall {\n  max_names 3\n }\n" TEMPLATE "}\n",
+	};
+	for (size_t i = 0; i < ARRAY_LEN(corefiles); i++) {
+		set_rule("wildcard.example.com", WILDCARD);
+		struct fake *f = start(corefiles[i]);
+		ask_from(f, "192.0.2.7:4711", "a.example.com");
+		ask_from(f, "192.0.2.7:4711", "b.example.com");
+		ask_from(f, "192.0.2.7:4711", "c.example.com");
+		fake_advance(f, 100 * NS_PER_MS);
+		ask_from(f, "192.0.2.7:4711", "d.example.com");
+		fake_advance(f, NS_PER_S);
+		assert_null(strstr(learnt(f), " a.example.com "));
+		ask_from(f, "192.0.2.8:4711", "a.example.com");
+		assert_non_null(strstr(learnt(f), " a.example.com "));
+		fake_free(f);
+	}
+}
+
 static void refuses_the_zone_to_strangers(void **state)
 {
 	(void)state;
@@ -483,6 +508,7 @@ int main(void)
 		TEST(never_learns_some_addresses),
 		TEST(stays_within_limits),
 		TEST(learns_from_others_what_was_refused),
+		TEST(learns_again_what_was_driven_out),
 		TEST(refuses_the_zone_to_strangers),
 		TEST(refuses_bad_stanzas),
 		TEST(survives_a_reload),

@@ -254,6 +254,93 @@ static void one_object_fills_the_table(void **state)
 	egressfirewall_learnt_free(t);
 }
 
+static enum egressfirewall_result see_as(struct egressfirewall_learnt *learnt, uint64_t client,
+					 const struct egressfirewall_seen *seen)
+{
+	struct egressfirewall_seen copy = *seen;
+	copy.client = client;
+	return egressfirewall_learnt_add(learnt, &copy, 1);
+}
+
+enum { GREEDY = 1, MODEST = 2 };
+
+/* A greedy client asks for 1000 names with long TTLs, a modest one in between for 40 with short ones. */
+static void see_both(struct egressfirewall_learnt *learnt)
+{
+	char name[64];
+	for (unsigned i = 0; i < 1000; i++) {
+		snprintf(name, sizeof(name), "n%u.greedy.test", i);
+		struct egressfirewall_seen seen =
+			seen_of("wildcard.test", name, "192.0.2.1", 86400);
+		see_as(learnt, GREEDY, &seen);
+		if (i % 25 != 24)
+			continue;
+		snprintf(name, sizeof(name), "n%u.modest.test", i / 25);
+		seen = seen_of("wildcard.test", name, "192.0.2.1", 5);
+		assert_int_equal(see_as(learnt, MODEST, &seen), EGRESSFIREWALL_NEW);
+	}
+}
+
+/* EF-P10: below one wildcard a client that asks for very many names drives out its own, not those of
+ * another client, whatever the TTLs; also where the whole table is full. */
+static void greedy_client_drives_out_its_own(void **state)
+{
+	(void)state;
+	struct egressfirewall_limits limits[] = { wide, wide };
+	limits[0].names_per_object = 100;
+	limits[1].pairs = 100;
+	for (size_t i = 0; i < ARRAY_LEN(limits); i++) {
+		struct egressfirewall_learnt *t = egressfirewall_learnt_new(&limits[i], wall_ns(0));
+		see_both(t);
+		assert_int_equal(count_below(t, ".modest.test "), 40);
+		assert_int_equal(count_below(t, ".greedy.test "), 60);
+		egressfirewall_learnt_free(t);
+	}
+}
+
+/* The same for the addresses of one name. */
+static void greedy_client_leaves_addresses_of_others(void **state)
+{
+	(void)state;
+	struct egressfirewall_limits limits = wide;
+	limits.ips_per_name = 10;
+	struct egressfirewall_learnt *t = egressfirewall_learnt_new(&limits, wall_ns(0));
+	struct egressfirewall_seen modest = seen_of("a.test", "a.test", "198.51.100.1", 5);
+	char ip[32];
+	for (unsigned i = 0; i < 100; i++) {
+		snprintf(ip, sizeof(ip), "192.0.2.%u", i);
+		struct egressfirewall_seen seen = seen_of("a.test", "a.test", ip, 86400);
+		assert_int_equal(see_as(t, GREEDY, &seen), EGRESSFIREWALL_NEW);
+		if (i == 50)
+			assert_int_equal(see_as(t, MODEST, &modest), EGRESSFIREWALL_NEW);
+	}
+	assert_int_equal(count_below(t, " 198.51.100.1 "), 1);
+	assert_int_equal(egressfirewall_learnt_counts(t).pairs, 10);
+	egressfirewall_learnt_free(t);
+}
+
+/* A name that the greedy client asked for first counts as the modest client's when that one gets it, too. */
+static void shared_pair_counts_for_the_modest_client(void **state)
+{
+	(void)state;
+	struct egressfirewall_limits limits = wide;
+	limits.names_per_object = 100;
+	struct egressfirewall_learnt *t = egressfirewall_learnt_new(&limits, wall_ns(0));
+	struct egressfirewall_seen shared =
+		seen_of("wildcard.test", "shared.modest.test", "192.0.2.1", 5);
+	assert_int_equal(see_as(t, GREEDY, &shared), EGRESSFIREWALL_NEW);
+	for (unsigned i = 0; i < 10; i++) {
+		char name[64];
+		snprintf(name, sizeof(name), "first%u.greedy.test", i);
+		struct egressfirewall_seen seen = seen_of("wildcard.test", name, "192.0.2.1", 60);
+		see_as(t, GREEDY, &seen);
+	}
+	assert_int_equal(see_as(t, MODEST, &shared), EGRESSFIREWALL_KNOWN);
+	see_both(t);
+	assert_int_equal(count_below(t, "shared.modest.test "), 1);
+	egressfirewall_learnt_free(t);
+}
+
 static void forgets_an_object(void **state)
 {
 	(void)state;
@@ -363,6 +450,9 @@ int main(void)
 		cmocka_unit_test(floors_and_caps_ttls),
 		cmocka_unit_test(holds_each_limit),
 		cmocka_unit_test(one_object_fills_the_table),
+		cmocka_unit_test(greedy_client_drives_out_its_own),
+		cmocka_unit_test(greedy_client_leaves_addresses_of_others),
+		cmocka_unit_test(shared_pair_counts_for_the_modest_client),
 		cmocka_unit_test(forgets_an_object),
 		cmocka_unit_test(keeps_bounded_versions),
 		cmocka_unit_test(differences_lead_to_the_whole),
