@@ -8,15 +8,24 @@
 #include "dns/request.h"
 #include "dns/tsig/mac_priv.h"
 
-static const struct dns_tsig_key *find_key(const struct dns_tsig_key *keys, size_t n_keys,
-					   const struct dns_tsig_record *record)
+/* The first key from `*at` on that the request could be signed with; NULL: there is none. */
+static const struct dns_tsig_key *next_key(const struct dns_tsig_key *keys, size_t n_keys,
+					   size_t *at, const struct dns_tsig_record *record)
 {
-	for (size_t i = 0; i < n_keys; i++) {
-		if (dns_name_eq(keys[i].name, record->name) &&
-		    dns_tsig_key_uses(&keys[i], record->algorithm))
-			return &keys[i];
+	while (*at < n_keys) {
+		const struct dns_tsig_key *key = &keys[(*at)++];
+		if (dns_name_eq(key->name, record->name) &&
+		    dns_tsig_key_uses(key, record->algorithm))
+			return key;
 	}
 	return NULL;
+}
+
+/* Is it worth while to try another key of the same name? */
+static bool is_unfit(enum dns_tsig_result result)
+{
+	return result == DNS_TSIG_BADKEY || result == DNS_TSIG_BADSIG ||
+	       result == DNS_TSIG_MALFORMED;
 }
 
 static enum dns_tsig_error error_of(enum dns_tsig_result result)
@@ -58,9 +67,14 @@ struct dns_tsig_report dns_tsig_verify_request(struct dns_tsig *tsig,
 	tsig->has_request = true;
 	tsig->request_time_s = record.time_s;
 	tsig->request_fudge = record.fudge;
-	tsig->key = find_key(keys, n_keys, &record);
-	report.result =
-		tsig->key != NULL ? tsig_mac_check(tsig, msg, &record, now_s) : DNS_TSIG_BADKEY;
+	/* Servers that do not know each other may use one name, and a rotation may keep it. */
+	const struct dns_tsig_key *key;
+	report.result = DNS_TSIG_BADKEY;
+	for (size_t at = 0;
+	     is_unfit(report.result) && (key = next_key(keys, n_keys, &at, &record)) != NULL;) {
+		tsig->key = key;
+		report.result = tsig_mac_check(tsig, msg, &record, now_s);
+	}
 	report.authentic = report.result == DNS_TSIG_OK;
 	tsig->error = error_of(report.result);
 	return report;

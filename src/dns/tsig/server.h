@@ -5,7 +5,8 @@
 
 #include "dns/tsig/tsig.h"
 
-/* `tsig` is zero; it refers to one of the keys afterwards. With BADKEY, BADSIG, BADTIME and
+/* `tsig` is zero; it refers to one of the keys afterwards. Of several keys with one name the one that fits
+ * counts; if none does, the last one decides about the error. With BADKEY, BADSIG, BADTIME and
  * BADTRUNC the answer has rcode NOTAUTH and goes through dns_tsig_sign_answer(), which knows
  * what the record must say; with MALFORMED it is a FORMERR without TSIG. */
 struct dns_tsig_report dns_tsig_verify_request(struct dns_tsig *tsig,

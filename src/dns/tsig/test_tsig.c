@@ -211,6 +211,37 @@ static void both_sides(void **state)
 	}
 }
 
+/* Keys of one name, as in a rotation that keeps the name: each counts, and the answer is signed with the one
+ * of the request. The error is that of the signature where none fits. */
+static void keys_of_one_name(void **state)
+{
+	(void)state;
+	struct dns_tsig_key keys[] = { key_of("hmac-sha256:key.example.:QUJD"),
+				       key_of("hmac-sha256-128:key.example.:REVG"),
+				       test_key("hmac-sha256") };
+	struct dns_tsig client, server = { 0 };
+	struct message m = signed_request(&client, &keys[2]);
+	struct dns_tsig_report report = dns_tsig_verify_request(&server, keys, 3, m.p, m.n, NOW);
+	assert_int_equal(report.result, DNS_TSIG_OK);
+	assert_ptr_equal(server.key, &keys[2]);
+	m = answer_of(&server, 0, 1, NOW);
+	assert_int_equal(dns_tsig_verify_answer(&client, m.p, m.n, NOW).result, DNS_TSIG_OK);
+	dns_tsig_done(&client);
+	dns_tsig_done(&server);
+	m = signed_request(&client, &keys[2]);
+	server = (struct dns_tsig){ 0 };
+	report = dns_tsig_verify_request(&server, keys, 3, m.p, m.n, NOW + 10000);
+	assert_int_equal(report.result, DNS_TSIG_BADTIME);
+	dns_tsig_done(&server);
+	server = (struct dns_tsig){ 0 };
+	report = dns_tsig_verify_request(&server, keys, 2, m.p, m.n, NOW);
+	assert_int_equal(report.result, DNS_TSIG_BADSIG);
+	dns_tsig_done(&server);
+	dns_tsig_done(&client);
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+		dns_tsig_key_done(&keys[i]);
+}
+
 /* The id may change on the way; names of key and algorithm are compared without regard to case. */
 static bool may_change(const struct message *m, size_t at, unsigned bit)
 {
@@ -485,13 +516,21 @@ static void explained(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(known_requests),  cmocka_unit_test(known_answers),
-		cmocka_unit_test(damaged_streams), cmocka_unit_test(unsigned_limit),
-		cmocka_unit_test(both_sides),	   cmocka_unit_test(flipped_requests),
-		cmocka_unit_test(flipped_answers), cmocka_unit_test(chained),
-		cmocka_unit_test(times),	   cmocka_unit_test(truncation),
-		cmocka_unit_test(malformed),	   cmocka_unit_test(no_room),
-		cmocka_unit_test(reported),	   cmocka_unit_test(explained),
+		cmocka_unit_test(known_requests),
+		cmocka_unit_test(known_answers),
+		cmocka_unit_test(damaged_streams),
+		cmocka_unit_test(unsigned_limit),
+		cmocka_unit_test(both_sides),
+		cmocka_unit_test(flipped_requests),
+		cmocka_unit_test(flipped_answers),
+		cmocka_unit_test(chained),
+		cmocka_unit_test(times),
+		cmocka_unit_test(truncation),
+		cmocka_unit_test(malformed),
+		cmocka_unit_test(no_room),
+		cmocka_unit_test(reported),
+		cmocka_unit_test(explained),
+		cmocka_unit_test(keys_of_one_name),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -83,31 +83,6 @@ static enum dnsrecord_notify_result judge_signature(enum dns_tsig_result result,
 	return DNSRECORD_NOTIFY_REFUSED;
 }
 
-/* Several keys of one name may be known, of servers that do not know each other: the right one counts. */
-static struct dns_tsig_report verify_message(const struct dnsrecord_notify *notify,
-					     const struct dnsrecord_notify_zone *zone,
-					     struct dns_tsig *tsig)
-{
-	const struct dns_request *request = &notify->request;
-	struct dns_tsig_report report = dns_tsig_verify_request(
-		tsig, zone->keys, zone->n_keys, request->msg, request->len, zone->now_s);
-	while (report.result == DNS_TSIG_BADSIG) {
-		size_t next = (size_t)(tsig->key - zone->keys) + 1;
-		struct dns_tsig other = { 0 };
-		struct dns_tsig_report again =
-			dns_tsig_verify_request(&other, zone->keys + next, zone->n_keys - next,
-						request->msg, request->len, zone->now_s);
-		if (again.result == DNS_TSIG_BADKEY) { /* no further one has the name */
-			dns_tsig_done(&other);
-			break;
-		}
-		dns_tsig_done(tsig);
-		*tsig = other;
-		report = again;
-	}
-	return report;
-}
-
 enum dnsrecord_notify_result dnsrecord_notify_answer(const struct dnsrecord_notify *notify,
 						     const struct dnsrecord_notify_zone *zone,
 						     uint8_t out[DNSRECORD_NOTIFY_REPLY_MAX],
@@ -119,7 +94,9 @@ enum dnsrecord_notify_result dnsrecord_notify_answer(const struct dnsrecord_noti
 		*ret_len = write_answer(notify, rcode, out);
 		return DNSRECORD_NOTIFY_REFUSED;
 	}
-	struct dns_tsig_report report = verify_message(notify, zone, &tsig);
+	struct dns_tsig_report report =
+		dns_tsig_verify_request(&tsig, zone->keys, zone->n_keys, notify->request.msg,
+					notify->request.len, zone->now_s);
 	enum dnsrecord_notify_result result = judge_signature(report.result, &rcode);
 	if (result == DNSRECORD_NOTIFY_ACCEPTED && !zone->is_ours) {
 		result = DNSRECORD_NOTIFY_UNKNOWN_ZONE;
