@@ -15,6 +15,9 @@
 /* An entry of a buffer: type, length of owner, length of data, then both. */
 enum { ENTRY_FIXED = 5 };
 
+/* Differences may be larger than the zone by so much: they also save the receiver work. */
+enum { SLACK_BYTES = 4096 };
+
 /* The zone is polled: secondaries hear of changes by NOTIFY, or ask again soon. */
 enum { SOA_REFRESH_S = 5, SOA_RETRY_S = 5, SOA_EXPIRE_S = 3600, SOA_MINIMUM_S = 0 };
 
@@ -26,6 +29,7 @@ struct version {
 struct egressfirewall_journal {
 	uint32_t serial;
 	size_t max_bytes, bytes;      /* of all versions */
+	size_t whole_bytes;	      /* of the zone with the next version */
 	VEC(struct version) version;  /* oldest first; each begins where the one before it ends */
 	struct strbuf deleted, added; /* of the next one */
 };
@@ -62,8 +66,15 @@ static size_t put_name(uint8_t *out, const uint8_t *label, size_t label_len)
 	return label_len + sizeof(dns_learnt_zone);
 }
 
+/* What put_soa() appends. */
+enum {
+	SOA_BYTES = ENTRY_FIXED + sizeof(dns_learnt_zone) + sizeof(ns_label) - 1 +
+		    sizeof(mailbox_label) - 1 + 2 * sizeof(dns_learnt_zone) + 5 * 4
+};
+
 static void put_soa(struct strbuf *out, uint32_t serial)
 {
+	size_t before = out->n;
 	const uint32_t numbers[] = { serial, SOA_REFRESH_S, SOA_RETRY_S, SOA_EXPIRE_S,
 				     SOA_MINIMUM_S };
 	uint8_t rdata[2 * DNS_NAME_MAX + sizeof(numbers)];
@@ -72,6 +83,7 @@ static void put_soa(struct strbuf *out, uint32_t serial)
 	for (size_t i = 0; i < ARRAY_LEN(numbers); i++, n += 4)
 		dns_put32(rdata + n, numbers[i]);
 	put_record(out, DNS_TYPE_SOA, dns_learnt_zone, sizeof(dns_learnt_zone), rdata, n);
+	assert(out->n - before == SOA_BYTES);
 }
 
 static void put_ns(struct strbuf *out)
@@ -173,13 +185,18 @@ uint32_t egressfirewall_journal_serial(const struct egressfirewall_journal *jour
 void egressfirewall_journal_delete(struct egressfirewall_journal *journal,
 				   const struct dns_learnt *learnt)
 {
+	size_t before = journal->deleted.n;
 	put_learnt(&journal->deleted, learnt);
+	assert(journal->whole_bytes >= journal->deleted.n - before);
+	journal->whole_bytes -= journal->deleted.n - before;
 }
 
 void egressfirewall_journal_add(struct egressfirewall_journal *journal,
 				const struct dns_learnt *learnt)
 {
+	size_t before = journal->added.n;
 	put_learnt(&journal->added, learnt);
+	journal->whole_bytes += journal->added.n - before;
 }
 
 static size_t version_bytes(const struct version *version)
@@ -221,6 +238,16 @@ bool egressfirewall_journal_commit(struct egressfirewall_journal *journal, uint3
 	return true;
 }
 
+/* Are the versions from `first` on so large that the whole zone is less to send? */
+static bool is_larger_than_whole(const struct egressfirewall_journal *journal, size_t first)
+{
+	size_t bytes = 0;
+	for (size_t i = first; i < journal->version.n; i++)
+		bytes += journal->version.v[i].deleted.n + journal->version.v[i].added.n +
+			 2 * (size_t)SOA_BYTES;
+	return bytes > journal->whole_bytes + SLACK_BYTES;
+}
+
 struct zone_copy *egressfirewall_journal_since(const struct egressfirewall_journal *journal,
 					       uint32_t serial)
 {
@@ -231,6 +258,8 @@ struct zone_copy *egressfirewall_journal_since(const struct egressfirewall_journ
 	if (first == 0 && journal->version.n != 0 && journal->version.v[0].from != serial)
 		return NULL;
 	if (journal->version.n == 0 && journal->serial != serial)
+		return NULL;
+	if (is_larger_than_whole(journal, first))
 		return NULL;
 	struct buffer_copy *c = new_copy(journal->serial);
 	for (size_t i = first; i < journal->version.n; i++) {

@@ -30,7 +30,7 @@ void egressfirewall_journal_add(struct egressfirewall_journal *journal,
 bool egressfirewall_journal_commit(struct egressfirewall_journal *journal, uint32_t serial);
 
 /* What leads from version `serial` to the current one, in the order of IXFR; NULL: it is not known
- * any more, and only a whole copy helps. Of the current version it is empty. The copy is the
+ * any more, or is larger than the zone: a whole copy is sent instead. Of the current version it is empty. The copy is the
  * caller's and needs the journal no longer. */
 struct zone_copy *egressfirewall_journal_since(const struct egressfirewall_journal *journal,
 					       uint32_t serial);

@@ -97,7 +97,7 @@ bool egressfirewall_learnt_publish(struct egressfirewall_learnt *learnt, uint64_
 				   uint64_t wall_ns);
 
 /* Copies for transfers: the whole zone, or what changed since a version (NULL: not known any
- * more). Both publish first. */
+ * more, or larger than the zone). Both publish first. */
 struct zone_copy *egressfirewall_learnt_copy(struct egressfirewall_learnt *learnt, uint64_t now_s,
 					     uint64_t wall_ns);
 struct zone_copy *egressfirewall_learnt_changes(struct egressfirewall_learnt *learnt,

@@ -382,6 +382,43 @@ static void keeps_bounded_versions(void **state)
 	egressfirewall_learnt_free(t);
 }
 
+static size_t size_of(struct zone_copy *copy)
+{
+	size_t bytes = 0;
+	struct dns_rr rr;
+	while (copy->next(copy, &rr) > 0)
+		bytes += rr.owner_len + rr.rdlen;
+	copy->free(copy);
+	return bytes;
+}
+
+/* Names that come and go: differences that are much larger than the zone are not sent, the zone is. */
+static void differences_are_not_larger_than_the_whole(void **state)
+{
+	(void)state;
+	struct egressfirewall_limits limits = wide;
+	limits.names_per_object = 100;
+	struct egressfirewall_learnt *t = egressfirewall_learnt_new(&limits, wall_ns(0));
+	char name[64];
+	unsigned n_none = 0, n_some = 0;
+	for (unsigned i = 1; i <= 900; i++) {
+		snprintf(name, sizeof(name), "n%u.example.com", i);
+		see(t, name, "192.0.2.9", 2000 + i, i);
+		egressfirewall_learnt_publish(t, i, wall_ns(i));
+	}
+	size_t whole = size_of(egressfirewall_learnt_copy(t, 900, wall_ns(900)));
+	for (unsigned i = 1; i <= 900; i++) {
+		struct zone_copy *changes =
+			egressfirewall_learnt_changes(t, serial_at(i), 900, wall_ns(900));
+		n_none += changes == NULL;
+		n_some += changes != NULL;
+		assert_true(changes == NULL || size_of(changes) <= whole + 4096);
+	}
+	assert_true(n_some >= 20);
+	assert_true(n_none > 500);
+	egressfirewall_learnt_free(t);
+}
+
 /* A secondary that follows by differences has what one has that fetches all. */
 static void apply_changes(struct map *have, struct zone_copy *copy)
 {
@@ -389,10 +426,9 @@ static void apply_changes(struct map *have, struct zone_copy *copy)
 	int soas = 0;
 	while (copy->next(copy, &rr) > 0) {
 		struct slice data = { (const char *)rr.rdata, rr.rdlen };
-		if (rr.type == DNS_TYPE_SOA) {
-			soas++;
+		soas += rr.type == DNS_TYPE_SOA;
+		if (rr.type != DNS_TYPE_TXT)
 			continue;
-		}
 		if (soas % 2 == 0) /* behind the old serial */
 			assert_non_null(map_del(have, data));
 		else
@@ -412,6 +448,7 @@ static void differences_lead_to_the_whole(void **state)
 	struct map have;
 	char name[64], ip[32];
 	uint32_t serial = serial_at(0);
+	unsigned n_changes = 0;
 	rng_init_seed(&rng, 7);
 	map_init(&have);
 	for (unsigned now = 1; now < 400; now++) {
@@ -423,7 +460,15 @@ static void differences_lead_to_the_whole(void **state)
 		egressfirewall_learnt_expire(t, now);
 		if (rng_below(&rng, 3) != 0)
 			continue;
-		apply_changes(&have, egressfirewall_learnt_changes(t, serial, now, wall_ns(now)));
+		struct zone_copy *changes =
+			egressfirewall_learnt_changes(t, serial, now, wall_ns(now));
+		n_changes += changes != NULL;
+		if (changes == NULL) { /* they are larger than the whole */
+			map_done(&have);
+			map_init(&have);
+			changes = egressfirewall_learnt_copy(t, now, wall_ns(now));
+		}
+		apply_changes(&have, changes);
 		serial = egressfirewall_learnt_serial(t);
 		struct zone_copy *all = egressfirewall_learnt_copy(t, now, wall_ns(now));
 		struct dns_rr rr;
@@ -438,6 +483,7 @@ static void differences_lead_to_the_whole(void **state)
 		all->free(all);
 		assert_int_equal(n, have.n);
 	}
+	assert_true(n_changes > 50);
 	map_done(&have);
 	egressfirewall_learnt_free(t);
 }
@@ -455,6 +501,7 @@ int main(void)
 		cmocka_unit_test(shared_pair_counts_for_the_modest_client),
 		cmocka_unit_test(forgets_an_object),
 		cmocka_unit_test(keeps_bounded_versions),
+		cmocka_unit_test(differences_are_not_larger_than_the_whole),
 		cmocka_unit_test(differences_lead_to_the_whole),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
