@@ -15,7 +15,8 @@ from poddnslib import send
 
 # 203.0.113.66 also inside of IPv6: as a mapped address, by NAT64, by 6to4.
 RECORDS = ("www A 192.0.2.1\nwww AAAA 2001:db8::1\nevil A 203.0.113.66\nevil A 203.0.113.67\n"
-           "evil AAAA ::ffff:203.0.113.66\nevil AAAA 64:ff9b::cb00:7142\nevil AAAA 2002:cb00:7142::1\nevil AAAA 2001:db8::67\n")
+           "evil AAAA ::ffff:203.0.113.66\nevil AAAA 64:ff9b::cb00:7142\nevil AAAA 2002:cb00:7142::1\nevil AAAA 2001:db8::67\n"
+           "inner A 127.0.0.5\ninner A 169.254.169.254\n")
 HOOK = 'admission webhook "egressfirewalls.egress.fairlead.dev" denied the request: '
 
 
@@ -82,11 +83,14 @@ def test_each_rule_in_words(c, controller):
 
 
 def test_cluster_addresses_are_not_learnt(c, controller):  # pylint: disable=unused-argument
-    """An allowed name whose owner points it at a node opens nothing."""
+    """An allowed name whose owner points it at a node opens nothing. One that has no other addresses is reported as such."""
     namespace(c, "never")
     node(c, "target", {}, "203.0.113.66")
-    make_firewall(c, "never", ["evil.example"])
+    make_firewall(c, "never", ["evil.example", "inner.example"])
     wait_items(c, "evil.example", {"evil.example": ["203.0.113.67", "2001:db8::67"]})
+    until(lambda: condition(c, "never", "NamesResolved")[2].startswith(
+        "inner.example: has only addresses that are never learnt, such as 127.0.0.5: "))
+    assert messages(c, "never")[1] == "rule 1: Allow inner.example: only addresses that are never learnt, such as 127.0.0.5"
 
 
 # ---- the web hook ----

@@ -92,6 +92,19 @@ static bool check_object(struct writer *writer, const struct egress_rule *rule)
 	return exists;
 }
 
+static void add_left_out(struct writer *writer, const struct tracked_host *host)
+{
+	char text[256];
+	snprintf(text, sizeof(text),
+		 "has only addresses that are never learnt, such as %s: the cluster's own or "
+		 "reserved; allow them by cidrSelector or nodeSelector",
+		 host->left_out);
+	add_why(&writer->unresolved, host->name, text);
+	snprintf(text, sizeof(text), "only addresses that are never learnt, such as %s",
+		 host->left_out);
+	add_item(writer, text);
+}
+
 static void add_regular(struct writer *writer, const char *name, bool exists)
 {
 	const struct egressfirewall_state *state = egressfirewall_state_of(writer->ctx);
@@ -107,6 +120,8 @@ static void add_regular(struct writer *writer, const char *name, bool exists)
 	} else if (host->failures != 0) {
 		add_why(&writer->unresolved, name, host->error);
 		add_item(writer, "no addresses, since the lookup fails");
+	} else if (host->left_out[0] != '\0') {
+		add_left_out(writer, host);
 	} else {
 		add_why(&writer->unresolved, name, "has no addresses");
 		add_item(writer, "no addresses");

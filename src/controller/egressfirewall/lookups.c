@@ -39,19 +39,28 @@ static const char *read_owner(const struct name_lookup_part *part, struct egress
 	return egress_name_parse_host(slice_of(text), out) == NULL ? out->text : NULL;
 }
 
-/* One family's answer without the cluster's own addresses. */
+/* One family's answer without the cluster's own addresses; the first of these is in `*left_out`, unless that has
+ * one already. */
 static bool use_answer(struct controller_ctx *ctx, struct tracked_host *host,
-		       const struct name_lookup_part *part, sa_family_t family,
-		       const struct tracked_now *now)
+		       const struct name_lookup_part *part, const struct tracked_now *now,
+		       const union net_addr **left_out)
 {
 	union net_addr kept[NAME_LOOKUP_ADDRESSES_MAX];
 	struct egress_name owner;
-	struct tracked_answer answer = { family, kept, 0, part->ttl, read_owner(part, &owner) };
+	struct tracked_answer answer = { .family = families[part - part->whole->part],
+					 .addresses = kept,
+					 .ttl_s = part->ttl,
+					 .canonical = read_owner(part, &owner) };
 	assert(part->n_addresses <= ARRAY_LEN(kept));
+	size_t first = part->n_addresses; /* that is left out */
 	for (size_t i = 0; i < part->n_addresses; i++) {
 		if (egressfirewall_may_learn(ctx, host->name, &part->addresses[i]))
 			kept[answer.n++] = part->addresses[i];
+		else
+			first = MIN(first, i);
 	}
+	if (first != part->n_addresses && *left_out == NULL)
+		*left_out = &part->addresses[first];
 	return tracked_host_answer(host, &answer, now);
 }
 
@@ -73,11 +82,12 @@ static bool use_answers(struct controller_ctx *ctx, struct tracked_host *host,
 	uint32_t spread = rng_below(&state->rng, TRACKED_SPREAD);
 	uint32_t ttl_s = UINT32_MAX;
 	bool changed = false;
+	const union net_addr *left_out = NULL;
 	for (size_t i = 0; i < ARRAY_LEN(lookup->part); i++) {
 		const struct name_lookup_part *part = &lookup->part[i];
 		if (part->result < 0)
 			continue;
-		changed = use_answer(ctx, host, part, families[i], now) || changed;
+		changed = use_answer(ctx, host, part, now, &left_out) || changed;
 		ttl_s = MIN(ttl_s, lookup_pause_s(lookup, part));
 	}
 	egressfirewall_counters_add(ttl_s == UINT32_MAX ? EGRESSFIREWALL_LOOKUPS_FAILED
@@ -87,6 +97,7 @@ static bool use_answers(struct controller_ctx *ctx, struct tracked_host *host,
 			host, lookup->work.timed_out ? "no server answered in time" : lookup->error,
 			spread, now);
 	bool first = !host->answered;
+	changed = tracked_host_leave_out(host, left_out) || changed;
 	return tracked_host_looked_up(host, ttl_s, spread, now) || changed || first;
 }
 

@@ -59,7 +59,7 @@ static struct egressfirewall_object *add_object(struct rig *rig, const char *nam
 /* "STATUS REASON MESSAGE", or "early". */
 static const char *resolved(struct rig *rig, const char *dns_name, bool any_depth)
 {
-	static char out[256];
+	static char out[320];
 	struct egressfirewall_report report;
 	struct api_errors errors = { 0 };
 	struct egress_rules rules;
@@ -115,6 +115,17 @@ static void host_of_a_rule(void **state)
 	assert_string_equal(resolved(&rig, name, false),
 			    "False NotResolved a.example.com: timed out");
 	IGNORE(tracked_host_looked_up(host, 30, 0, &now));
+	assert_string_equal(resolved(&rig, name, false),
+			    "False NotResolved a.example.com: has no addresses");
+	/* It has some, which no rule by name may open. */
+	assert_int_equal(net_addr_parse_ip(SLICE("169.254.169.254"), &address), 0);
+	assert_true(tracked_host_leave_out(host, &address));
+	assert_false(tracked_host_leave_out(host, &address));
+	assert_string_equal(resolved(&rig, name, false),
+			    "False NotResolved a.example.com: has only addresses that are never "
+			    "learnt, such as 169.254.169.254: the cluster's own or reserved; allow "
+			    "them by cidrSelector or nodeSelector");
+	assert_true(tracked_host_leave_out(host, NULL));
 	assert_string_equal(resolved(&rig, name, false),
 			    "False NotResolved a.example.com: has no addresses");
 	rig_done(&rig);

@@ -289,6 +289,18 @@ bool tracked_host_answer(struct tracked_host *host, const struct tracked_answer 
 	return changed;
 }
 
+bool tracked_host_leave_out(struct tracked_host *host, const union net_addr *address)
+{
+	char text[NET_ADDR_TEXT_MAX] = "";
+	if (address != NULL)
+		net_addr_ip_str(address, text);
+	if (strcmp(host->left_out, text) == 0)
+		return false;
+	snprintf(host->left_out, sizeof(host->left_out), "%.*s", (int)sizeof(host->left_out) - 1,
+		 text);
+	return host->addresses.n == 0;
+}
+
 void tracked_host_restore(struct tracked_host *host, const struct tracked_address *address,
 			  const char *canonical, const struct tracked_now *now)
 {

@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <netinet/in.h>
+
 #include "base/map.h"
 #include "base/vec.h"
 #include "controller/egressfirewall/shares.h"
@@ -57,6 +59,8 @@ struct tracked_host {
 	unsigned failures;	       /* in a row */
 	uint64_t next_lookup_ns;       /* monotonic */
 	char error[TRACKED_ERROR_MAX]; /* of the last lookup; "": none */
+	char left_out
+		[INET6_ADDRSTRLEN]; /* an address of its last answer that is never learnt; "": none */
 };
 
 struct tracked_hosts {
@@ -104,6 +108,9 @@ struct tracked_answer {
  * not be learnt (api/egress/range.h) are left out. True: what is reported of the host has changed. */
 bool tracked_host_answer(struct tracked_host *host, const struct tracked_answer *answer,
 			 const struct tracked_now *now);
+/* Notes an address of the last answers that is never learnt; NULL: they have none. True: what is reported of
+ * a host without addresses has changed. */
+bool tracked_host_leave_out(struct tracked_host *host, const union net_addr *address);
 /* An address from an answer that a DNS server gave to a client: */
 struct tracked_sighting {
 	const union net_addr *address;
