@@ -3,6 +3,7 @@
 answers (EF-8, EF-11, EF-S3, EF-S11), and leave as the zone learnt.fairlead.internal for those who have its key."""
 import base64
 import os
+import re
 import signal
 import socket
 import time
@@ -46,6 +47,7 @@ WORLD = """chain.example.com. A
 
 COREFILE = """.:@PORT@ {
     prometheus 127.0.0.1:@HTTP:metrics@
+    log
     egressfirewall {
         kubeconfig KUBECONFIG
         namespace default
@@ -221,12 +223,20 @@ def test_objects_that_go_take_their_names_along(c, names, s):
 
 
 def test_only_keys_open_the_zone(c, names, s):
-    """No record without the key, over UDP and TCP, of any type; a wrong key is reported as such."""
+    """No record without the key, over UDP and TCP, of any type; a wrong key is reported as such. What the controller does, with its
+    key, is not in the log; what others try is."""
     names.set("www.example.com", regular=True)
     wait_rules(s, 1)
     ask(s.port(), "www.example.com")
     learnt(s.port(), {("www.example.com", "www.example.com", "192.0.2.1")})
     owner = next(iter(dns.query.xfr("127.0.0.1", ZONE, port=s.port(), keyring=ring(), relativize=False))).answer[-1].name
+    transfer(s.port(), transfer(s.port())[0])
+    q = dns.message.make_query(ZONE, "SOA")
+    q.use_tsig(ring())
+    assert dns.query.udp(q, "127.0.0.1", port=s.port(), timeout=5).rcode() == dns.rcode.NOERROR
+    ask(s.port(), "end.example.com")
+    until(lambda: "A IN end.example.com." in s.output())
+    assert ZONE not in s.output(), s.output()
     for name in (ZONE, str(owner)):
         for rtype in ("SOA", "TXT", "AXFR", "IXFR", "ANY"):
             q = dns.message.make_query(name, rtype)
@@ -243,6 +253,9 @@ def test_only_keys_open_the_zone(c, names, s):
     q.use_tsig(ring())
     reply = dns.query.udp(q, "127.0.0.1", port=s.port(), timeout=5)
     assert reply.had_tsig and reply.flags & dns.flags.AA and reply.answer[0].rdtype == dns.rdatatype.SOA
+    for rtype in ("SOA", "AXFR", "IXFR"):
+        until(lambda r=rtype: re.search(f'"{r} IN {ZONE}.* REFUSED ', s.output()))
+    until(lambda: re.search(f'"AXFR IN {ZONE}.* NOTAUTH ', s.output()))
     q = dns.message.make_query(str(owner), "TXT")
     q.use_tsig(ring())
     assert dns.query.udp(q, "127.0.0.1", port=s.port(), timeout=5).rcode() == dns.rcode.REFUSED
@@ -287,10 +300,11 @@ def test_changes_are_announced_and_incremental(c, names, s, inbox):
     assert sorted(r[2] for r in transfer(s.port(), (serial - 10**6) % 2**32) if isinstance(r, list)) == sorted(r[2] for r in have)
 
 
-def test_keys_are_rotated(c, names, s):
-    """The old key and the new one, then the new one alone; no restart."""
+@pytest.mark.parametrize("new_name", ["new.key", "controller.key"])
+def test_keys_are_rotated(c, names, s, new_name):
+    """The old key and the new one, which may have the same name, then the new one alone; no restart."""
     with open(os.path.join(s.dir, "keys"), "w", encoding="ascii") as f:
-        f.write(KEY + f"new.key:{OTHER}\n")
+        f.write(KEY + f"{new_name}:{OTHER}\n")
 
     def opens(secret, name):
         q = dns.message.make_query(ZONE, "SOA")
@@ -300,12 +314,12 @@ def test_keys_are_rotated(c, names, s):
         except dns.tsig.PeerError:
             return False
 
-    until(lambda: opens(OTHER, "new.key") or None, 20, 0.2)
+    until(lambda: opens(OTHER, new_name) or None, 20, 0.2)
     assert opens(SECRET, "controller.key")
     with open(os.path.join(s.dir, "keys"), "w", encoding="ascii") as f:
-        f.write(f"new.key:{OTHER}\n")
+        f.write(f"{new_name}:{OTHER}\n")
     until(lambda: not opens(SECRET, "controller.key") or None, 20, 0.2)
-    assert opens(OTHER, "new.key")
+    assert opens(OTHER, new_name)
 
 
 def test_a_killed_server_begins_a_newer_version(c, names, world, inbox):

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "dns/resp_kind.h"
 #include "plugin/log/layout.h"
+#include "server/block.h"
 #include "server/query.h"
 #include "server/setup.h"
 
@@ -128,11 +129,17 @@ static const struct rule *find_rule(const struct log_conf *conf, const uint8_t *
 	return NULL;
 }
 
+/* A zone that a plugin serves to other parts of the program: those ask all the time. Attempts of others fail. */
+static bool is_internal(const struct query *q)
+{
+	return q->zone->owner != NULL && q->written && query_rcode(q) == DNS_RCODE_NOERROR;
+}
+
 static void log_done(struct plugin_inst *self, struct query *q)
 {
 	const struct log_conf *c = self->conf;
 	const struct rule *r = q->in_walk ? NULL : find_rule(c, q->question);
-	if (r == NULL)
+	if (r == NULL || UNLIKELY(is_internal(q)))
 		return;
 	if ((r->classes & dns_kind_class(kind_of(q))) == 0)
 		return;
