@@ -54,6 +54,8 @@
 #define MACHINE_CHECK_NS (NS_PER_S / 2)	  /* on one machine: for new cgroups and addresses */
 #define MEND_NS		 (50 * NS_PER_MS) /* after a change by somebody else */
 #define MEND_GAP_NS	 NS_PER_S	  /* between two of them */
+#define REVIEW_SHARE \
+	20 /* reviews of connections for new addresses take one part of so many of the time */
 
 static struct log_limit leave_log = { .interval_ns = 60 * NS_PER_S };
 
@@ -96,6 +98,8 @@ struct node_agent {
 	struct loop_timer renew_timer;	 /* of reported addresses */
 	struct loop_timer leave_timer;	 /* of names without rules */
 	struct loop_timer machine_timer; /* on one machine */
+	struct loop_timer review_timer;	 /* of connections to addresses that are denied now */
+	uint64_t review_after_ns;	 /* not before */
 	uint64_t removal_ns;		 /* when the removal of addresses began; 0: there is none */
 	size_t n_removed;		 /* addresses that servers may still know */
 	bool has_plan;			 /* was brought into the kernel */
@@ -159,6 +163,19 @@ static int mend_table(struct node_agent *agent, const struct nftables_changes *c
 	return r;
 }
 
+/* Open connections under the rules and addresses of now. */
+static int review_connections(struct node_agent *agent, const struct nftables_policy *policy,
+			      size_t *ret_cleared, struct err_text err)
+{
+	uint64_t begin_ns = clock_mono_ns();
+	int r = nftables_revoke(policy, nftables_pairs_set(agent->pairs), ret_cleared, err);
+	uint64_t end_ns = clock_mono_ns();
+	agent->review_after_ns = end_ns + REVIEW_SHARE * (end_ns - begin_ns);
+	if (r == 0)
+		agent->must_review = false;
+	return r; /* negative: the next pass reviews connections although it finds nothing to change */
+}
+
 static int apply_policy(struct node_agent *agent, const struct nftables_policy *policy,
 			struct err_text err)
 {
@@ -183,10 +200,11 @@ static int apply_policy(struct node_agent *agent, const struct nftables_policy *
 	agent->must_review |= changes.messages != 0;
 	if (!agent->must_review)
 		return 0;
-	r = nftables_revoke(policy, nftables_pairs_set(agent->pairs), &cleared, err);
+	r = review_connections(agent, policy, &cleared, err);
 	if (r < 0)
-		return r; /* the next pass reviews connections although it finds nothing to change */
-	agent->must_review = false;
+		return r;
+	if (changes.messages == 0 && cleared == 0)
+		return 0;
 	log_info(AREA, "table: %zu rules added, %zu removed, %zu connections meet the rules again",
 		 changes.rules_added, changes.rules_removed, cleared);
 	return 0;
@@ -263,6 +281,33 @@ static int start_samples(struct node_agent *agent, struct err_text err)
 					&agent->denied_log, err);
 }
 
+/* ---- addresses of denied names ---- */
+
+/* An address came to a name that a rule denies. Rules that are about to change review connections anyway. */
+static void on_review_time(struct loop_timer *timer)
+{
+	struct node_agent *agent = CONTAINER_OF(timer, struct node_agent, review_timer);
+	size_t cleared = 0;
+	if (!agent->must_review || agent->is_due || agent->applied == NULL)
+		return;
+	if (review_connections(agent, &agent->applied->policy, &cleared, (struct err_text){ 0 }) <
+	    0)
+		loop_timer_set(agent->loop, &agent->apply_timer, clock_mono_ns() + RETRY_NS);
+	else if (cleared != 0)
+		log_info(AREA,
+			 "an address is denied by its name: %zu open connections re-evaluated",
+			 cleared);
+}
+
+/* A review reads all connections: whoever makes new names of a denied wildcard must not keep the agent busy. */
+static void note_denied_address(void *ctx)
+{
+	struct node_agent *agent = ctx;
+	agent->must_review = true;
+	loop_timer_set(agent->loop, &agent->review_timer,
+		       MAX(clock_mono_ns(), agent->review_after_ns));
+}
+
 /* ---- addresses that limits keep out ---- */
 
 /* The text of the first rule of the namespace that uses the name; NULL: none does. */
@@ -309,6 +354,7 @@ static int start_events(struct node_agent *agent, struct err_text err)
 		return r;
 	agent->refused = node_refused_new(agent->events, agent->conf.node_name);
 	nftables_pairs_on_refused(agent->pairs, note_refused, agent);
+	nftables_pairs_on_denied(agent->pairs, note_denied_address, agent);
 	return start_samples(agent, err);
 }
 
@@ -675,6 +721,9 @@ int node_agent_new(const struct node_agent_conf *conf, struct node_agent **ret, 
 	agent->renew_timer.cb = on_renew_time;
 	agent->leave_timer.cb = on_leave_time;
 	agent->machine_timer.cb = on_machine_time;
+	agent->review_timer.cb = on_review_time;
+	/* An agent that was killed may have left connections to denied addresses. */
+	agent->must_review = true;
 	agent->policy = node_policy_new();
 	agent->names = node_names_new();
 	if (conf->is_machine)

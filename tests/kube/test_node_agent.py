@@ -825,6 +825,26 @@ def test_revocation(agent):
     asker.close()
 
 
+def test_a_denied_name_cuts(agent):
+    """An address that comes to a name which a rule in front denies takes the connections along that a rule behind it allowed; others
+    go on."""
+    agent.write_rules("web", rule("Deny", "bad.example"), rule("Allow", OTHER + "/32"), rule("Allow", ALLOWED + "/32"), *DENY)
+    agent.wait(POD, OTHER, "open")
+    agent.wait(POD, ALLOWED, "open")
+    asker = Asker(agent.socket)
+    with agent.net.open(POD, OTHER, 80) as cut, agent.net.open(POD, ALLOWED, 80) as stays:
+        assert asker.add("bad.example", OTHER, seconds=60)
+        agent.wait(POD, OTHER, "refused")
+        begin = time.monotonic()
+        with pytest.raises(OSError):
+            while time.monotonic() < begin + 10:
+                cut.send(b"x")
+                cut.recv(10)
+        stays.send(b"x")
+        assert stays.recv(10) == b"x"
+    asker.close()
+
+
 def test_api_away(agent):
     """EF-P8: without the API the rules stay, and servers are still answered."""
     agent.net.node.call(lambda: agent.api.api.stop())

@@ -44,7 +44,15 @@ struct nftables_pairs {
 	void (*on_refused)(void *ctx, enum nftables_limit limit, struct slice tenant,
 			   const struct addrset_id *name);
 	void *on_refused_ctx;
+	struct map denied; /* ids of names that rules deny */
+	void (*on_denied)(void *ctx);
+	void *on_denied_ctx;
 };
+
+static struct slice name_key(const struct addrset_id *name)
+{
+	return (struct slice){ (const char *)name->bytes, sizeof(name->bytes) };
+}
 
 static struct nftables_pairs *pairs_of(struct addrset *set)
 {
@@ -110,6 +118,19 @@ static void put_elements(struct nftables_pairs *pairs, struct addrset_known *con
 	nftables_elements_end(&elements);
 }
 
+/* Is one of the pairs new, and of a name that a rule denies? Before they are known to be in force. */
+static bool has_new_denial(const struct nftables_pairs *pairs, struct addrset_known *const *list,
+			   size_t n)
+{
+	uint64_t now = clock_mono_ns();
+	for (size_t i = 0; pairs->denied.n != 0 && i < n; i++) {
+		if (map_has(&pairs->denied, name_key(&list[i]->name)) &&
+		    !addrset_known_is_in_force(&pairs->table, list[i], now))
+			return true;
+	}
+	return false;
+}
+
 /* Old kernels ignore a second adding. There the element is removed and added in one batch; adding it
  * first lets the removal find it even if it expired a moment ago. */
 static int commit_pairs(struct nftables_pairs *pairs, struct addrset_known *const *list, size_t n,
@@ -126,8 +147,11 @@ static int commit_pairs(struct nftables_pairs *pairs, struct addrset_known *cons
 	pairs->counts.commits++;
 	pairs->counts.elements += n;
 	int r = nftables_batch_commit(pairs->link, err);
+	bool has_denial = r == 0 && has_new_denial(pairs, list, n);
 	for (size_t i = 0; r == 0 && i < n; i++)
 		addrset_known_set(list[i], list[i]->wanted_ns);
+	if (has_denial && pairs->on_denied != NULL)
+		pairs->on_denied(pairs->on_denied_ctx);
 	return r;
 }
 
@@ -330,6 +354,7 @@ int nftables_pairs_new(struct loop *loop, struct nftables_link *link, struct nft
 	addrset_known_init(&pairs->table);
 	pairs->table.on_removed = release_pair;
 	nftables_quota_init(&pairs->quota);
+	map_init(&pairs->denied);
 	r = read_pairs(pairs, err);
 	if (r < 0) {
 		nftables_pairs_free(pairs);
@@ -349,6 +374,7 @@ void nftables_pairs_free(struct nftables_pairs *pairs)
 	answer_requests(pairs, ERR_CLOSED);
 	addrset_known_done(&pairs->table);
 	nftables_quota_done(&pairs->quota);
+	map_done(&pairs->denied);
 	vec_done(&pairs->queue);
 	vec_done(&pairs->leaving);
 	free(pairs);
@@ -491,9 +517,30 @@ int nftables_pairs_remove_slice(struct nftables_pairs *pairs,
 	return left != 0;
 }
 
+static void note_denied_names(struct nftables_pairs *pairs, const struct nftables_rule *rule)
+{
+	for (size_t i = 0; !rule->allows && i < rule->n_targets; i++) {
+		if (rule->targets[i].is_name)
+			map_set(&pairs->denied, name_key(&rule->targets[i].name), pairs);
+	}
+}
+
 void nftables_pairs_set_policy(struct nftables_pairs *pairs, const struct nftables_policy *policy)
 {
 	nftables_quota_set_names(&pairs->quota, policy);
+	map_done(&pairs->denied);
+	map_init(&pairs->denied);
+	for (size_t i = 0; i < policy->n_namespaces; i++) {
+		const struct nftables_namespace *ns = &policy->namespaces[i];
+		for (size_t k = 0; k < ns->n_rules; k++)
+			note_denied_names(pairs, &ns->rules[k]);
+	}
+}
+
+void nftables_pairs_on_denied(struct nftables_pairs *pairs, void (*fn)(void *ctx), void *ctx)
+{
+	pairs->on_denied = fn;
+	pairs->on_denied_ctx = ctx;
 }
 
 void nftables_pairs_on_refused(struct nftables_pairs *pairs,

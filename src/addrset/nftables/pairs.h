@@ -24,13 +24,17 @@ void nftables_pairs_free(struct nftables_pairs *pairs);
 
 struct addrset *nftables_pairs_set(struct nftables_pairs *pairs);
 
-/* The rules in force: which names are hosts, and so have few addresses. */
+/* The rules in force: which names are hosts, and so have few addresses, and which are denied. */
 void nftables_pairs_set_policy(struct nftables_pairs *pairs, const struct nftables_policy *policy);
 /* `fn` is called with each pair that is refused by a limit, before its request is answered. */
 void nftables_pairs_on_refused(struct nftables_pairs *pairs,
 			       void (*fn)(void *ctx, enum nftables_limit limit, struct slice tenant,
 					  const struct addrset_id *name),
 			       void *ctx);
+
+/* `fn` is called when an address came into force for a name that a rule denies: connections that are open to it are to be
+ * reviewed (revoke.h). At most once for a batch. */
+void nftables_pairs_on_denied(struct nftables_pairs *pairs, void (*fn)(void *ctx), void *ctx);
 
 /* Somebody else may have changed the table: makes its sets if they are missing, adds what is known and
  * missing in them, and removes what is not known. *ret_mended: how many elements were not as they should
