@@ -17,6 +17,7 @@ struct reader {
 	struct arena *arena;
 	struct egress_rules *rules;
 	struct api_errors *errors;
+	bool has_depth; /* the annotation says how deep wildcards are */
 };
 
 /* Of "spec.egress[1]", of its members, and of theirs. */
@@ -213,21 +214,28 @@ static bool read_target(struct reader *reader, const json_t *item, const char *p
 
 /* ---- rules ---- */
 
-static void warn_of_deny(struct reader *reader, const struct egress_rule *rule, const char *parent)
+static void warn_of_name(struct reader *reader, const struct egress_rule *rule, const char *parent)
 {
 	char field[MEMBER_FIELD_MAX];
-	if (rule->action != EGRESS_DENY || rule->target != EGRESS_TO_NAME)
+	if (rule->target != EGRESS_TO_NAME)
 		return;
 	snprintf(field, sizeof(field), "%s.to.dnsName", parent);
-	add_warning(reader, EGRESS_DENY_BY_NAME, field,
-		    "a client can evade Deny by name with an address from elsewhere; allow what is "
-		    "needed "
-		    "and deny the rest by cidrSelector");
-	if (rule->is_wildcard && !reader->rules->any_depth)
-		add_warning(
-			reader, EGRESS_DENY_ONE_LABEL, field,
-			"a wildcard covers one label: names further below are not denied; see the "
-			"annotation " EGRESS_DEPTH_ANNOTATION);
+	if (rule->action == EGRESS_DENY)
+		add_warning(reader, EGRESS_DENY_BY_NAME, field,
+			    "a client can evade Deny by name with an address from elsewhere; allow "
+			    "what is "
+			    "needed "
+			    "and deny the rest by cidrSelector");
+	if (!rule->is_wildcard || reader->has_depth)
+		return;
+	add_warning(
+		reader, EGRESS_ONE_LABEL, field,
+		rule->action == EGRESS_DENY
+			? "a wildcard covers one label: names further below are not denied; "
+			  "see the annotation " EGRESS_DEPTH_ANNOTATION
+			: "a wildcard covers one label: names further below are not allowed; set "
+			  "the annotation " EGRESS_DEPTH_ANNOTATION " to " EGRESS_DEPTH_ANY
+			  " to allow them, or to " EGRESS_DEPTH_ONE " if this is meant");
 }
 
 static void read_rule(struct reader *reader, const json_t *item, size_t index)
@@ -248,7 +256,7 @@ static void read_rule(struct reader *reader, const json_t *item, size_t index)
 	if (action < 0 || !has_target || !has_ports)
 		return;
 	rule.action = (enum egress_action)action;
-	warn_of_deny(reader, &rule, field);
+	warn_of_name(reader, &rule, field);
 	reader->rules->rule[reader->rules->n++] = rule;
 }
 
@@ -262,6 +270,7 @@ static void read_depth(struct reader *reader, const json_t *firewall)
 {
 	const char *depth = api_annotation(firewall, EGRESS_DEPTH_ANNOTATION);
 	reader->rules->any_depth = egress_rules_any_depth(firewall);
+	reader->has_depth = depth != NULL;
 	if (depth == NULL || reader->rules->any_depth || strcmp(depth, EGRESS_DEPTH_ONE) == 0)
 		return;
 	json_t *value = json_string(depth);
@@ -273,7 +282,7 @@ static void read_depth(struct reader *reader, const json_t *firewall)
 void egress_rules_read(const json_t *firewall, struct arena *arena, struct egress_rules *ret,
 		       struct api_errors *errors)
 {
-	struct reader reader = { arena, ret, errors };
+	struct reader reader = { .arena = arena, .rules = ret, .errors = errors };
 	const json_t *list = api_get(firewall, "spec.egress");
 	size_t n = json_array_size(list);
 	*ret = (struct egress_rules){ 0 };

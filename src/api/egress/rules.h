@@ -51,7 +51,7 @@ struct egress_rule {
 
 enum egress_warning_kind {
 	EGRESS_DENY_BY_NAME,	/* clients can evade it */
-	EGRESS_DENY_ONE_LABEL,	/* names further below are not denied */
+	EGRESS_ONE_LABEL,	/* of a wildcard: names further below are not covered */
 	EGRESS_RANGE_HOST_BITS, /* "10.0.0.1/8" means 10.0.0.0/8 */
 };
 

@@ -221,13 +221,24 @@ static void warnings(void **state)
 				"{'type':'Allow','to':{'dnsName':'*.b.example'}},"
 				"{'type':'Allow','to':{'cidrSelector':'10.0.0.1/8'}}]"));
 	assert_int_equal(read.errors.n, 0);
-	assert_int_equal(read.rules.n_warnings, 4);
+	assert_int_equal(read.rules.n_warnings, 5);
 	assert_int_equal(read.rules.warning[0].kind, EGRESS_DENY_BY_NAME);
 	assert_string_equal(read.rules.warning[0].field, "spec.egress[0].to.dnsName");
 	assert_int_equal(read.rules.warning[1].kind, EGRESS_DENY_BY_NAME);
-	assert_int_equal(read.rules.warning[2].kind, EGRESS_DENY_ONE_LABEL);
-	assert_int_equal(read.rules.warning[3].kind, EGRESS_RANGE_HOST_BITS);
-	assert_non_null(strstr(read.rules.warning[3].message, "10.0.0.0/8"));
+	assert_int_equal(read.rules.warning[2].kind, EGRESS_ONE_LABEL);
+	assert_non_null(strstr(read.rules.warning[2].message, "are not denied"));
+	assert_int_equal(read.rules.warning[3].kind, EGRESS_ONE_LABEL);
+	assert_string_equal(read.rules.warning[3].field, "spec.egress[2].to.dnsName");
+	assert_non_null(strstr(read.rules.warning[3].message, "are not allowed"));
+	assert_int_equal(read.rules.warning[4].kind, EGRESS_RANGE_HOST_BITS);
+	assert_non_null(strstr(read.rules.warning[4].message, "10.0.0.0/8"));
+	read_done(&read);
+	/* Who says so knows it. */
+	read_text(&read, quoted("{'metadata':{'name':'default','annotations':"
+				"{'egress.fairlead.dev/wildcard-depth':'one'}},'spec':{'egress':["
+				"{'type':'Allow','to':{'dnsName':'*.a.example'}}]}}"));
+	assert_false(read.rules.any_depth);
+	assert_int_equal(read.rules.n_warnings, 0);
 	read_done(&read);
 	read_text(&read, quoted("{'metadata':{'name':'default','annotations':"
 				"{'egress.fairlead.dev/wildcard-depth':'any'}},'spec':{'egress':["

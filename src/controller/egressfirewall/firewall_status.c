@@ -294,7 +294,7 @@ static void set_resolved(struct egressfirewall_report *report, const json_t *fir
 static const char *warning_reason(const struct egress_rules *rules)
 {
 	static const char *const reasons[] = { [EGRESS_DENY_BY_NAME] = "DenyByName",
-					       [EGRESS_DENY_ONE_LABEL] = "OneLabelWildcard",
+					       [EGRESS_ONE_LABEL] = "OneLabelWildcard",
 					       [EGRESS_RANGE_HOST_BITS] = "RangeHasHostBits" };
 	if (rules->n_warnings == 0)
 		return "NoWarnings";
