@@ -56,7 +56,7 @@ def test_each_rule_in_words(c, controller):
         rule("*.example", "Deny"), rule({"matchLabels": {"role": "edge"}}), rule({"matchLabels": {"role": "none"}}),
         rule("missing.example"), rule("10.0.0.1/8"), rule("0.0.0.0/0", "Deny")])
     wanted = ["rule 0: Allow www.example TCP/443 UDP/443: 192.0.2.1, 2001:db8::1",
-              "rule 1: Deny *.example: www.example, 192.0.2.1, 2001:db8::1",
+              "rule 1: Deny *.example: www.example (192.0.2.1, 2001:db8::1)",
               "rule 2: Allow nodes role in (edge): 198.51.100.1, 2001:db8:1::1",
               "rule 3: Allow nodes role in (none): no node",
               "rule 4: Allow missing.example: no addresses",

@@ -17,7 +17,8 @@
 #include "controller/egressfirewall/watches.h"
 #include "kube/decode/tree.h"
 
-#define SUMMARY_END " names have addresses"
+#define SUMMARY_NAMES	 " names have addresses"
+#define SUMMARY_NO_NAMES ", none names a host"
 
 enum { LISTED_MAX = 10 }; /* errors, warnings or names in one message */
 
@@ -52,12 +53,16 @@ static void add_item(struct writer *writer, const char *text)
 
 /* ---- names ---- */
 
+static void write_address(const struct tracked_address *address, char out[INET6_ADDRSTRLEN])
+{
+	inet_ntop(address->n == 4 ? AF_INET : AF_INET6, address->bytes, out, INET6_ADDRSTRLEN);
+}
+
 static void add_addresses(struct writer *writer, const struct tracked_host *host)
 {
 	for (size_t i = 0; i < host->addresses.n; i++) {
-		const struct tracked_address *address = &host->addresses.v[i];
 		char text[INET6_ADDRSTRLEN];
-		inet_ntop(address->n == 4 ? AF_INET : AF_INET6, address->bytes, text, sizeof(text));
+		write_address(&host->addresses.v[i], text);
 		add_item(writer, text);
 	}
 }
@@ -145,6 +150,24 @@ static void collect_below(void *ctx, struct tracked_host *host)
 		vec_push(&found->hosts, host);
 }
 
+/* One item: the host, and its addresses in brackets. */
+static void add_host(struct writer *writer, const struct tracked_host *host)
+{
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	strbuf_adds(&text, host->name);
+	for (size_t i = 0; i < host->addresses.n; i++) {
+		if (text.n > EGRESSFIREWALL_LINE_MAX) {
+			strbuf_adds(&text, ", ...");
+			break;
+		}
+		char address[INET6_ADDRSTRLEN];
+		write_address(&host->addresses.v[i], address);
+		strbuf_addf(&text, "%s%s", i == 0 ? " (" : ", ", address);
+	}
+	strbuf_adds(&text, ")");
+	add_item(writer, text.s);
+}
+
 /* In the order of names, so that equal tables give equal lines. */
 static void add_wildcard(struct writer *writer, const char *parent)
 {
@@ -155,10 +178,8 @@ static void add_wildcard(struct writer *writer, const char *parent)
 		qsort(found.hosts.v, found.hosts.n, sizeof(*found.hosts.v), compare_hosts);
 	if (found.hosts.n == 0)
 		add_item(writer, "no name learnt yet");
-	for (size_t i = 0; i < found.hosts.n && !writer->is_full; i++) {
-		add_item(writer, found.hosts.v[i]->name);
-		add_addresses(writer, found.hosts.v[i]);
-	}
+	for (size_t i = 0; i < found.hosts.n && !writer->is_full; i++)
+		add_host(writer, found.hosts.v[i]);
 	vec_done(&found.hosts);
 }
 
@@ -336,6 +357,19 @@ static void set_enforced(struct egressfirewall_report *report, struct controller
 
 /* ---- all of it ---- */
 
+static void write_summary(struct egressfirewall_report *report, const struct writer *writer,
+			  const struct api_errors *errors)
+{
+	size_t n = writer->rules->n, size = sizeof(report->summary);
+	int len = snprintf(report->summary, size, "%zu rule%s%s", n, n == 1 ? "" : "s",
+			   errors->n != 0 ? " valid and others not" : "");
+	if (writer->n_names == 0)
+		snprintf(report->summary + len, size - (size_t)len, SUMMARY_NO_NAMES);
+	else
+		snprintf(report->summary + len, size - (size_t)len, ", %zu of %zu" SUMMARY_NAMES,
+			 writer->n_resolved, writer->n_names);
+}
+
 void egressfirewall_report_init(struct egressfirewall_report *report, struct controller_ctx *ctx,
 				const json_t *firewall, const struct egress_rules *rules,
 				const struct api_errors *errors)
@@ -355,19 +389,22 @@ void egressfirewall_report_init(struct egressfirewall_report *report, struct con
 	set_resolved(report, firewall, &writer);
 	set_warnings(report, firewall, rules);
 	set_enforced(report, ctx, firewall);
-	snprintf(report->summary, sizeof(report->summary), "%zu rules%s, %zu of %zu" SUMMARY_END,
-		 rules->n, errors->n != 0 ? " valid and others not" : "", writer.n_resolved,
-		 writer.n_names);
+	write_summary(report, &writer, errors);
 	report->is_early = writer.is_early;
 	strbuf_done(&writer.unresolved.text);
 	strbuf_done(&writer.pending.text);
 }
 
+static bool ends_with(struct slice text, struct slice end)
+{
+	return text.n > end.n && slice_eq(slice_from(text, text.n - end.n), end);
+}
+
 bool egressfirewall_is_own_summary(const char *text)
 {
-	struct slice all = slice_of(text), end = SLICE(SUMMARY_END);
-	return all.n > end.n && text[0] >= '0' && text[0] <= '9' &&
-	       slice_eq(slice_from(all, all.n - end.n), end);
+	struct slice all = slice_of(text);
+	return text[0] >= '0' && text[0] <= '9' &&
+	       (ends_with(all, SLICE(SUMMARY_NAMES)) || ends_with(all, SLICE(SUMMARY_NO_NAMES)));
 }
 
 void egressfirewall_report_done(struct egressfirewall_report *report)

@@ -160,6 +160,8 @@ static void whose_summary(void **state UNUSED)
 	assert_true(egressfirewall_is_own_summary("7 rules, 1 of 2 names have addresses"));
 	assert_true(egressfirewall_is_own_summary(
 		"0 rules valid and others not, 0 of 0 names have addresses"));
+	assert_true(egressfirewall_is_own_summary("1 rule, none names a host"));
+	assert_false(egressfirewall_is_own_summary("none names a host"));
 	assert_false(egressfirewall_is_own_summary("EgressFirewall Rules applied"));
 	assert_false(egressfirewall_is_own_summary(" names have addresses"));
 	assert_false(egressfirewall_is_own_summary("all names have addresses"));
