@@ -71,6 +71,7 @@ def test_each_rule_in_words(c, controller):
                  "spec.egress[5].to.cidrSelector: has bits behind its prefix: it means 10.0.0.0/8"):
         assert part in text
     assert status_of(c, "words")["status"] == "7 rules, 1 of 2 names have addresses"
+    assert get(c, names_path("www.example"))["status"]["addresses"] == "192.0.2.1,2001:db8::1"
     # Another node, and a node that does not matter.
     node(c, "n2", {"role": "edge"}, "198.51.100.2")
     until(lambda: any(m.startswith("rule 2: ") and "198.51.100.2" in m for m in messages(c, "words")))

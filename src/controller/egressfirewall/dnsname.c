@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/egress/rules.h"
@@ -42,6 +43,7 @@ struct pass {
 	struct egressfirewall_object object; /* as it is now; a copy of the table's */
 	struct release_verdict release;	     /* uses that have ended, and nodes */
 	json_t *items;			     /* that the status should have */
+	char *addresses;		     /* the same in one line */
 };
 
 /* ---- the table ---- */
@@ -197,6 +199,7 @@ static void update_tables(struct pass *pass)
 		egressfirewall_queue_firewalls(pass->ctx, pass->name);
 	}
 	pass->items = egressfirewall_items_write(state, pass->name, object);
+	pass->addresses = egressfirewall_items_addresses(pass->items);
 }
 
 static void note_write(struct pass *pass, const json_t *written)
@@ -325,19 +328,22 @@ static int change_spec(struct pass *pass, json_t **ret)
 	return note_error(pass, "change", r, &status);
 }
 
-static bool has_items(const json_t *object, const json_t *items)
+static bool has_items(const struct pass *pass, const json_t *object)
 {
 	const json_t *now = api_get(object, "status.items");
-	if (json_array_size(items) == 0)
+	if (json_array_size(pass->items) == 0)
 		return json_array_size(now) == 0;
-	return now != NULL && egressfirewall_items_equal(now, items);
+	return now != NULL && egressfirewall_items_equal(now, pass->items) &&
+	       (pass->object.drops_addresses ||
+		strcmp(api_text(api_get(object, "status.addresses")), pass->addresses) == 0);
 }
 
 static int change_items(struct pass *pass, const json_t *object, json_t **ret)
 {
 	struct kube_status status;
-	json_t *patch = json_pack("{s:{s:s}, s:{s:O}}", "metadata", "uid", api_uid(object),
-				  "status", "items", pass->items);
+	json_t *addresses = pass->addresses[0] != '\0' ? json_string(pass->addresses) : json_null();
+	json_t *patch = json_pack("{s:{s:s}, s:{s:O, s:o}}", "metadata", "uid", api_uid(object),
+				  "status", "items", pass->items, "addresses", addresses);
 	int r = kube_merge(pass->ctx->conn, &pass->ref, "status", patch, ret, &status);
 	json_decref(patch);
 	return note_error(pass, "status of", r, &status);
@@ -375,12 +381,24 @@ static int settle_spec(struct pass *pass, json_t **ret)
 	return r;
 }
 
+/* A CRD of before drops status.addresses; it is not written again and again then. */
+static void note_addresses(struct pass *pass, const json_t *written)
+{
+	struct egressfirewall_state *state = egressfirewall_state_of(pass->ctx);
+	bool drops = pass->addresses[0] != '\0' && api_get(written, "status.addresses") == NULL;
+	pthread_mutex_lock(&state->lock);
+	struct egressfirewall_object *object = find_object(pass);
+	if (object != NULL)
+		object->drops_addresses = drops;
+	pthread_mutex_unlock(&state->lock);
+}
+
 static int settle_items(struct pass *pass, const json_t *object)
 {
 	uint64_t now_ns = clock_mono_ns();
 	uint64_t next_ns = pass->object.written_ns + WRITE_PAUSE_NS;
 	json_t *written = NULL;
-	if (has_items(object, pass->items))
+	if (has_items(pass, object))
 		return 0;
 	if (pass->object.written_ns != 0 && now_ns < next_ns) {
 		pass->ctx->again_ns = next_ns - now_ns;
@@ -390,8 +408,10 @@ static int settle_items(struct pass *pass, const json_t *object)
 		return 0;
 	int r = change_items(pass, object, &written);
 	end_write(pass);
-	if (r == 0)
+	if (r == 0) {
 		note_write(pass, written);
+		note_addresses(pass, written);
+	}
 	json_decref(written);
 	return r == ERR_NOTFOUND || r == ERR_CONFLICT ? 0 : r;
 }
@@ -448,6 +468,7 @@ int egressfirewall_reconcile_name(struct controller_ctx *ctx, const char *name)
 	if (again_ns != 0 && (ctx->again_ns == 0 || again_ns < ctx->again_ns))
 		ctx->again_ns = again_ns;
 	json_decref(pass.items);
+	free(pass.addresses);
 	kube_obj_unref(copy);
 	return r;
 }

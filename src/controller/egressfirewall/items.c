@@ -11,7 +11,9 @@
 #include "api/egress/range.h"
 #include "api/time.h"
 #include "api/tree.h"
+#include "base/map.h"
 #include "base/mem.h"
+#include "base/strbuf.h"
 
 /* ---- writing ---- */
 
@@ -117,6 +119,27 @@ json_t *egressfirewall_items_write(const struct egressfirewall_state *state, con
 	}
 	vec_done(&found.hosts);
 	return items;
+}
+
+/* As kubectl shows the addresses of Endpoints. */
+char *egressfirewall_items_addresses(const json_t *items)
+{
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	struct map seen;
+	map_init(&seen);
+	for (size_t i = 0; i < json_array_size(items); i++) {
+		const json_t *info = json_object_get(json_array_get(items, i), "info");
+		for (size_t k = 0; k < json_array_size(info); k++) {
+			const char *ip = api_text(json_object_get(json_array_get(info, k), "ip"));
+			bool is_new = map_set(&seen, slice_of(ip), &seen) == NULL;
+			if (is_new && seen.n <= EGRESSFIREWALL_SHOWN_MAX)
+				strbuf_addf(&text, "%s%s", seen.n == 1 ? "" : ",", ip);
+		}
+	}
+	if (seen.n > EGRESSFIREWALL_SHOWN_MAX)
+		strbuf_addf(&text, " + %zu more...", seen.n - EGRESSFIREWALL_SHOWN_MAX);
+	map_done(&seen);
+	return xstrdup(text.n != 0 ? text.s : "");
 }
 
 /* ---- comparing ---- */

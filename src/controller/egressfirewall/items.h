@@ -8,6 +8,7 @@
 
 enum {
 	EGRESSFIREWALL_ITEMS_MAX = 1000,      /* as the CRD has it */
+	EGRESSFIREWALL_SHOWN_MAX = 8,	      /* addresses in status.addresses */
 	EGRESSFIREWALL_ENTRIES_MAX = 2000,    /* addresses of one object */
 	EGRESSFIREWALL_BYTES_MAX = 250 << 10, /* of its items as JSON, with their managedFields */
 };
@@ -16,6 +17,8 @@ enum {
  * many, hosts whose addresses end first are left out: the object is a report. */
 json_t *egressfirewall_items_write(const struct egressfirewall_state *state, const char *name,
 				   const struct egressfirewall_object *object);
+/* status.addresses for these items: each address once, the first EGRESSFIREWALL_SHOWN_MAX of them. "": none. The caller's. */
+char *egressfirewall_items_addresses(const json_t *items);
 /* Is `now`, read from the API, what was written as `items`? An older CRD drops the origin of addresses,
  * which is no reason to write again. */
 bool egressfirewall_items_equal(const json_t *now, const json_t *items);

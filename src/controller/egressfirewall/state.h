@@ -42,6 +42,7 @@ struct egressfirewall_object {
 	bool overflow_reported; /* clients asked for too many names below it */
 	bool never_reported;	/* an answer had an address that is never learnt */
 	bool restored;		/* its status from before the start was taken over */
+	bool drops_addresses;	/* its CRD does not have status.addresses */
 	bool exists;		/* in the cluster, with the flags that rules ask for */
 	unsigned kept;		/* enum egress_use: no rule's, but nodes have not let it go yet */
 	uint64_t written_ns;	/* monotonic; 0: never */

@@ -323,6 +323,33 @@ static size_t report_of(unsigned labels, unsigned addresses)
 	return n_items;
 }
 
+/* status.addresses: each once, and not too many. */
+static void addresses_in_one_line(void **state)
+{
+	json_t *items =
+		json_pack("[{s:[{s:s},{s:s}]},{s:[{s:s},{s:s}]}]", "info", "ip", "192.0.2.1", "ip",
+			  "2001:db8::1", "info", "ip", "192.0.2.1", "ip", "192.0.2.2");
+	(void)state;
+	char *text = egressfirewall_items_addresses(items);
+	assert_string_equal(text, "192.0.2.1,2001:db8::1,192.0.2.2");
+	free(text);
+	json_t *info = json_object_get(json_array_get(items, 0), "info");
+	for (unsigned i = 0; i < 10; i++) {
+		char ip[32];
+		snprintf(ip, sizeof(ip), "198.51.100.%u", i);
+		json_array_append_new(info, json_pack("{s:s}", "ip", ip));
+	}
+	text = egressfirewall_items_addresses(items);
+	assert_string_equal(text, "192.0.2.1,2001:db8::1,198.51.100.0,198.51.100.1,198.51.100.2,"
+				  "198.51.100.3,198.51.100.4,198.51.100.5 + 5 more...");
+	free(text);
+	json_array_clear(items);
+	text = egressfirewall_items_addresses(items);
+	assert_string_equal(text, "");
+	free(text);
+	json_decref(items);
+}
+
 static void size_of_a_report(void **state)
 {
 	(void)state;
@@ -421,6 +448,7 @@ int main(void)
 		cmocka_unit_test(each_object_that_covers),
 		cmocka_unit_test(what_is_passed_over),
 		cmocka_unit_test(hostile_names),
+		cmocka_unit_test(addresses_in_one_line),
 		cmocka_unit_test(size_of_a_report),
 		cmocka_unit_test(hostile_depths),
 		cmocka_unit_test(full_table),
