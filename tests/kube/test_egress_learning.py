@@ -154,7 +154,7 @@ def pairs(port):
     out = {}
     for row in transfer(port):
         if isinstance(row, list):
-            assert row[0] == "1" and len(row) == 8
+            assert row[0] == "1" and len(row) == 9
             out[tuple(row[1:4])] = (int(row[4]), int(row[5]), row[7])
     return out
 

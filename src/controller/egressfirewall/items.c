@@ -17,15 +17,21 @@
 
 /* ---- writing ---- */
 
+struct found_host {
+	const struct tracked_host *host;
+	size_t rank; /* among the hosts of its client, those that last longest first */
+};
+
 struct found {
-	VEC(const struct tracked_host *) hosts;
+	VEC(struct found_host) hosts;
 };
 
 static void collect_host(void *ctx, struct tracked_host *host)
 {
 	struct found *found = ctx;
+	struct found_host one = { host, 0 };
 	if (host->addresses.n != 0)
-		vec_push(&found->hosts, host);
+		vec_push(&found->hosts, one);
 }
 
 static void collect_hosts(const struct egressfirewall_state *state, const char *name,
@@ -40,17 +46,21 @@ static void collect_hosts(const struct egressfirewall_state *state, const char *
 		collect_host(found, own);
 }
 
+/* By rank first; those that last longest. */
 static int compare_end(const void *left, const void *right)
 {
-	uint64_t left_ns = tracked_host_expires_ns(*(const struct tracked_host *const *)left);
-	uint64_t right_ns = tracked_host_expires_ns(*(const struct tracked_host *const *)right);
+	const struct found_host *left_host = left, *right_host = right;
+	uint64_t left_ns = tracked_host_expires_ns(left_host->host);
+	uint64_t right_ns = tracked_host_expires_ns(right_host->host);
+	if (left_host->rank != right_host->rank)
+		return left_host->rank < right_host->rank ? -1 : 1;
 	return left_ns > right_ns ? -1 : left_ns < right_ns ? 1 : 0;
 }
 
 static int compare_name(const void *left, const void *right)
 {
-	const struct tracked_host *const *left_host = left, *const *right_host = right;
-	return strcmp((*left_host)->name, (*right_host)->name);
+	const struct found_host *left_host = left, *right_host = right;
+	return strcmp(left_host->host->name, right_host->host->name);
 }
 
 /* What a host takes in JSON, at most: its item, and in metadata.managedFields once more its name and
@@ -70,21 +80,44 @@ static size_t bytes_of_host(const struct tracked_host *host)
 	return bytes;
 }
 
-/* Keeps those that last longest. */
+static void sort_found(struct found *found, int (*compare)(const void *left, const void *right))
+{
+	if (found->hosts.n > 1)
+		qsort(found->hosts.v, found->hosts.n, sizeof(*found->hosts.v), compare);
+}
+
+/* Numbers the hosts of each client, in the order that they are in. */
+static void rank_hosts(struct found *found)
+{
+	struct map counts; /* by client: the count itself, as a pointer */
+	map_init(&counts);
+	for (size_t i = 0; i < found->hosts.n; i++) {
+		const uint64_t *id = &found->hosts.v[i].host->place.client_id;
+		struct slice key = { (const char *)id, sizeof(*id) };
+		uintptr_t n = (uintptr_t)map_get(&counts, key);
+		found->hosts.v[i].rank = n;
+		map_set(&counts, key, (void *)(n + 1));
+	}
+	map_done(&counts);
+}
+
+/* Keeps those that last longest, as many of each client as there is room for: one that asks for very many names leaves out
+ * its own. */
 static void limit_hosts(struct found *found)
 {
 	size_t entries = 0, bytes = 0, n = 0;
-	if (found->hosts.n > 1)
-		qsort(found->hosts.v, found->hosts.n, sizeof(*found->hosts.v), compare_end);
+	sort_found(found, compare_end);
+	rank_hosts(found);
+	sort_found(found, compare_end);
 	for (; n < found->hosts.n && n < EGRESSFIREWALL_ITEMS_MAX; n++) {
-		entries += found->hosts.v[n]->addresses.n;
-		bytes += bytes_of_host(found->hosts.v[n]);
+		const struct tracked_host *host = found->hosts.v[n].host;
+		entries += host->addresses.n;
+		bytes += bytes_of_host(host);
 		if (entries > EGRESSFIREWALL_ENTRIES_MAX || bytes > EGRESSFIREWALL_BYTES_MAX)
 			break;
 	}
 	found->hosts.n = n;
-	if (n > 1)
-		qsort(found->hosts.v, n, sizeof(*found->hosts.v), compare_name);
+	sort_found(found, compare_name);
 }
 
 static json_t *write_address(const struct tracked_address *address)
@@ -110,7 +143,7 @@ json_t *egressfirewall_items_write(const struct egressfirewall_state *state, con
 	collect_hosts(state, name, object, &found);
 	limit_hosts(&found);
 	for (size_t i = 0; i < found.hosts.n; i++) {
-		const struct tracked_host *host = found.hosts.v[i];
+		const struct tracked_host *host = found.hosts.v[i].host;
 		json_t *info = json_array();
 		for (size_t k = 0; k < host->addresses.n; k++)
 			json_array_append_new(info, write_address(&host->addresses.v[k]));
@@ -227,7 +260,7 @@ static bool restore_item(struct egressfirewall_state *state, const char *object_
 	struct tracked_now now = egressfirewall_now();
 	struct tracked_host *host =
 		is_regular ? tracked_add(&state->hosts, host_name, &now)
-			   : tracked_add_learnt(&state->hosts, host_name, object_name, &now);
+			   : tracked_add_learnt(&state->hosts, host_name, object_name, 0, &now);
 	for (size_t i = 0; host != NULL && i < json_array_size(list); i++) {
 		const json_t *info = json_array_get(list, i);
 		const json_t *canonical = json_object_get(info, "canonicalname");

@@ -30,23 +30,24 @@ static bool emit_event(void *arg, const char *name)
 	struct kube_obj *copy = egressfirewall_find_name(ctx, name);
 	if (copy != NULL && ctx->events != NULL && !object->overflow_reported) {
 		object->overflow_reported = true;
-		events_emit(ctx->events,
-			    &(struct event){ .regarding = kube_tree_of(copy),
-					     .warning = true,
-					     .reason = "TooManyNames",
-					     .action = "Learn" },
-			    "clients ask for more names than can be tracked: those that were not "
-			    "used for longest are left out");
+		events_emit(
+			ctx->events,
+			&(struct event){ .regarding = kube_tree_of(copy),
+					 .warning = true,
+					 .reason = "TooManyNames",
+					 .action = "Learn" },
+			"clients ask for more names than can be tracked: those of the client that "
+			"asked for most are left out, the ones that it used longest ago first");
 	}
 	kube_obj_unref(copy);
 	return true;
 }
 
 /* With the lock held. False: nothing can go. */
-static bool make_room(struct controller_ctx *ctx, const char *wildcard)
+static bool make_room(struct controller_ctx *ctx, const char *wildcard, uint64_t client_id)
 {
 	struct egressfirewall_state *state = egressfirewall_state_of(ctx);
-	struct tracked_host *oldest = tracked_oldest_for(&state->hosts, wildcard);
+	struct tracked_host *oldest = tracked_oldest_for(&state->hosts, wildcard, client_id);
 	if (oldest == NULL)
 		return false;
 	egressfirewall_counters_add(EGRESSFIREWALL_EVICTED);
@@ -59,15 +60,16 @@ static bool make_room(struct controller_ctx *ctx, const char *wildcard)
 /* With the lock held: the host, which some object covers. Hosts that rules name are in the table already,
  * or wait for nothing but their turn. NULL: there is no room. */
 static struct tracked_host *get_host(struct controller_ctx *ctx, const char *name,
-				     const struct tracked_now *now)
+				     uint64_t client_id, const struct tracked_now *now)
 {
 	struct egressfirewall_state *state = egressfirewall_state_of(ctx);
 	char wildcard[EGRESS_NAME_MAX + 1];
 	if (!egressfirewall_find_wildcard(state, name, wildcard))
 		return tracked_add(&state->hosts, name, now);
-	struct tracked_host *host = tracked_add_learnt(&state->hosts, name, wildcard, now);
-	if (host == NULL && make_room(ctx, wildcard))
-		host = tracked_add_learnt(&state->hosts, name, wildcard, now);
+	struct tracked_host *host =
+		tracked_add_learnt(&state->hosts, name, wildcard, client_id, now);
+	if (host == NULL && make_room(ctx, wildcard, client_id))
+		host = tracked_add_learnt(&state->hosts, name, wildcard, client_id, now);
 	return host;
 }
 
@@ -90,10 +92,10 @@ static bool learn_pair(struct controller_ctx *ctx, const struct egressfirewall_p
 	    !egressfirewall_may_learn(ctx, name.text, &pair->address))
 		return false;
 	bool is_new = tracked_find(&state->hosts, name.text) == NULL;
-	struct tracked_host *host = get_host(ctx, name.text, &now);
+	struct tracked_host *host = get_host(ctx, name.text, pair->client, &now);
 	if (host == NULL)
 		return false;
-	shares_use(&host->place);
+	shares_use(&host->place, pair->client);
 	struct tracked_sighting sighting = { .address = &pair->address,
 					     .ttl_s = pair->ttl_s,
 					     .canonical = read_owner(pair->owner, &owner),

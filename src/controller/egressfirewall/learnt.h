@@ -19,11 +19,12 @@ struct egressfirewall_pair {
 	union net_addr address;
 	uint32_t ttl_s;	   /* the lowest of the chain, as the client got it */
 	uint64_t first_ns; /* wall time at which it was first seen; 0: now */
+	uint64_t client;   /* a number that stands for the one that asked; 0: not known */
 };
 
 /* Takes pairs over, in any order and as often as they come. Names that no rule covers are passed over,
- * as are addresses that must not be learnt. Beyond the limits (tracked.h) a new name takes the place of
- * the one beside it that clients used longest ago, which is counted and gets one Event. Returns how many
+ * as are addresses that must not be learnt. Beyond the limits (shares.h) a new name takes the place of
+ * one of the client that has most, which is counted and gets one Event. Returns how many
  * of the pairs were taken over, those that were known before included. Any thread. */
 size_t egressfirewall_learn(struct controller_ctx *ctx, const struct egressfirewall_pair *pairs,
 			    size_t count);

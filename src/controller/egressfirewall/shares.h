@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* How many learnt hosts each wildcard has, and which of them makes room for another one. Whoever asks for
- * very many names below one wildcard drives out other names below the same wildcard and no others
+ * very many names drives out the names that he asked for himself, below the same wildcard, and no others
  * (EF-P10).
  *
  * Glossary
- *   share      the learnt hosts of a wildcard, in the order in which clients used them
+ *   share      the learnt hosts of a wildcard, by client in the order in which they were used
+ *   client     a number that stands for the client that a host counts for; 0: not known
  *   fair part  what each share could have if all had the same */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/map.h"
 
@@ -20,8 +22,9 @@ enum {
 
 /* A host's place; a member of the host. */
 struct shares_place {
-	struct shares_share *share; /* NULL: it has none */
+	struct shares_client *client; /* NULL: it has none */
 	struct shares_place *older, *newer;
+	uint64_t client_id; /* also of a place that has none */
 };
 
 struct shares {
@@ -35,13 +38,15 @@ void shares_done(struct shares *shares);
 
 /* Is there room for one more host of the wildcard, which is any name that stands for it? */
 bool shares_have_room(const struct shares *shares, const char *wildcard);
-/* Which host has to leave so that there is room: the one that was used longest ago, of the wildcard itself
- * if it has its fair part, else of the one that has most. NULL: there is no host at all. */
-struct shares_place *shares_oldest_for(const struct shares *shares, const char *wildcard);
-/* Puts the host into the wildcard's share, as the one that was used last; out of another one if it is
+/* Which host has to leave so that there is room for one of the client: below the wildcard itself if it has its
+ * fair part, else below the one that has most. It counts for the client that has most of them there, the asking one
+ * if none has more than it would have then, and was used longest ago. NULL: there is no host at all. */
+struct shares_place *shares_oldest_for(const struct shares *shares, const char *wildcard,
+				       uint64_t client_id);
+/* Puts the host into the wildcard's share, as the one that its client used last; out of another one if it is
  * there. Limits are the caller's. */
 void shares_join(struct shares *shares, struct shares_place *place, const char *wildcard);
-/* A client uses it. */
-void shares_use(struct shares_place *place);
+/* The client uses it. It counts for the one that has fewer below the wildcard. */
+void shares_use(struct shares_place *place, uint64_t client_id);
 /* Out of its share, if it has one. */
 void shares_leave(struct shares *shares, struct shares_place *place);

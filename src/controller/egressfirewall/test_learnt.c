@@ -76,9 +76,13 @@ static struct egressfirewall_object *add_object(struct rig *rig, const char *nam
 	return object;
 }
 
+static uint64_t learning_client; /* that asks */
+
 static size_t learn(struct rig *rig, const char *name, const char *ip, uint32_t ttl_s)
 {
-	struct egressfirewall_pair pair = { .name = name, .ttl_s = ttl_s };
+	struct egressfirewall_pair pair = { .name = name,
+					    .ttl_s = ttl_s,
+					    .client = learning_client };
 	assert_int_equal(net_addr_parse_ip(slice_of(ip), &pair.address), 0);
 	strbuf_reset(&rig->queued);
 	return egressfirewall_learn(&rig->ctx, &pair, 1);
@@ -270,6 +274,37 @@ static void full_table(void **state)
 	rig_done(&rig);
 }
 
+/* EF-P10: below one wildcard, too, a client that asks for very many names drives out its own; the report has all of
+ * what others asked for, though it ends first. */
+static void greedy_client_below_one_wildcard(void **state)
+{
+	struct rig rig;
+	char name[64];
+	(void)state;
+	rig_init(&rig);
+	struct egressfirewall_object *object = add_object(&rig, "wildcard.test", false, true);
+	object->any_depth = true;
+	learning_client = 1;
+	learn_many(&rig, "test", 0, 2 * SHARES_HOST_MAX);
+	learning_client = 2;
+	for (unsigned i = 0; i < 50; i++) {
+		snprintf(name, sizeof(name), "h.n%u.modest.test", i);
+		assert_int_equal(learn(&rig, name, "192.0.2.1", 60), 1);
+	}
+	learning_client = 1;
+	learn_many(&rig, "test", 2 * SHARES_HOST_MAX, 4 * SHARES_HOST_MAX);
+	learning_client = 0;
+	assert_int_equal(count_known(&rig, "modest.test", 50), 50);
+	assert_int_equal(rig.state->hosts.by_name.n, SHARES_HOST_MAX);
+	char *items = items_of(&rig, "wildcard.test");
+	unsigned reported = 0;
+	for (const char *at = items; (at = strstr(at, ".modest.test ")) != NULL; at++)
+		reported++;
+	assert_int_equal(reported, 50);
+	free(items);
+	rig_done(&rig);
+}
+
 /* A wildcard that goes leaves its hosts to the next one that covers them. */
 static void hosts_change_their_share(void **state)
 {
@@ -277,15 +312,15 @@ static void hosts_change_their_share(void **state)
 	struct shares_place place[3] = { 0 };
 	(void)state;
 	shares_init(&shares);
-	assert_null(shares_oldest_for(&shares, "a"));
+	assert_null(shares_oldest_for(&shares, "a", 0));
 	shares_join(&shares, &place[0], "a");
 	shares_join(&shares, &place[1], "a");
 	shares_join(&shares, &place[2], "b");
-	assert_ptr_equal(shares_oldest_for(&shares, "c"), &place[0]);
-	shares_use(&place[0]);
-	assert_ptr_equal(shares_oldest_for(&shares, "c"), &place[1]);
+	assert_ptr_equal(shares_oldest_for(&shares, "c", 0), &place[0]);
+	shares_use(&place[0], 0);
+	assert_ptr_equal(shares_oldest_for(&shares, "c", 0), &place[1]);
 	shares_join(&shares, &place[1], "b");
-	assert_ptr_equal(shares_oldest_for(&shares, "c"), &place[2]);
+	assert_ptr_equal(shares_oldest_for(&shares, "c", 0), &place[2]);
 	shares_leave(&shares, &place[2]);
 	shares_leave(&shares, &place[2]);
 	shares_leave(&shares, &place[1]);
@@ -452,6 +487,7 @@ int main(void)
 		cmocka_unit_test(size_of_a_report),
 		cmocka_unit_test(hostile_depths),
 		cmocka_unit_test(full_table),
+		cmocka_unit_test(greedy_client_below_one_wildcard),
 		cmocka_unit_test(hosts_change_their_share),
 		cmocka_unit_test(origin_of_an_address),
 		cmocka_unit_test(dropped_fields),

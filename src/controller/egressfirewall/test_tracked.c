@@ -232,11 +232,11 @@ static void limits(void **state)
 		char name[64];
 		snprintf(name, sizeof(name), "n%u.wild.example", i);
 		struct tracked_host *host =
-			tracked_add_learnt(&rig.hosts, name, "wildcard.wild.example", &now);
+			tracked_add_learnt(&rig.hosts, name, "wildcard.wild.example", 0, &now);
 		assert_int_equal(host != NULL, i < SHARES_HOST_MAX);
 	}
-	assert_non_null(
-		tracked_add_learnt(&rig.hosts, "n0.wild.example", "wildcard.wild.example", &now));
+	assert_non_null(tracked_add_learnt(&rig.hosts, "n0.wild.example", "wildcard.wild.example",
+					   0, &now));
 	assert_non_null(tracked_add(&rig.hosts, "regular.wild.example", &now));
 	tracked_done(&rig.hosts);
 }

@@ -85,12 +85,14 @@ struct tracked_host *tracked_add(struct tracked_hosts *hosts, const char *name,
 }
 
 struct tracked_host *tracked_add_learnt(struct tracked_hosts *hosts, const char *name,
-					const char *wildcard, const struct tracked_now *now)
+					const char *wildcard, uint64_t client_id,
+					const struct tracked_now *now)
 {
 	struct tracked_host *host = tracked_find(hosts, name);
 	if (host != NULL || !shares_have_room(&hosts->shares, wildcard))
 		return host;
 	host = tracked_add(hosts, name, now);
+	host->place.client_id = client_id;
 	shares_join(&hosts->shares, &host->place, wildcard);
 	return host;
 }
@@ -124,9 +126,10 @@ void tracked_remove(struct tracked_hosts *hosts, struct tracked_host *host)
 	host_free(host);
 }
 
-struct tracked_host *tracked_oldest_for(const struct tracked_hosts *hosts, const char *wildcard)
+struct tracked_host *tracked_oldest_for(const struct tracked_hosts *hosts, const char *wildcard,
+					uint64_t client_id)
 {
-	struct shares_place *place = shares_oldest_for(&hosts->shares, wildcard);
+	struct shares_place *place = shares_oldest_for(&hosts->shares, wildcard, client_id);
 	return place != NULL ? CONTAINER_OF(place, struct tracked_host, place) : NULL;
 }
 

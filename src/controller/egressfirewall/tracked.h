@@ -76,13 +76,15 @@ struct tracked_host *tracked_find(const struct tracked_hosts *hosts, const char 
 /* The host, added if it is new and then due at once. Never NULL. */
 struct tracked_host *tracked_add(struct tracked_hosts *hosts, const char *name,
 				 const struct tracked_now *now);
-/* The same for a host that was learnt, below a wildcard (the name of its object). NULL: there are too
- * many (shares.h). */
+/* The same for a host that was learnt, below a wildcard (the name of its object), for a client (shares.h). NULL: there
+ * are too many. */
 struct tracked_host *tracked_add_learnt(struct tracked_hosts *hosts, const char *name,
-					const char *wildcard, const struct tracked_now *now);
+					const char *wildcard, uint64_t client_id,
+					const struct tracked_now *now);
 void tracked_remove(struct tracked_hosts *hosts, struct tracked_host *host);
-/* Which host makes room for another one below the wildcard. NULL: there is none. */
-struct tracked_host *tracked_oldest_for(const struct tracked_hosts *hosts, const char *wildcard);
+/* Which host makes room for another one of the client below the wildcard. NULL: there is none. */
+struct tracked_host *tracked_oldest_for(const struct tracked_hosts *hosts, const char *wildcard,
+					uint64_t client_id);
 /* Rules name the host, or no longer do; then `wildcard` covers it, or NULL: nothing does. */
 void tracked_set_regular(struct tracked_hosts *hosts, struct tracked_host *host, bool is_regular,
 			 const char *wildcard);

@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 
-enum { STRING_MAX = 255, STRINGS = 8, NUMBER_TEXT = 24 };
+enum { STRING_MAX = 255, STRINGS = 8, NUMBER_TEXT = 24, CLIENT_DIGITS = 16 };
 
 #define VERSION "1"
 
@@ -51,7 +51,10 @@ size_t dns_learnt_rdata(const struct dns_learnt *learnt, uint8_t out[DNS_LEARNT_
 	n = put_number(out, n, learnt->ttl_s);
 	n = put_number(out, n, learnt->expires_s);
 	n = put_number(out, n, learnt->first_s);
-	return put_text(out, n, learnt->target);
+	n = put_text(out, n, learnt->target);
+	char client[CLIENT_DIGITS + 1];
+	snprintf(client, sizeof(client), "%016" PRIx64, learnt->client);
+	return put_string(out, n, client, CLIENT_DIGITS);
 }
 
 size_t dns_learnt_owner(struct slice object, struct slice name, uint8_t out[DNS_NAME_MAX])
@@ -74,6 +77,23 @@ size_t dns_learnt_owner(struct slice object, struct slice name, uint8_t out[DNS_
 
 /* ---- reading ---- */
 
+/* The number behind the last string of split_strings(); 0: there is none. */
+static uint64_t read_client(const uint8_t *rdata, size_t len)
+{
+	uint64_t value = 0;
+	if (len < CLIENT_DIGITS + 1 || rdata[0] != CLIENT_DIGITS)
+		return 0;
+	for (int i = 1; i <= CLIENT_DIGITS; i++) {
+		char ch = (char)rdata[i];
+		bool is_digit = ch >= '0' && ch <= '9';
+		if (!is_digit && (ch < 'a' || ch > 'f'))
+			return 0;
+		value = value << 4 | (uint64_t)(is_digit ? ch - '0' : ch - 'a' + 10);
+	}
+	return value;
+}
+
+/* Length of them. */
 static int split_strings(const uint8_t *rdata, size_t len, struct slice out[STRINGS])
 {
 	size_t at = 0;
@@ -83,7 +103,7 @@ static int split_strings(const uint8_t *rdata, size_t len, struct slice out[STRI
 		out[i] = (struct slice){ (const char *)rdata + at + 1, rdata[at] };
 		at += 1U + rdata[at];
 	}
-	return 0;
+	return (int)at;
 }
 
 static int read_number(struct slice text, uint64_t max, uint64_t *ret)
@@ -119,8 +139,9 @@ int dns_learnt_parse(const uint8_t *rdata, size_t len, struct dns_learnt *ret)
 	struct slice text[STRINGS];
 	struct dns_learnt learnt = { .ip_n = 0 };
 	uint64_t ttl;
-	if (split_strings(rdata, len, text) < 0)
-		return ERR_PARSE;
+	int n = split_strings(rdata, len, text);
+	if (n < 0)
+		return n;
 	if (!slice_eq(text[0], SLICE(VERSION)))
 		return ERR_UNSUPPORTED;
 	learnt.object = text[1];
@@ -133,6 +154,7 @@ int dns_learnt_parse(const uint8_t *rdata, size_t len, struct dns_learnt *ret)
 	    read_number(text[6], INT64_MAX, &learnt.first_s) < 0)
 		return ERR_PARSE;
 	learnt.ttl_s = (uint32_t)ttl;
+	learnt.client = read_client(rdata + n, len - (size_t)n);
 	*ret = learnt;
 	return 0;
 }

@@ -15,8 +15,10 @@
  *	6  when that ends: seconds since 1970 (UTC)
  *	7  when the address was first seen: seconds since 1970
  *	8  the name at the end of the CNAME chain; empty: the address is the name's own
+ *	9  a number that stands for the client that the address counts for, 16 hexadecimal digits; older
+ *	   servers do not have it
  *
- * All numbers are decimal. The record's own TTL is 0 and means nothing: TTLs of a set of records are
+ * All other numbers are decimal. The record's own TTL is 0 and means nothing: TTLs of a set of records are
  * equal, those of addresses are not. Readers ignore further strings. */
 #pragma once
 
@@ -41,6 +43,7 @@ struct dns_learnt {
 	uint8_t ip_n; /* 4 or 16 bytes */
 	uint32_t ttl_s;
 	uint64_t expires_s, first_s; /* wall time */
+	uint64_t client;	     /* 0: not known */
 };
 
 /* The zone's name in wire form. */

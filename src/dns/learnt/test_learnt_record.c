@@ -12,7 +12,7 @@
 #include "dns/learnt/learnt_record.h"
 
 static const uint8_t example[] = "\0011\024wildcard.example.com\017www.example.com\011192.0.2.1"
-				 "\00260\0041060\0041000\013cdn.example";
+				 "\00260\0041060\0041000\013cdn.example\02000000000000000fe";
 
 /* The form that the header documents, byte by byte. */
 static void writes_the_documented_form(void **state)
@@ -26,7 +26,8 @@ static void writes_the_documented_form(void **state)
 				     .ip_n = 4,
 				     .ttl_s = 60,
 				     .expires_s = 1060,
-				     .first_s = 1000 };
+				     .first_s = 1000,
+				     .client = 0xfe };
 	size_t n = dns_learnt_rdata(&learnt, out);
 	assert_int_equal(n, sizeof(example) - 1);
 	assert_memory_equal(out, example, n);
@@ -45,7 +46,8 @@ static void reads_what_it_writes(void **state)
 					  .ip_n = 16,
 					  .ttl_s = UINT32_MAX,
 					  .expires_s = INT64_MAX,
-					  .first_s = 0 };
+					  .first_s = 0,
+					  .client = UINT64_C(0x0123456789abcdef) };
 	memset(longest, 'a', sizeof(longest));
 	size_t n = dns_learnt_rdata(&learnt, out);
 	assert_int_equal(dns_learnt_parse(out, n, &got), 0);
@@ -54,8 +56,13 @@ static void reads_what_it_writes(void **state)
 	assert_memory_equal(got.ip, learnt.ip, 16);
 	assert_int_equal(got.ttl_s, UINT32_MAX);
 	assert_int_equal(got.expires_s, INT64_MAX);
+	assert_int_equal(got.client, learnt.client);
+	/* Servers of before have eight strings. */
+	size_t eight = n - 17;
 	for (size_t cut = 0; cut < n; cut++)
-		assert_int_equal(dns_learnt_parse(out, cut, &got), ERR_PARSE);
+		assert_int_equal(dns_learnt_parse(out, cut, &got), cut < eight ? ERR_PARSE : 0);
+	assert_int_equal(dns_learnt_parse(out, eight, &got), 0);
+	assert_int_equal(got.client, 0);
 }
 
 static void refuses_other_versions_and_bad_fields(void **state)

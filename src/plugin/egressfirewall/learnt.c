@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "dns/learnt/learnt_record.h"
@@ -47,7 +48,7 @@ struct pair {
 	uint64_t first_s, expires_s, lease_s;
 	/* As the zone has it; ttl 0: it is not in the zone yet. */
 	uint32_t shown_ttl_s;
-	uint64_t shown_expires_s, shown_first_s;
+	uint64_t shown_expires_s, shown_first_s, shown_client;
 	char *shown_target;
 };
 
@@ -135,9 +136,17 @@ static struct dns_learnt shown_record(const struct pair *pair)
 				     .ip_n = pair->ip_n,
 				     .ttl_s = pair->shown_ttl_s,
 				     .expires_s = pair->shown_expires_s,
-				     .first_s = pair->shown_first_s };
+				     .first_s = pair->shown_first_s,
+				     .client = pair->shown_client };
 	memcpy(record.ip, pair->ip, sizeof(record.ip));
 	return record;
+}
+
+/* Stands for a client in the zone, the same on all servers; its address is not shown there. */
+static uint64_t client_digest(uint64_t id)
+{
+	static const struct hash_key key = { 0x636c69656e74, 0x666169726c656164 };
+	return hash_bytes(&key, &id, sizeof(id));
 }
 
 static void hide_pair(struct egressfirewall_learnt *learnt, struct pair *pair)
@@ -153,6 +162,7 @@ static void show_pair(struct egressfirewall_learnt *learnt, struct pair *pair, i
 {
 	hide_pair(learnt, pair);
 	pair->shown_ttl_s = pair->ttl_s;
+	pair->shown_client = client_digest(pair->client->id);
 	pair->shown_expires_s = pair->lease_s + (uint64_t)to_wall_s;
 	if (pair->shown_first_s == 0)
 		pair->shown_first_s = pair->first_s + (uint64_t)to_wall_s;
@@ -491,6 +501,7 @@ static void move_to_modest_client(struct egressfirewall_learnt *learnt, struct p
 	pair->client = get_client(learnt, seen->client);
 	pair->client->n++;
 	pair->share = egressfirewall_client_shares_add(shares, seen->client, &pair->item);
+	mark_dirty(learnt, pair);
 }
 
 /* The lease follows when it is about to end; see egressfirewall_learnt_expire. */

@@ -42,6 +42,7 @@ static int add_pair(struct egressfirewall_collect *collect, const struct dns_lea
 		pair->owner = arena_strndup(&collect->texts, learnt->target.p, learnt->target.n);
 	pair->ttl_s = learnt->ttl_s;
 	pair->first_ns = MIN(learnt->first_s, UINT64_MAX / NS_PER_S) * NS_PER_S;
+	pair->client = learnt->client;
 	set_address(&pair->address, learnt);
 	return 0;
 }
