@@ -16,6 +16,7 @@ from lib.cluster import Cluster
 GROUP = "extensions.gardener.cloud"
 MERGE = "application/merge-patch+json"
 FINALIZER = f"{GROUP}/dnsrecord"
+IN_USE = "dnsrecord.fairlead.dev/in-use"  # of Secrets
 OPERATION, TIMESTAMP = "gardener.cloud/operation", "gardener.cloud/timestamp"
 TYPES = {"A": 1, "CNAME": 5, "TXT": 16, "AAAA": 28}
 

@@ -210,40 +210,6 @@ def test_deletion_ends(c, controller, ns, zones):
     patch(c, ns, "d", {"metadata": {"finalizers": None}})
 
 
-def test_deletion_without_the_secret(c, controller, ns, zones):
-    """The Secret went first: an annotation ends the deletion, or the Secret when it is made again; the status says so."""
-    for name in ("a", "b"):
-        make(c, ns, name, f"{name}.example.com")
-    for name in ("a", "b"):
-        wait_settled(c, ns, name)
-    assert c.call("DELETE", f"/api/v1/namespaces/{ns}/secrets/credentials")[0] == 200
-    for name in ("a", "b"):
-        delete(c, ns, name)
-        s = wait_failed(c, ns, name)
-        assert "dnsrecord.fairlead.dev/orphan=true" in s["lastError"]["description"] and condition(s, "InSync") == ("False", "NotDeleted")
-    patch(c, ns, "a", {"metadata": {"annotations": {"dnsrecord.fairlead.dev/orphan": "true"}}})
-    wait_gone(c, ns, "a")
-    note, = until(lambda: [e["note"] for e in events(c, ns) if e["reason"] == "OrphanLeft"])
-    assert "the A record set 'a.example.com' in zone 'example.com' may still be at the provider" in note
-    make_secret(c, ns, zones.data())
-    wait_gone(c, ns, "b")
-    assert list(zones.sets()) == [("a.example.com", "A")]
-
-
-def test_deletion_with_the_namespace(c, controller, ns, zones):
-    """Nobody can make the Secret again: the deletion ends."""
-    make(c, ns, "a", "a.example.com")
-    wait_settled(c, ns, "a")
-    patch(c, ns, "a", {"metadata": {"finalizers": [*get(c, ns, "a")["metadata"]["finalizers"], "test.example/hold"]}})
-    assert c.call("DELETE", f"/api/v1/namespaces/{ns}/secrets/credentials")[0] == 200
-    assert c.call("DELETE", f"/api/v1/namespaces/{ns}")[0] in (200, 202)
-    c.call("DELETE", path(ns, "a"))
-    until(lambda: FINALIZER not in get(c, ns, "a")["metadata"].get("finalizers", []))
-    patch(c, ns, "a", {"metadata": {"finalizers": None}})
-    wait_gone(c, ns, "a")
-    assert "its namespace is being deleted" in controller.text()
-
-
 def test_passing_faults_are_no_errors(c, controller, ns, zones):
     """DR-44a, DR-47: throttling and lost replies do not write lastError; the end is as without them."""
     zones.fault("apply", "throttle", 2)

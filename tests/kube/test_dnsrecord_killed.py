@@ -10,7 +10,7 @@ import pytest
 
 from bothlib import embedded  # noqa: F401 (fixture)
 from controllerlib import Controller, namespace, until
-from dnsrecordlib import (OPERATION, Zones, delete, get, make, make_secret, not_ready, patch, request, run_controller, state_of,
+from dnsrecordlib import (FINALIZER, IN_USE, OPERATION, Zones, delete, get, make, make_secret, not_ready, patch, request, run_controller, state_of,
                           wait_gone)
 from test_dnsoperator_killed import Proxy
 
@@ -87,6 +87,9 @@ class Life:
     def check(self, wanted):
         assert {name: v[1][0] for (name, _), v in self.zones.sets().items()} == wanted
         assert len([line for line in self.zones.lines() if line.startswith("set ")]) == len(wanted)
+        finalizers = self.c.call("GET", f"/api/v1/namespaces/{NS}/secrets/{self.name}")[1]["metadata"].get("finalizers", [])
+        o = get(self.c, NS, self.name)
+        assert finalizers == ([IN_USE] if o and FINALIZER in o["metadata"].get("finalizers", []) else [])  # DR-52a
 
 
 def new_life(c, name, folder):

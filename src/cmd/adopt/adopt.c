@@ -16,7 +16,7 @@
 #include "cmd/flags.h"
 #include "cmd/kubecli.h"
 #include "cmd/objects/value_text.h"
-#include "controller/dnsrecord/credentials.h"
+#include "controller/dnsrecord/secrets/credentials.h"
 #include "controller/dnsrecord/plan/names.h"
 #include "dns/types.h"
 

@@ -6,7 +6,7 @@
 
 #include "api/tree.h"
 #include "base/err_text.h"
-#include "controller/dnsrecord/credentials.h"
+#include "controller/dnsrecord/secrets/credentials.h"
 
 /* Adds a Secret of a file, with `ns` as its namespace, to the list. */
 void plan_file_secrets_add(json_t *list, const json_t *secret, const char *ns);

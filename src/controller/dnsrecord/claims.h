@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/strbuf.h"
-#include "controller/dnsrecord/credentials.h"
+#include "controller/dnsrecord/secrets/credentials.h"
 #include "controller/dnsrecord/pass.h"
 
 /* True: another object has the name; `ret_message` says which. */

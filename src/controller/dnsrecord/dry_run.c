@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/strbuf.h"
-#include "controller/dnsrecord/credentials.h"
+#include "controller/dnsrecord/secrets/credentials.h"
 #include "controller/dnsrecord/plan/diff.h"
 #include "controller/engine.h"
 #include "controller/shared/record_work.h"

@@ -10,7 +10,10 @@
 #include "api/tree_copy.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/log.h"
+#include "base/mem.h"
 #include "controller/dnsrecord/plan/names.h"
+#include "controller/dnsrecord/terminating.h"
 #include "kube/client/client.h"
 #include "kube/events/events.h"
 
@@ -138,6 +141,15 @@ int dnsrecord_pass_provider_status(struct dnsrecord_pass *pass, const char *memb
 	return MIN(send_patch(pass, "status", patch), 0);
 }
 
+int dnsrecord_pass_note_secret(struct dnsrecord_pass *pass, const char *name)
+{
+	if (strcmp(pass->record.held_secret, name) == 0)
+		return 0;
+	json_t *value = name[0] != '\0' ? json_string(name) : json_null();
+	json_t *patch = json_pack("{s:{s:{s:o}}}", "status", "state", "secret", value);
+	return MIN(send_patch(pass, "status", patch), 0);
+}
+
 /* ---- finalizers and the annotation ---- */
 
 static json_t *list_finalizers(const json_t *object, const struct dnsrecord_marks *marks)
@@ -192,16 +204,37 @@ int dnsrecord_pass_mark(struct dnsrecord_pass *pass, const struct dnsrecord_mark
 
 /* ---- Events ---- */
 
+static void emit_event(const struct dnsrecord_pass *pass, const struct event *event,
+		       const char *text)
+{
+	struct event whole = *event;
+	whole.action = pass->choice.operation[0] != '\0' ? pass->choice.operation : "Reconcile";
+	if (pass->ctx->events != NULL)
+		events_emit(pass->ctx->events, &whole, "%s", text);
+}
+
 void dnsrecord_pass_event(const struct dnsrecord_pass *pass, bool is_warning, const char *reason,
 			  const char *text)
 {
-	if (pass->ctx->events != NULL)
-		events_emit(pass->ctx->events,
-			    &(struct event){ .regarding = pass->object,
-					     .warning = is_warning,
-					     .reason = reason,
-					     .action = pass->choice.operation[0] != '\0'
-							       ? pass->choice.operation
-							       : "Reconcile" },
-			    "%s", text);
+	emit_event(pass,
+		   &(struct event){
+			   .regarding = pass->object, .warning = is_warning, .reason = reason },
+		   text);
+}
+
+void dnsrecord_pass_event_of_deletion(const struct dnsrecord_pass *pass, const char *reason,
+				      const char *text)
+{
+	json_t *namespace =
+		dnsrecord_terminating_namespace(pass->ctx->conn, api_namespace(pass->object));
+	if (namespace == NULL) {
+		dnsrecord_pass_event(pass, true, reason, text);
+		return;
+	}
+	CLEANUP(freep) char *whole = xasprintf("DNSRecord '%s': %s", pass->key, text);
+	emit_event(pass,
+		   &(struct event){ .regarding = namespace, .warning = true, .reason = reason },
+		   whole);
+	log_warn(DNSRECORD_LOG_AREA, "%s", whole);
+	json_decref(namespace);
 }

@@ -49,6 +49,13 @@ int dnsrecord_pass_mark(struct dnsrecord_pass *pass, const struct dnsrecord_mark
 /* Sets a member of status.providerStatus, if it differs; codes as above. Takes over the value. */
 int dnsrecord_pass_provider_status(struct dnsrecord_pass *pass, const char *member, json_t *value);
 
+/* Sets status.state.secret, "" for none, if it differs; codes as above. */
+int dnsrecord_pass_note_secret(struct dnsrecord_pass *pass, const char *name);
+
 /* An Event about the object. */
 void dnsrecord_pass_event(const struct dnsrecord_pass *pass, bool is_warning, const char *reason,
 			  const char *text);
+/* A warning about what a deletion leaves at the provider. A namespace that is being deleted accepts no Events:
+ * then it is about the Namespace, and in the log. Blocks for one call to the API. */
+void dnsrecord_pass_event_of_deletion(const struct dnsrecord_pass *pass, const char *reason,
+				      const char *text);

@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "controller/dnsrecord/counters.h"
-#include "controller/dnsrecord/credentials.h"
+#include "controller/dnsrecord/secrets/credentials.h"
 #include "controller/dnsrecord/lookup.h"
 #include "controller/dnsrecord/plan/resolvable.h"
 #include "controller/dnsrecord/steps.h"

@@ -15,6 +15,7 @@
 #include "controller/dnsrecord/plan/report.h"
 #include "controller/dnsrecord/probe.h"
 #include "controller/dnsrecord/rivals.h"
+#include "controller/dnsrecord/secret_hold.h"
 #include "controller/dnsrecord/shoot.h"
 #include "controller/dnsrecord/steps.h"
 #include "controller/dnsrecord/watches.h"
@@ -41,9 +42,12 @@ static int hand_over(struct dnsrecord_pass *pass)
 	struct dnsrecord_report report = { .operation = "Migrate",
 					   .state = DNSRECORD_SUCCEEDED,
 					   .description = "the record set stays at the provider",
-					   .known = known };
+					   .known = known,
+					   .secret = "" };
 	drop_work(pass);
-	int r = dnsrecord_pass_report(pass, &report);
+	int r = dnsrecord_secret_release(pass);
+	if (r == 0)
+		r = dnsrecord_pass_report(pass, &report);
 	if (r < 0)
 		return r;
 	return dnsrecord_pass_mark(pass, &(struct dnsrecord_marks){ .remove_all_finalizers = true,
@@ -171,6 +175,9 @@ static int report_unserved(struct dnsrecord_pass *pass)
 /* Nothing is asked for. A settled object is probed; one whose record set is lost is published. */
 static int probe_settled(struct dnsrecord_pass *pass)
 {
+	int r = dnsrecord_secret_hold_settled(pass);
+	if (r < 0)
+		return r;
 	bool has_drifted = dnsrecord_is_settled(pass) && dnsrecord_watch_set(pass);
 	if (has_drifted) {
 		pass->choice = (struct dnsrecord_choice){ DNSRECORD_PUBLISH, "Reconcile", true };
@@ -182,7 +189,7 @@ static int probe_settled(struct dnsrecord_pass *pass)
 		return 0;
 	}
 	dnsrecord_wave_drop(dnsrecord_wave_of(pass->ctx), pass->key);
-	int r = dnsrecord_probe(pass, &has_drifted);
+	r = dnsrecord_probe(pass, &has_drifted);
 	if (has_drifted)
 		pass->choice = (struct dnsrecord_choice){ DNSRECORD_PUBLISH, "Reconcile", true };
 	return r;
@@ -196,6 +203,7 @@ static int leave_to_rival(struct dnsrecord_pass *pass)
 	dnsrecord_probe_drop(pass->ctx, pass->key);
 	dnsrecord_unwatch_set(pass->ctx, pass->key);
 	dnsrecord_dry_run_drop(pass->ctx, pass->key);
+	dnsrecord_secret_drop(pass->ctx, pass->key);
 	return 0;
 }
 
@@ -253,7 +261,7 @@ int dnsrecord_reconcile(struct controller_ctx *ctx, const char *key)
 		dnsrecord_probe_drop(ctx, key);
 		dnsrecord_unwatch_set(ctx, key);
 		dnsrecord_dry_run_drop(ctx, key);
-		return 0;
+		return dnsrecord_secret_release_gone(ctx, key);
 	}
 	pass.settings = dnsrecord_settings_of(ctx);
 	pass.memory = dnsrecord_recall(ctx, key);

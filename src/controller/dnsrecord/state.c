@@ -24,6 +24,7 @@ int dnsrecord_state_start(void **ret_state, struct err_text err)
 	rng_init(&state->rng);
 	dnsrecord_wave_init(&state->wave);
 	dnsrecord_zone_table_init(&state->zones);
+	dnsrecord_kept_init(&state->kept);
 	state->rivals = dnsrecord_rivals_new();
 	*ret_state = state;
 	return 0;
@@ -64,6 +65,7 @@ void dnsrecord_state_stop(void *state)
 	map_done(&of->unserved);
 	dnsrecord_wave_done(&of->wave);
 	dnsrecord_zone_table_done(&of->zones);
+	dnsrecord_kept_done(&of->kept);
 	dnsrecord_rivals_free(of->rivals);
 	pthread_mutex_destroy(&of->lock);
 	free(of);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -12,6 +13,7 @@
 #include "base/map.h"
 #include "base/rng.h"
 #include "controller/controller.h"
+#include "controller/dnsrecord/secrets/kept_credentials.h"
 #include "controller/dnsrecord/wave.h"
 #include "controller/dnsrecord/zone_table.h"
 
@@ -57,7 +59,9 @@ struct dnsrecord_state {
 	struct rng rng;
 	struct dnsrecord_wave wave;	   /* has a lock of its own */
 	struct dnsrecord_zone_table zones; /* likewise */
+	struct dnsrecord_kept kept;	   /* likewise */
 	struct dnsrecord_rivals *rivals;   /* likewise */
+	atomic_bool is_hold_refused;	   /* the API refused a finalizer of a Secret: logged */
 	bool is_listening;		   /* for NOTIFYs; passes of zone_notify.h use it */
 };
 
@@ -67,6 +71,11 @@ void dnsrecord_state_stop(void *state);
 static inline struct dnsrecord_wave *dnsrecord_wave_of(const struct controller_ctx *ctx)
 {
 	return &((struct dnsrecord_state *)ctx->state)->wave;
+}
+
+static inline struct dnsrecord_kept *dnsrecord_kept_of(const struct controller_ctx *ctx)
+{
+	return &((struct dnsrecord_state *)ctx->state)->kept;
 }
 
 /* A copy; zeroes if there is none. */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A step is handed to the publisher and the pass ends; when it has completed, the next pass takes the
  * result, writes it down and goes on. The order of writes, each of which may be the last of a process:
- *   1. status: Processing, with the record set that will be sent
- *   2. finalizer; the request `reconcile` is removed
+ *   1. status: Processing, with the record set that will be sent, and the Secret that will be held
+ *   2. finalizer of the Secret (secret_hold.h)
+ *      finalizer; the request `reconcile` is removed
  *   3. the call to the provider
  *   4. status: what the provider has; Succeeded or Error
- *   5. the request `restore` is removed; after a deletion the finalizer is */
+ *   5. the request `restore` is removed; after a deletion the finalizers are, that of the Secret first */
 #include "controller/dnsrecord/steps.h"
 
 #include <string.h>
@@ -19,8 +20,9 @@
 #include "base/strbuf.h"
 #include "controller/dnsrecord/claims.h"
 #include "controller/dnsrecord/counters.h"
-#include "controller/dnsrecord/credentials.h"
+#include "controller/dnsrecord/secrets/credentials.h"
 #include "controller/dnsrecord/plan/names.h"
+#include "controller/dnsrecord/secret_hold.h"
 #include "controller/dnsrecord/terminating.h"
 #include "controller/engine.h"
 #include "controller/shared/record_work.h"
@@ -142,6 +144,8 @@ static int finish_withdrawal(struct dnsrecord_pass *pass, const char *text)
 		pass->record.spec.status_zone[0] != '\0' ? pass->record.spec.status_zone : NULL;
 	dnsrecord_count_operation("Delete", "succeeded");
 	int r = dnsrecord_pass_report(pass, &report);
+	if (r == 0)
+		r = dnsrecord_secret_release(pass);
 	if (r < 0)
 		return r;
 	return dnsrecord_pass_mark(pass, &(struct dnsrecord_marks){ .remove_finalizer = true });
@@ -157,9 +161,7 @@ static void report_left(const struct dnsrecord_pass *pass, const struct dnsrecor
 	if (left->zone != NULL)
 		strbuf_addf(&text, " in zone '%s'", left->zone);
 	strbuf_addf(&text, " may still be at the provider: %s", why);
-	dnsrecord_pass_event(pass, true, "OrphanLeft", text.s);
-	/* A namespace that is being deleted accepts no Events. */
-	log_warn(DNSRECORD_LOG_AREA, "%s: %s", pass->key, text.s);
+	dnsrecord_pass_event_of_deletion(pass, "OrphanLeft", text.s);
 }
 
 /* Whatever may be left at the provider is named. */
@@ -260,8 +262,8 @@ static int leave_foreign(struct dnsrecord_pass *pass, const struct dnsrecord_ste
 			 const char *error)
 {
 	if (step->kind != DNSRECORD_DROP_ATTEMPT)
-		dnsrecord_pass_event(pass, true, "RecordLeft",
-				     error != NULL ? error : "the record set is not ours");
+		dnsrecord_pass_event_of_deletion(
+			pass, "RecordLeft", error != NULL ? error : "the record set is not ours");
 	return take_success(pass, step, step->zone);
 }
 
@@ -280,7 +282,7 @@ static void report_lost_zone(const struct dnsrecord_pass *pass, const struct dns
 		    "the zone '%s' does not exist at the provider: if it comes back with the %s "
 		    "record set '%s', delete that by hand",
 		    step->zone, dns_type_str(set->type, type), set->name);
-	dnsrecord_pass_event(pass, true, "RecordLeft", text.s);
+	dnsrecord_pass_event_of_deletion(pass, "RecordLeft", text.s);
 }
 
 /* Passes by itself: no error, since gardenlet counts every one (DR-44a). */
@@ -410,17 +412,38 @@ static bool is_begun(const struct dnsrecord_pass *pass)
 	       !needs_attempt;
 }
 
-static int begin_operation(struct dnsrecord_pass *pass)
+/* The Secret of before is not used any more, if the spec names another. */
+static int release_other_secret(struct dnsrecord_pass *pass)
 {
-	struct dnsrecord_known known = dnsrecord_begin_known(&pass->record, withdraws(pass));
+	return strcmp(pass->record.held_secret, dnsrecord_secret_to_hold(pass)) != 0
+		       ? dnsrecord_secret_release(pass)
+		       : 0;
+}
+
+static int report_begin(struct dnsrecord_pass *pass)
+{
+	struct dnsrecord_report report = { .operation = pass->choice.operation,
+					   .state = DNSRECORD_PROCESSING,
+					   .progress = 1,
+					   .secret = dnsrecord_secret_to_hold(pass) };
+	report.known = dnsrecord_begin_known(&pass->record, withdraws(pass));
+	report.description = withdraws(pass) ? "the record set is being deleted"
+					     : "the record set is being published";
+	if (is_begun(pass))
+		return dnsrecord_pass_note_secret(pass, report.secret);
+	pass->memory.is_fresh = pass->record.attempt == NULL;
+	return dnsrecord_pass_report(pass, &report);
+}
+
+static int begin_operation(struct dnsrecord_pass *pass,
+			   const struct dnsrecord_credentials *credentials)
+{
 	struct dnsrecord_marks marks = { .add_finalizer = !withdraws(pass), .clear = "reconcile" };
-	int r = 0;
-	if (!is_begun(pass)) {
-		pass->memory.is_fresh = pass->record.attempt == NULL;
-		r = report_progress(pass, &known, 1,
-				    withdraws(pass) ? "the record set is being deleted"
-						    : "the record set is being published");
-	}
+	int r = release_other_secret(pass);
+	if (r == 0)
+		r = report_begin(pass);
+	if (r == 0)
+		r = dnsrecord_secret_hold(pass, credentials);
 	return r < 0 ? r : dnsrecord_pass_mark(pass, &marks);
 }
 
@@ -453,8 +476,11 @@ static void submit_step(struct dnsrecord_pass *pass, const struct dnsrecord_step
 static int fail_without_secret(struct dnsrecord_pass *pass, const char *why)
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-	if (withdraws(pass) &&
-	    dnsrecord_is_terminating(pass->ctx->conn, api_namespace(pass->object))) {
+	json_t *namespace = withdraws(pass) ? dnsrecord_terminating_namespace(
+						      pass->ctx->conn, api_namespace(pass->object))
+					    : NULL;
+	if (namespace != NULL) {
+		json_decref(namespace);
 		strbuf_addf(&text, "its namespace is being deleted: %s", why);
 		return dnsrecord_give_up(pass, text.s);
 	}
@@ -463,24 +489,29 @@ static int fail_without_secret(struct dnsrecord_pass *pass, const char *why)
 	return r;
 }
 
+/* 1: read; else the pass ends with 0 or a negative code. */
+static int read_credentials(struct dnsrecord_pass *pass, struct dnsrecord_credentials *credentials)
+{
+	char why[512];
+	int r = dnsrecord_secret_read(pass, credentials, ERR_TEXT(why));
+	if (r >= 0)
+		return r;
+	if (pass->is_forced)
+		return give_up_forced(pass, why);
+	if (r == ERR_CONFIG)
+		return fail_without_secret(pass, why);
+	err_text_set(ERR_TEXT(pass->ctx->err), "%s", why);
+	return r;
+}
+
 /* What keeps it from being sent, before anything is written. 1: nothing. */
 static int check_step(struct dnsrecord_pass *pass, const struct dnsrecord_step *step,
 		      struct dnsrecord_credentials *credentials)
 {
 	CLEANUP(strbuf_done) struct strbuf claim = STRBUF_INIT;
-	char why[512];
-	int r = dnsrecord_credentials_read(pass->ctx->conn, pass->settings.any_namespace,
-					   pass->object, credentials, ERR_TEXT(why));
-	if (r < 0 && pass->is_forced)
-		return give_up_forced(pass, why);
-	if (r == ERR_CONFIG)
-		return fail_without_secret(pass, why);
-	if (r < 0) {
-		err_text_set(ERR_TEXT(pass->ctx->err), "%s", why);
+	int r = read_credentials(pass, credentials);
+	if (r != 1 || !is_put(step) || !dnsrecord_is_claimed(pass, credentials, &claim))
 		return r;
-	}
-	if (!is_put(step) || !dnsrecord_is_claimed(pass, credentials, &claim))
-		return 1;
 	r = dnsrecord_fail(pass, DNSRECORD_CLAIMED, claim.s);
 	/* Each change of the other object may be its end, and starts a pass. */
 	pass->memory.due_ns = 0;
@@ -493,9 +524,13 @@ static int start_step(struct dnsrecord_pass *pass, struct dnsrecord_step *step)
 	CLEANUP(dnsrecord_credentials_done) struct dnsrecord_credentials credentials = { 0 };
 	bool maybe_applied = step->maybe_applied;
 	int r = check_step(pass, step, &credentials);
-	if (r != 1)
+	if (r != 1) {
+		/* Nothing of it is at a provider. */
+		if (!api_has_finalizer(pass->object, DNSRECORD_FINALIZER))
+			dnsrecord_secret_drop(pass->ctx, pass->key);
 		return r;
-	r = only_reads(pass) ? 0 : begin_operation(pass);
+	}
+	r = only_reads(pass) ? 0 : begin_operation(pass, &credentials);
 	if (r < 0)
 		return r;
 	dnsrecord_find_step(pass, step); /* the object is another one by now */

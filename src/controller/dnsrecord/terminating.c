@@ -8,7 +8,7 @@
 #include "base/strbuf.h"
 #include "kube/client/client.h"
 
-bool dnsrecord_is_terminating(struct kube_conn *conn, const char *ns)
+json_t *dnsrecord_terminating_namespace(struct kube_conn *conn, const char *ns)
 {
 	CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
 	struct kube_status status = { 0 };
@@ -17,9 +17,16 @@ bool dnsrecord_is_terminating(struct kube_conn *conn, const char *ns)
 	strbuf_addf(&path, "?fieldSelector=metadata.name%%3D%s", ns);
 	int r = kube_call(conn, &(struct kube_request){ .method = "GET", .path = path.s }, &list,
 			  &status);
-	const json_t *found = json_array_get(json_object_get(list, "items"), 0);
-	bool is_ending = r >= 0 && found != NULL && api_is_deleting(found);
+	json_t *found = json_array_get(json_object_get(list, "items"), 0);
+	if (r >= 0 && found != NULL && api_is_deleting(found)) {
+		/* Items of a list do not say what they are. */
+		json_object_set_new(found, "apiVersion", json_string("v1"));
+		json_object_set_new(found, "kind", json_string("Namespace"));
+		json_incref(found);
+	} else {
+		found = NULL;
+	}
 	kube_status_done(&status);
 	json_decref(list);
-	return is_ending;
+	return found;
 }

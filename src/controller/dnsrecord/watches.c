@@ -37,6 +37,26 @@ static void index_by_name(const struct kube_obj *object, kube_index_emit emit, v
 		emit(ctx, slice_of(key));
 }
 
+/* Secrets of its own namespace, as "namespace/name": the one in the spec, and the one that is held for it. */
+static void index_by_secret(const struct kube_obj *object, kube_index_emit emit, void *ctx)
+{
+	char key[DNSRECORD_KEY_MAX];
+	json_t *tree = kube_packed_unpack(object);
+	const char *name = api_get_string(tree, "spec.secretRef.name");
+	const char *ns = api_get_string(tree, "spec.secretRef.namespace");
+	const char *held = api_get_string(tree, "status.state.secret");
+	bool is_own = ns[0] == '\0' || strcmp(ns, object->ns) == 0;
+	if (is_own && name[0] != '\0') {
+		snprintf(key, sizeof(key), "%s/%s", object->ns, name);
+		emit(ctx, slice_of(key));
+	}
+	if (held[0] != '\0' && !(is_own && strcmp(held, name) == 0)) {
+		snprintf(key, sizeof(key), "%s/%s", object->ns, held);
+		emit(ctx, slice_of(key));
+	}
+	json_decref(tree);
+}
+
 struct emit_keys {
 	controller_emit emit;
 	void *arg;
@@ -107,7 +127,9 @@ static struct kube_codec *make_record_codec(struct kube_string_pool *pool)
 	return kube_packed_codec(api_kind_find("extensions.gardener.cloud", "DNSRecord"), NULL, 0);
 }
 
-static const kube_index_fn record_indexes[] = { [DNSRECORD_BY_NAME] = index_by_name };
+static const kube_index_fn record_indexes[] = {
+	[DNSRECORD_BY_NAME] = index_by_name, [DNSRECORD_BY_SECRET] = index_by_secret
+};
 static const char *const cluster_paths[] = { "spec.shoot.metadata.annotations",
 					     "spec.shoot.status.lastOperation", NULL };
 static const char *const heartbeat_paths[] = { "spec.holderIdentity", "spec.leaseDurationSeconds",

@@ -11,7 +11,7 @@ enum {
 	DNSRECORD_HEARTBEATS, /* of all extensions of Gardener */
 	DNSRECORD_WATCHES
 };
-enum { DNSRECORD_BY_NAME }; /* indexes of DNSRECORD_RECORDS */
+enum { DNSRECORD_BY_NAME, DNSRECORD_BY_SECRET }; /* indexes of DNSRECORD_RECORDS */
 
 extern const struct controller_watch dnsrecord_watches[DNSRECORD_WATCHES];
 

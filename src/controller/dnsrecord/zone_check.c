@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "controller/dnsrecord/counters.h"
-#include "controller/dnsrecord/credentials.h"
+#include "controller/dnsrecord/secrets/credentials.h"
 #include "controller/dnsrecord/zone_notify.h"
 #include "controller/dnsrecord/zone_table.h"
 #include "controller/dnsrecord/zone_work.h"

@@ -17,3 +17,5 @@
 	"dnsrecord.fairlead.dev/orphan" /* "true": its deletion leaves the record set */
 /* On a Secret: namespaces whose DNSRecords may use it, with commas between; "*": all. */
 #define DNSRECORD_ALLOW_FROM "dnsrecord.fairlead.dev/allow-from"
+/* Its finalizer while DNSRecords of its namespace have record sets at a provider. */
+#define DNSRECORD_SECRET_FINALIZER "dnsrecord.fairlead.dev/in-use"

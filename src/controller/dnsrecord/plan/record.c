@@ -196,6 +196,7 @@ void dnsrecord_read(const json_t *object, struct arena *arena, struct dnsrecord 
 		.leftover = read_set(object, "status.state.leftover", arena),
 		.request = request != NULL ? request : "",
 		.owner = arena_printf(arena, "fairlead/%s", api_uid(object)),
+		.held_secret = api_get_string(object, "status.state.secret"),
 		.adopts = has_mark(object, DNSRECORD_ADOPT),
 		.is_dry_run = has_mark(object, DNSRECORD_DRY_RUN),
 		.skips_probe = has_mark(object, DNSRECORD_NO_PROBE),

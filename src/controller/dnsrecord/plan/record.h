@@ -32,6 +32,8 @@ struct dnsrecord {
 	const struct dnsrecord_set *attempt, *applied, *leftover; /* NULL: none */
 	const char *request; /* the annotation gardener.cloud/operation; "": none */
 	const char *owner;   /* mark of this object's record sets */
+	/* status.state.secret: the Secret, of the object's namespace, that may have our finalizer for it; "": none */
+	const char *held_secret;
 	bool adopts, is_dry_run, skips_probe, is_orphan;
 };
 

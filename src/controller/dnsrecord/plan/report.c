@@ -182,17 +182,23 @@ static bool has_all(const json_t *object, const json_t *patch)
 }
 
 /* An object that would be made of nulls only is left out. */
-static json_t *make_state(const json_t *object, const struct dnsrecord_known *known)
+static json_t *make_state(const json_t *object, const struct dnsrecord_report *report)
 {
+	const struct dnsrecord_known *known = &report->known;
+	bool has_secret = report->secret != NULL && report->secret[0] != '\0';
 	json_t *state =
 		json_pack("{s:o, s:o, s:o}", "attempt", dnsrecord_set_to_json(known->attempt),
 			  "applied", dnsrecord_set_to_json(known->applied), "leftover",
 			  dnsrecord_set_to_json(known->leftover));
-	bool is_empty = known->attempt == NULL && known->applied == NULL && known->leftover == NULL;
+	bool is_empty = known->attempt == NULL && known->applied == NULL &&
+			known->leftover == NULL && !has_secret;
 	if (is_empty && !json_is_object(api_get(object, "status.state"))) {
 		json_decref(state);
 		return NULL;
 	}
+	if (report->secret != NULL)
+		json_object_set_new(state, "secret",
+				    has_secret ? json_string(report->secret) : json_null());
 	return state;
 }
 
@@ -202,7 +208,7 @@ static json_t *make_status(const struct dnsrecord *record, const struct dnsrecor
 	char time[API_TIME_TEXT_MAX];
 	const json_t *list = api_get(record->object, "status.conditions");
 	json_t *conditions = json_is_array(list) ? api_tree_copy(list) : json_array();
-	json_t *status = json_object(), *state = make_state(record->object, &report->known);
+	json_t *status = json_object(), *state = make_state(record->object, report);
 	api_time_format(now_wall_ns, time);
 	json_object_set_new(status, "lastOperation", make_operation(report, text, time));
 	if (report->state == DNSRECORD_ERROR)

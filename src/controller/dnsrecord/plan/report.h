@@ -30,6 +30,7 @@ struct dnsrecord_report {
 	bool is_other_set; /* DNSRECORD_SUCCEEDED: what DNS answered before does not count any more */
 	bool is_probed;	   /* and DNS will be asked */
 	struct dnsrecord_known known;
+	const char *secret; /* status.state.secret; "": it goes; NULL: it stays as it is */
 };
 
 /* Does status.lastError have this description already? */

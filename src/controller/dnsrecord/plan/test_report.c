@@ -81,7 +81,9 @@ static void from_processing_to_succeeded(void **state)
 					   .progress = 1,
 					   .description = "the record set is being published" };
 	report.known = dnsrecord_begin_known(&scene->record, false);
+	report.secret = "s"; /* it stays until a report says otherwise */
 	assert_true(write_report(scene, &report, NOW_NS));
+	report.secret = NULL;
 	assert_string_equal(text_at(scene, "status.lastOperation.state"), "Processing");
 	assert_string_equal(text_at(scene, "status.lastOperation.description"),
 			    "The record set is being published");
@@ -120,6 +122,11 @@ static void from_processing_to_succeeded(void **state)
 	/* DR-3: what others wrote is there. */
 	assert_int_equal(condition(scene, "Other"), API_TRUE);
 	assert_int_equal(json_integer_value(api_get(scene->object, "status.state.other")), 1);
+	assert_string_equal(scene->record.held_secret, "s");
+	report.secret = "";
+	assert_true(write_report(scene, &report, NOW_NS + NS_PER_S));
+	assert_string_equal(scene->record.held_secret, "");
+	assert_null(api_get(scene->object, "status.state.secret"));
 	assert_int_equal(json_array_size(api_get(scene->object, "status.resources")), 1);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reads the Secret, and decides whether objects of another namespace may use it. */
-#include "controller/dnsrecord/credentials.h"
+#include "controller/dnsrecord/secrets/credentials.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +23,28 @@ void dnsrecord_credentials_done(struct dnsrecord_credentials *credentials)
 	free(credentials->v);
 	free(credentials->values);
 	*credentials = (struct dnsrecord_credentials){ 0 };
+}
+
+void dnsrecord_credentials_copy(const struct dnsrecord_credentials *from,
+				struct dnsrecord_credentials *ret)
+{
+	*ret = (struct dnsrecord_credentials){ .n = from->n, .hash = from->hash };
+	ret->v = xcalloc(from->n + 1, sizeof(*ret->v));
+	ret->values = xcalloc(from->n + 1, sizeof(*ret->values));
+	for (size_t i = 0; i < from->n; i++) {
+		secret_set(&ret->values[i], secret_slice(&from->values[i]));
+		ret->v[i] = (struct provider_credential){ xstrdup(from->v[i].name),
+							  secret_slice(&ret->values[i]) };
+	}
+}
+
+size_t dnsrecord_credentials_bytes(const struct dnsrecord_credentials *credentials)
+{
+	size_t bytes = 0;
+	for (size_t i = 0; i < credentials->n; i++)
+		bytes += strlen(credentials->v[i].name) + credentials->values[i].n +
+			 sizeof(credentials->v[i]) + sizeof(credentials->values[i]);
+	return bytes;
 }
 
 /* The tree of a Secret is wiped before it is freed. */
@@ -69,7 +91,7 @@ static int decode_all(const json_t *secret, struct dnsrecord_credentials *ret)
 	return 0;
 }
 
-static bool needs_secret(const json_t *record)
+bool dnsrecord_needs_secret(const json_t *record)
 {
 	const struct provider *provider = provider_find(api_get_string(record, "spec.type"));
 	return provider == NULL || !provider->caps.has_no_secret;
@@ -79,7 +101,7 @@ int dnsrecord_credentials_read(struct kube_conn *conn, bool any_namespace, const
 			       struct dnsrecord_credentials *ret, struct err_text err)
 {
 	*ret = (struct dnsrecord_credentials){ 0 };
-	if (!needs_secret(record))
+	if (!dnsrecord_needs_secret(record))
 		return 0;
 	const char *ns = api_namespace(record);
 	const json_t *reference = api_get(record, "spec.secretRef");
@@ -91,6 +113,9 @@ int dnsrecord_credentials_read(struct kube_conn *conn, bool any_namespace, const
 	struct kube_status status = { 0 };
 	json_t *secret = NULL;
 	int r = kube_get(conn, &ref, &secret, &status);
+	ret->is_missing = r == ERR_NOTFOUND;
+	ret->is_deleting = api_is_deleting(secret);
+	ret->is_held = api_has_finalizer(secret, DNSRECORD_SECRET_FINALIZER);
 	if (!is_free && (r == ERR_NOTFOUND || (r == 0 && !allows(secret, ns)))) {
 		/* One sentence: nobody learns which Secrets other namespaces have. */
 		err_text_set(
