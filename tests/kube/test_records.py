@@ -10,6 +10,7 @@ import crdlib
 from bothlib import embedded  # noqa: F401 (fixture)
 from controllerlib import until
 from dnslib import answers, ask, fairlead, rcode
+from dnsrecordlib import request, run_controller, wait_gone, wait_settled
 from lib.cluster import Cluster
 from lib.upstream import Upstream
 from watcherlib import Proxy, started, through  # noqa: F401 (fixture)
@@ -56,13 +57,13 @@ class Records:
         self.cluster = cluster
         self.made = set()
 
-    def apply(self, object_name, name, rtype, *values, ttl=None, type="local", finalizers=()):
+    def apply(self, object_name, name, rtype, *values, ttl=None, type="local", finalizers=(), annotations=None):
         spec = {"type": type, "secretRef": {"name": "none"}, "name": name, "recordType": rtype, "values": list(values)}
         if ttl is not None:
             spec["ttl"] = ttl
         status, reply = self.cluster.call("POST", PATH, {
             "apiVersion": "extensions.gardener.cloud/v1alpha1", "kind": "DNSRecord",
-            "metadata": {"name": object_name, "finalizers": list(finalizers)}, "spec": spec})
+            "metadata": {"name": object_name, "finalizers": list(finalizers), "annotations": annotations or {}}, "spec": spec})
         assert status == 201, reply
         self.made.add(object_name)
 
@@ -160,6 +161,43 @@ def test_wildcards_and_aliases(records, s):
     for name in ("apps.example.com", "x.b.apps.example.com", "nowhere.example.com"):
         assert is_denied(s, name), name
     assert answers(ask(s.port(), "nowhere.example.com")) == {"CNAME": ["missing.test."]}
+
+
+def test_requests_of_gardener(records, c, s, started):  # noqa: F811
+    """DR-35, DR-50, DR-51: on Gardener a change of the spec is served when it is asked for, a migrated record is not served, and one that
+    waits for its state is not yet."""
+    started(run_controller(c, "--no-election", "--platform", "gardener", "--dnsrecord-types", "local", wait="health and metrics on port"))
+    name = "asked.local.gardener.cloud"
+
+    def ask_for(operation, **change):
+        records.patch("asked", metadata={"annotations": request(operation)}, **change)
+
+    def edit(address):
+        """Without a request; an object that was made later is served, and this is not."""
+        records.patch("asked", spec={"values": [address]})
+        records.apply(f"after-{address}", f"after-{address.replace('.', '-')}.example.com", "A", "192.0.2.1")
+        gets(s, f"after-{address.replace('.', '-')}.example.com", "A", "192.0.2.1")
+
+    records.apply("asked", name, "A", "192.0.2.1")
+    wait_settled(c, "default", "asked")
+    gets(s, name, "A", "192.0.2.1")
+    edit("192.0.2.2")
+    gets(s, name, "A", "192.0.2.1")
+    ask_for("reconcile")
+    gets(s, name, "A", "192.0.2.2")
+    ask_for("migrate")
+    until(lambda: is_denied(s, name))
+    edit("192.0.2.3")
+    assert is_denied(s, name)
+    ask_for("restore")
+    gets(s, name, "A", "192.0.2.3")
+    records.apply("waits", "waits.local.gardener.cloud", "A", "192.0.2.1", annotations=request("wait-for-state"))
+    edit("192.0.2.4")
+    assert is_denied(s, "waits.local.gardener.cloud")
+    gets(s, name, "A", "192.0.2.3")
+    for made in list(records.made):
+        records.delete(made)
+    wait_gone(c, "default", "asked")
 
 
 def test_two_objects_for_a_name(records, s):

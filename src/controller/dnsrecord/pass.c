@@ -150,6 +150,15 @@ int dnsrecord_pass_note_secret(struct dnsrecord_pass *pass, const char *name)
 	return MIN(send_patch(pass, "status", patch), 0);
 }
 
+int dnsrecord_pass_show_published(struct dnsrecord_pass *pass)
+{
+	if (api_get(pass->object, "status.state.published") != NULL)
+		return 0;
+	json_t *patch = json_pack("{s:{s:{s:o}}}", "status", "state", "published",
+				  dnsrecord_published(pass->object));
+	return MIN(send_patch(pass, "status", patch), 0);
+}
+
 /* ---- finalizers and the annotation ---- */
 
 static json_t *list_finalizers(const json_t *object, const struct dnsrecord_marks *marks)

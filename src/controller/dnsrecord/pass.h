@@ -52,6 +52,9 @@ int dnsrecord_pass_provider_status(struct dnsrecord_pass *pass, const char *memb
 /* Sets status.state.secret, "" for none, if it differs; codes as above. */
 int dnsrecord_pass_note_secret(struct dnsrecord_pass *pass, const char *name);
 
+/* Sets status.state.published, if there is none; codes as above. */
+int dnsrecord_pass_show_published(struct dnsrecord_pass *pass);
+
 /* An Event about the object. */
 void dnsrecord_pass_event(const struct dnsrecord_pass *pass, bool is_warning, const char *reason,
 			  const char *text);

@@ -172,10 +172,19 @@ static int report_unserved(struct dnsrecord_pass *pass)
 	return r;
 }
 
+/* What a settled object needs beside its record set; an earlier version may have published it without. */
+static int complete_settled(struct dnsrecord_pass *pass)
+{
+	int r = dnsrecord_secret_hold_settled(pass);
+	bool is_shown = pass->settings.by_request && pass->provider->caps.keeps_nothing &&
+			dnsrecord_is_settled(pass);
+	return r == 0 && is_shown ? dnsrecord_pass_show_published(pass) : r;
+}
+
 /* Nothing is asked for. A settled object is probed; one whose record set is lost is published. */
 static int probe_settled(struct dnsrecord_pass *pass)
 {
-	int r = dnsrecord_secret_hold_settled(pass);
+	int r = complete_settled(pass);
 	if (r < 0)
 		return r;
 	bool has_drifted = dnsrecord_is_settled(pass) && dnsrecord_watch_set(pass);

@@ -196,6 +196,7 @@ static int finish_publication(struct dnsrecord_pass *pass, const struct dnsrecor
 	bool is_change = pass->record.applied == NULL ||
 			 !dnsrecord_is_same_set(pass->record.applied, &pass->record.wanted);
 	report.is_other_set = is_change || pass->memory.has_drifted;
+	report.shows_published = pass->settings.by_request && pass->provider->caps.keeps_nothing;
 	report.is_probed = pass->settings.probe_ns != 0 && !pass->record.skips_probe;
 	if (report.is_other_set)
 		dnsrecord_probe_drop(pass->ctx, pass->key);

@@ -66,11 +66,41 @@ static void read_spec(struct records_claim *claim, const json_t *tree, struct ar
 	refuse(claim, text.s);
 }
 
+/* Gardener's protocol: a record that moves to another control plane is served there (DR-50), and one that comes
+ * from another has to wait for its state (DR-36). */
+static bool is_withheld(const json_t *tree)
+{
+	const char *asked = api_annotation(tree, RECORDS_OPERATION);
+	const char *last = api_get_string(tree, "status.lastOperation.type");
+	bool is_waiting = asked != NULL && strcmp(asked, "wait-for-state") == 0 && last[0] == '\0';
+	return is_waiting || strcmp(last, "Migrate") == 0;
+}
+
+/* A copy of the object with the set that its controller has published in place of the spec's; NULL: there is
+ * none, and the spec counts. */
+static json_t *copy_published(const json_t *tree)
+{
+	static const char *const members[] = { "name", "recordType", "ttl", "values" };
+	const json_t *published = api_get(tree, RECORDS_PUBLISHED);
+	if (!json_is_object(published))
+		return NULL;
+	json_t *copy = json_deep_copy(tree), *spec = json_object_get(copy, "spec");
+	for (size_t i = 0; i < ARRAY_LEN(members); i++) {
+		json_t *value = json_object_get(published, members[i]);
+		if (value != NULL && !json_is_null(value))
+			json_object_set_new(spec, members[i], json_deep_copy(value));
+		else
+			json_object_del(spec, members[i]);
+	}
+	return copy;
+}
+
 struct records_claim *records_claim_new(const char *object, const json_t *tree)
 {
 	struct arena arena;
 	struct api_errors errors = { 0 };
-	if (strcmp(api_get_string(tree, "spec.type"), RECORDS_TYPE) != 0 || api_is_deleting(tree))
+	if (strcmp(api_get_string(tree, "spec.type"), RECORDS_TYPE) != 0 || api_is_deleting(tree) ||
+	    is_withheld(tree))
 		return NULL;
 	struct records_claim *claim = xcalloc(1, sizeof(*claim));
 	claim->object = xstrdup(object);
@@ -80,7 +110,9 @@ struct records_claim *records_claim_new(const char *object, const json_t *tree)
 	    0)
 		claim->created_ns = UINT64_MAX;
 	arena_init(&arena);
-	read_spec(claim, tree, &arena, &errors);
+	json_t *published = copy_published(tree);
+	read_spec(claim, published != NULL ? published : tree, &arena, &errors);
+	json_decref(published);
 	api_errors_done(&errors);
 	arena_done(&arena);
 	return claim;

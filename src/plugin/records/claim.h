@@ -12,6 +12,11 @@
 
 /* spec.type of the objects that are served. */
 #define RECORDS_TYPE "local"
+/* What gardenlet asks for. */
+#define RECORDS_OPERATION "gardener.cloud/operation"
+/* Where Gardener's requests rule, the controller `dnsrecord` writes here what was last asked for: a change of the
+ * spec alone does nothing there (DR-35). */
+#define RECORDS_PUBLISHED "status.state.published"
 
 enum records_claim_state {
 	RECORDS_SERVED,
@@ -36,7 +41,7 @@ struct records_claim {
 	struct strbuf data; /* as of records_set */
 };
 
-/* NULL: the object is not for us, or is being deleted. `object` is copied. The state is RECORDS_SERVED
+/* NULL: the object is not for us, is being deleted, or is another control plane's by now. `object` is copied. The state is RECORDS_SERVED
  * or RECORDS_INVALID. */
 struct records_claim *records_claim_new(const char *object, const json_t *tree);
 void records_claim_free(struct records_claim *claim);

@@ -21,6 +21,8 @@
 
 #define AREA "plugin/records"
 
+static const char operation_path[] = "metadata.annotations[" RECORDS_OPERATION "]";
+
 /* A server that starts while the API is away answers everything else then. */
 static const uint64_t ready_wait_ns = 5 * NS_PER_S;
 
@@ -78,8 +80,9 @@ static int start_watch(struct store *store, const struct records_store_conf *con
 		       struct err_text err)
 {
 	static const char *const kept[] = {
-		"metadata.creationTimestamp", "spec.type", "spec.name",	 "spec.recordType",
-		"spec.secretRef.name",	      "spec.ttl",  "spec.values"
+		"metadata.creationTimestamp", "spec.type",   "spec.name",   "spec.recordType",
+		"spec.secretRef.name",	      "spec.ttl",    "spec.values", RECORDS_PUBLISHED,
+		"status.lastOperation.type",  operation_path
 	};
 	const struct api_kind *kind = api_kind_find("extensions.gardener.cloud", "DNSRecord");
 	struct kube_config *config;

@@ -143,6 +143,44 @@ static void others_are_not_served(void **state)
 	assert_null(find("a.example.com"));
 }
 
+/* Gardener's protocol: the controller's status decides (DR-35, DR-50). */
+static void the_status_of_gardener_counts(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *operation, *status; /* the annotation; the rest of the status */
+		int last_byte;
+	} cases[] = {
+		{ "reconcile", "{}", 1 },
+		{ "wait-for-state", "{}", -1 },
+		{ "wait-for-state",
+		  "{\"state\":{\"published\":{\"name\":\"a.example.com\","
+		  "\"recordType\":\"A\",\"values\":[\"192.0.2.7\"]}}}",
+		  -1 },
+		{ "wait-for-state", "{\"lastOperation\":{\"type\":\"Create\"}}", 1 },
+		{ "", "{\"lastOperation\":{\"type\":\"Migrate\",\"state\":\"Succeeded\"}}", -1 },
+		{ "restore", "{\"lastOperation\":{\"type\":\"Migrate\"}}", -1 },
+		{ "restore", "{\"lastOperation\":{\"type\":\"Restore\"}}", 1 },
+		{ "",
+		  "{\"state\":{\"published\":{\"name\":\"a.example.com\",\"recordType\":\"A\","
+		  "\"values\":[\"192.0.2.7\"],\"ttl\":null}}}",
+		  7 },
+		{ "", "{\"state\":{\"published\":{\"name\":\"a.example.com\"}}}", -1 },
+		{ "", "{\"state\":{\"published\":7}}", 1 },
+	};
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		char text[1024];
+		snprintf(text, sizeof(text),
+			 "{\"metadata\":{\"annotations\":{\"gardener.cloud/operation\":\"%s\"}},"
+			 "\"spec\":{\"type\":\"local\",\"name\":\"a.example.com\",\"recordType\":"
+			 "\"A\",\"secretRef\":{\"name\":\"s\"},\"values\":[\"192.0.2.1\"]},"
+			 "\"status\":%s}",
+			 cases[i].operation, cases[i].status);
+		set_json("n/a", text);
+		assert_int_equal(last_byte("a.example.com", DNS_TYPE_A), cases[i].last_byte);
+	}
+}
+
 static void invalid_objects(void **state)
 {
 	(void)state;
@@ -225,7 +263,7 @@ int main(void)
 		TEST(the_oldest_is_served),   TEST(the_oldest_decides_on_aliases),
 		TEST(others_are_not_served),  TEST(a_wildcard_is_no_rival_of_its_name),
 		TEST(invalid_objects),	      TEST(too_many_values),
-		TEST(objects_over_the_limit),
+		TEST(objects_over_the_limit), TEST(the_status_of_gardener_counts),
 	};
 	int r = cmocka_run_group_tests(tests, NULL, NULL);
 	rcu_barrier_all();

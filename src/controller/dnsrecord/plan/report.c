@@ -181,6 +181,31 @@ static bool has_all(const json_t *object, const json_t *patch)
 	return json_is_object(object) || json_object_size(patch) == 0;
 }
 
+json_t *dnsrecord_published(const json_t *object)
+{
+	static const char *const members[] = { "name", "recordType", "ttl", "values" };
+	const json_t *spec = api_get(object, "spec");
+	json_t *out = json_object();
+	for (size_t i = 0; i < ARRAY_LEN(members); i++) {
+		json_t *value = json_object_get(spec, members[i]);
+		json_object_set_new(out, members[i],
+				    value != NULL ? json_deep_copy(value) : json_null());
+	}
+	return out;
+}
+
+/* Elsewhere the spec is served at once. */
+static void set_published(json_t *state, const json_t *object,
+			  const struct dnsrecord_report *report)
+{
+	if (report->shows_published)
+		json_object_set_new(state, "published", dnsrecord_published(object));
+	else if (report->state == DNSRECORD_SUCCEEDED && report->known.applied != NULL &&
+		 strcmp(report->operation, "Migrate") != 0 &&
+		 api_get(object, "status.state.published") != NULL)
+		json_object_set_new(state, "published", json_null());
+}
+
 /* An object that would be made of nulls only is left out. */
 static json_t *make_state(const json_t *object, const struct dnsrecord_report *report)
 {
@@ -196,6 +221,7 @@ static json_t *make_state(const json_t *object, const struct dnsrecord_report *r
 		json_decref(state);
 		return NULL;
 	}
+	set_published(state, object, report);
 	if (report->secret != NULL)
 		json_object_set_new(state, "secret",
 				    has_secret ? json_string(report->secret) : json_null());

@@ -30,8 +30,13 @@ struct dnsrecord_report {
 	bool is_other_set; /* DNSRECORD_SUCCEEDED: what DNS answered before does not count any more */
 	bool is_probed;	   /* and DNS will be asked */
 	struct dnsrecord_known known;
+	/* DNSRECORD_SUCCEEDED: DNS servers serve what was asked for, not what the spec says by then. */
+	bool shows_published;
 	const char *secret; /* status.state.secret; "": it goes; NULL: it stays as it is */
 };
+
+/* status.state.published: the record set as the spec has it now. A new reference. */
+json_t *dnsrecord_published(const json_t *object);
 
 /* Does status.lastError have this description already? */
 bool dnsrecord_report_is_known(const json_t *object, const char *description);

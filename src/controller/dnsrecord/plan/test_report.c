@@ -123,6 +123,18 @@ static void from_processing_to_succeeded(void **state)
 	assert_int_equal(condition(scene, "Other"), API_TRUE);
 	assert_int_equal(json_integer_value(api_get(scene->object, "status.state.other")), 1);
 	assert_string_equal(scene->record.held_secret, "s");
+	/* On Gardener DNS servers serve what was asked for; after a change of the platform the spec. */
+	report.shows_published = true;
+	assert_true(write_report(scene, &report, NOW_NS + NS_PER_S));
+	assert_string_equal(text_at(scene, "status.state.published.values[0]"), "192.0.2.1");
+	assert_false(write_report(scene, &report, NOW_NS + 2 * NS_PER_S));
+	report.shows_published = false;
+	report.operation = "Migrate";
+	assert_true(write_report(scene, &report, NOW_NS + NS_PER_S));
+	assert_non_null(api_get(scene->object, "status.state.published"));
+	report.operation = "Reconcile";
+	assert_true(write_report(scene, &report, NOW_NS + NS_PER_S));
+	assert_null(api_get(scene->object, "status.state.published"));
 	report.secret = "";
 	assert_true(write_report(scene, &report, NOW_NS + NS_PER_S));
 	assert_string_equal(scene->record.held_secret, "");
