@@ -423,14 +423,23 @@ static int parse_pod_servers(struct controllerconf_flags *flags,
 	return 0;
 }
 
-static int parse_notify(struct controllerconf_flags *flags, struct controllerconf *controllerconf,
+static int parse_notify(struct controllerconf_flags *flags, union net_addr *notify,
 			struct err_text why)
 {
-	int n = controllerconf_parse_addresses("dnsrecord-notify", flags->dnsrecord_notify,
-					       &controllerconf->notify, 1, why);
+	int n = controllerconf_parse_addresses("dnsrecord-notify", flags->dnsrecord_notify, notify,
+					       1, why);
 	if (n > 0)
-		flags->options.dnsrecord_notify = &controllerconf->notify;
+		flags->options.dnsrecord_notify = notify;
 	return n;
+}
+
+int controllerconf_read_dnsrecord(struct controllerconf_flags *flags, union net_addr *notify,
+				  struct err_text why)
+{
+	if (check_dnsrecord(&flags->options, why) < 0 || parse_probe(flags, why) < 0 ||
+	    parse_serials(flags, why) < 0 || parse_notify(flags, notify, why) < 0)
+		return -1;
+	return 0;
 }
 
 static int check_domain(const char *domain, struct err_text why)
@@ -478,8 +487,7 @@ int controllerconf_read(struct controllerconf_flags *flags, struct controllercon
 	if (parse_times(flags, &ret->times, why) < 0 ||
 	    check_platform(flags->options.platform, why) < 0 ||
 	    check_gates(flags->options.feature_gates, why) < 0 ||
-	    check_dnsrecord(&flags->options, why) < 0 || parse_probe(flags, why) < 0 ||
-	    parse_serials(flags, why) < 0 || parse_notify(flags, ret, why) < 0 ||
+	    controllerconf_read_dnsrecord(flags, &ret->notify, why) < 0 ||
 	    check_domain(flags->options.dns_cluster_domain, why) < 0 ||
 	    choose_controllers(flags->controllers, ret, why) < 0 ||
 	    set_write_rates(flags->write_rate, ret, why) < 0 || set_rivals(flags, ret, why) < 0 ||

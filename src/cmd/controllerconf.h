@@ -55,6 +55,9 @@ struct controllerconf {
  * is given back in any case. */
 MUST_CHECK int controllerconf_read(struct controllerconf_flags *flags, struct controllerconf *ret,
 				   struct err_text why);
+/* The part of it that is about DNSRecords: fills `flags->options`, which uses `notify`. Negative likewise. */
+MUST_CHECK int controllerconf_read_dnsrecord(struct controllerconf_flags *flags,
+					     union net_addr *notify, struct err_text why);
 /* Addresses with ports, separated by commas; NULL: none. How many, or -1 with a text that names the
  * flag. */
 MUST_CHECK int controllerconf_parse_addresses(const char *flag, const char *text,

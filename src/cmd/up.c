@@ -57,12 +57,14 @@ struct up {
 	struct embedded_admission admission;
 	const char *dns, *conf, *log_format, *controllers, *lookup_servers, *pod_dns_servers,
 		*egress;
+	struct controllerconf_flags records; /* those of the controller dnsrecord */
 	struct flag_values load, child;
 	struct controller_choice chosen;
 	struct up_children children;
 	union net_addr dns_addr;
 	union net_addr lookup[CONTROLLERCONF_LOOKUP_SERVERS_MAX];
 	union net_addr pod_dns[CONTROLLERCONF_POD_SERVERS_MAX];
+	union net_addr notify; /* of `records` */
 	size_t n_lookup, n_pod_dns;
 	struct apiserver_server *server;
 	struct corefile_source *file; /* --conf */
@@ -277,6 +279,7 @@ static int start_parts(struct up *up, struct err_text err)
 				       .n_lookup_servers = up->n_lookup,
 				       .pod_dns_servers = up->pod_dns,
 				       .n_pod_dns_servers = up->n_pod_dns,
+				       .records = &up->records.options,
 				       .data = up->api.data };
 	int r = start_children(up, err);
 	if (r == 0)
@@ -482,7 +485,8 @@ static int check_flags(struct up *up, struct err_text why)
 				? -1
 				: controllerconf_parse_ips("pod-dns-servers", up->pod_dns_servers,
 							   up->pod_dns, why);
-	if (n_pod_dns < 0 || choose_controllers(up, why) < 0)
+	if (n_pod_dns < 0 || choose_controllers(up, why) < 0 ||
+	    controllerconf_read_dnsrecord(&up->records, &up->notify, why) < 0)
 		return -1;
 	up->n_lookup = (size_t)n_lookup;
 	up->n_pod_dns = (size_t)n_pod_dns;
@@ -512,6 +516,16 @@ static int parse_flags(struct up *up, int argc, char **argv, struct err_text why
 		FLAG_VALUE("pod-dns-servers", &up->pod_dns_servers, "IP,...",
 			   "name servers that poddns writes into pods; default: that of --dns, if "
 			   "its port is 53 and pods can reach it"),
+		FLAG_VALUE("dnsrecord-classes", &up->records.options.dnsrecord_classes, "CLASS,...",
+			   "classes of DNSRecords that dnsrecord serves: garden, seed, shoot; "
+			   "default shoot"),
+		FLAG_VALUE("dnsrecord-serials", &up->records.dnsrecord_serials, "TIME",
+			   "time between two questions for the serial of a zone, by which changes "
+			   "of other writers are found; 0: none; default 0"),
+		FLAG_VALUE(
+			"dnsrecord-notify", &up->records.dnsrecord_notify, "ADDR:PORT",
+			"where name servers send NOTIFY (RFC 1996), upon which the serial of the "
+			"zone is read at once; default: nowhere"),
 		FLAG_VALUE(
 			"egress", &up->egress, "off|observe|enforce",
 			"observe: the DNS server learns the addresses of names in EgressFirewall "

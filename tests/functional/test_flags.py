@@ -27,7 +27,8 @@ OWN = {
         "all": "--data {data} --api 127.0.0.1:{api} --dns 127.0.0.1:{dns} --load {dir}/load --load {dir}/one.yaml "
                "--controllers *,example,-ipam --lookup-servers {upstream} --pod-dns-servers 192.0.2.53 "
                "--child 'nap=/bin/sleep 1000' --name box.example --name 192.0.2.77 --service-cidr 10.97.0.0/16 "
-               "--service-cidr fd00:97::/112 --log-format json",
+               "--service-cidr fd00:97::/112 --dnsrecord-classes seed,shoot --dnsrecord-serials 30s --dnsrecord-notify 127.0.0.1:{port} "
+               "--log-format json",
         "conf": "--data {dir}/conf --api 127.0.0.1:{api} --dns 127.0.0.1:{dns} --conf {dir}/Corefile",
         "egress": "--data {dir}/egress --api 127.0.0.1:{api} --dns 127.0.0.1:{dns} --egress off",
     },

@@ -12,10 +12,14 @@ import threading
 import time
 import urllib.request
 
+import dns.message
+import dns.opcode
+import dns.query
 import pytest
 
 from helpers import eventually, needs_root
 from lib import client, server, wire
+from lib.nameserver import place
 from lib.ports import free_port
 from lib.upstream import Upstream
 
@@ -109,6 +113,31 @@ def test_objects_of_the_examples_are_served(start):
     with open(os.path.join(server.ROOT, "examples", "objects", "dnsrecord.yaml"), encoding="utf-8") as f:
         run(up, "apply", "-f", "-", text=f.read().replace("type: aws-route53", "type: powerdns").replace("name: dnsrecord-external", "name: other"))
     eventually(lambda: "The Secret has no value for the key 'server' or 'Server'" in run(up, "get", "dnsrecords", "other", "-o", "yaml"))
+
+
+RECORD = """apiVersion: v1
+kind: Secret
+metadata: {name: key, namespace: default}
+stringData: %s
+---
+apiVersion: extensions.gardener.cloud/v1alpha1
+kind: DNSRecord
+metadata: {name: www, namespace: default}
+spec: {type: rfc2136, class: seed, secretRef: {name: key}, name: www.%s, recordType: A, values: [192.0.2.1]}
+"""
+
+
+def test_flags_of_dnsrecord(start, tmp_path):
+    """DR-54, DR-P16: objects of another class are published, serials are read, and NOTIFYs are answered."""
+    port = free_port()
+    with place("bind", tmp_path) as zone:
+        up = start("data", "--dnsrecord-classes", "seed,shoot", "--dnsrecord-serials", "1h", "--dnsrecord-notify", f"127.0.0.1:{port}")
+        run(up, "apply", "--wait", "-f", "-", text=RECORD % (json.dumps(zone.secret()), zone.zone))
+        message = dns.message.make_query(zone.zone, "SOA")
+        message.set_opcode(dns.opcode.NOTIFY)
+        eventually(lambda: metric(up, "fairlead_dnsrecord_serials_total") >= 1)
+        assert dns.query.udp(message, "127.0.0.1", port=port, timeout=30).rcode() == 0
+        run(up, "delete", "-f", "-", text=RECORD % (json.dumps(zone.secret()), zone.zone))  # the Secret first
 
 
 POOL = """apiVersion: ipam.cluster.x-k8s.io/v1alpha2

@@ -116,6 +116,7 @@ int upcontrol_start(const struct upcontrol_conf *conf, struct upcontrol **ret, s
 	u->machine.publish = publish_corefile;
 	u->machine.ctx = u;
 	u->data_dir = xasprintf("%s/controllers", conf->data);
+	u->options = *conf->records;
 	u->options.machine = &u->machine;
 	u->options.data_dir = u->data_dir;
 	u->options.lookup_servers = conf->lookup_servers;

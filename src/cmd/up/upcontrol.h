@@ -32,6 +32,7 @@ struct upcontrol_conf {
 	size_t n_lookup_servers;
 	const union net_addr *pod_dns_servers; /* likewise */
 	size_t n_pod_dns_servers;
+	const struct controller_options *records; /* flags of the controller dnsrecord */
 };
 
 /* Before the DNS server starts: replaces *out by the Corefile of the configuration that the API has
