@@ -8,5 +8,10 @@
 
 #define NAME_SERVERS_FILE "/etc/resolv.conf"
 
+struct lookup_client;
+struct loop;
+
 /* Up to `most` of them; their number, or 0: there are none, or the file cannot be read. */
 size_t name_servers_read(const char *path, struct net_cidr *out, size_t most);
+/* A client that asks those of this machine; NULL: there are none. lookup_client_free() it before the loop. */
+struct lookup_client *name_servers_lookups(struct loop *loop);

@@ -30,6 +30,7 @@ int account_open(struct publisher *publisher, const struct publisher_account_con
 		 const char *key, struct publisher_account **ret, struct err_text err)
 {
 	struct provider_account_conf own = { .loop = publisher_loop(publisher),
+					     .lookups = publisher_lookups(publisher),
 					     .credentials = conf->credentials,
 					     .n_credentials = conf->n_credentials,
 					     .region = conf->region != NULL ? conf->region : "" };

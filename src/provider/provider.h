@@ -27,6 +27,7 @@
 #include "provider/rrset.h"
 
 struct dns_tsig_key;
+struct lookup_client;
 struct loop;
 struct provider_job;
 
@@ -117,6 +118,8 @@ struct provider_account_conf {
 	const struct provider_credential *credentials;
 	size_t n_credentials;
 	const char *region; /* of the object; "": that of the Secret, or the default */
+	/* For names of servers, on the same loop; borrowed likewise. NULL: names cannot be looked up. */
+	struct lookup_client *lookups;
 };
 
 /* To be embedded in the provider's own. */

@@ -157,6 +157,11 @@ uint64_t publisher_lease_end_by(const struct publisher *publisher)
 	return publisher->conf.lease_end_by(publisher->conf.ctx);
 }
 
+struct lookup_client *publisher_lookups(const struct publisher *publisher)
+{
+	return publisher->conf.lookups;
+}
+
 struct loop *publisher_loop(const struct publisher *publisher)
 {
 	return publisher->conf.loop;

@@ -28,6 +28,7 @@
 #include "base/err_text.h"
 #include "provider/provider.h"
 
+struct lookup_client;
 struct loop;
 struct publisher;
 struct publisher_account;
@@ -89,7 +90,8 @@ struct publisher_request {
 };
 
 struct publisher_conf {
-	struct loop *loop; /* borrowed */
+	struct loop *loop;	       /* borrowed */
+	struct lookup_client *lookups; /* as that of struct provider_account_conf */
 	/* By when (clock_mono_ns) everything must have ended, as lease_end_by_ns() says; NULL: no lease. */
 	uint64_t (*lease_end_by)(void *ctx);
 	void *ctx;

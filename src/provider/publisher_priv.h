@@ -10,6 +10,7 @@ struct publisher_entry;
 
 uint64_t publisher_lease_end_by(const struct publisher *publisher); /* UINT64_MAX: no lease */
 struct loop *publisher_loop(const struct publisher *publisher);
+struct lookup_client *publisher_lookups(const struct publisher *publisher);
 /* The entry is in no list and no batch: its request gets the result, later; it may be gone when this
  * returns. `error` is copied; NULL with PROVIDER_OK. */
 void publisher_finish(struct publisher_entry *entry, enum provider_code code, const char *error);

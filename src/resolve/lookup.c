@@ -61,25 +61,44 @@ static void arm_flush(void *ctx)
 	loop_timer_set(client->loop, &client->flush, loop_now(client->loop));
 }
 
-struct lookup_client *lookup_client_new(const struct lookup_conf *conf)
+/* Without servers. */
+static struct lookup_client *make_client(struct loop *loop)
 {
 	struct lookup_client *client = xcalloc(1, sizeof(*client));
-	assert(conf->n_servers != 0 && conf->n_servers <= LOOKUP_SERVERS_MAX);
-	client->loop = conf->loop;
-	client->tcp = conf->tcp;
-	client->try_ns = conf->try_ns != 0 ? conf->try_ns : LOOKUP_TRY_NS;
+	client->loop = loop;
 	client->flush.cb = on_flush;
 	client->resolver = resolver_new(&(struct resolver_env){
-		.loop = conf->loop, .ops = &net_ops_kernel, .arm = arm_flush, .ctx = client });
+		.loop = loop, .ops = &net_ops_kernel, .arm = arm_flush, .ctx = client });
 	for (size_t i = 0; i < LOOKUP_AT_ONCE; i++) {
 		client->slots[i].next_free = client->free_slots;
 		client->free_slots = &client->slots[i];
 	}
+	return client;
+}
+
+struct lookup_client *lookup_client_new(const struct lookup_conf *conf)
+{
+	struct lookup_client *client = make_client(conf->loop);
+	assert(conf->n_servers != 0 && conf->n_servers <= LOOKUP_SERVERS_MAX);
+	client->tcp = conf->tcp;
+	client->try_ns = conf->try_ns != 0 ? conf->try_ns : LOOKUP_TRY_NS;
 	client->n_servers = conf->n_servers;
 	for (size_t i = 0; i < conf->n_servers; i++)
 		client->servers[i] =
 			resolve_upstream_new(&(struct resolve_conf){ .addr = conf->servers[i] });
 	return client;
+}
+
+struct lookup_client *lookup_client_dup(const struct lookup_client *client)
+{
+	struct lookup_client *copy = make_client(client->loop);
+	copy->tcp = client->tcp;
+	copy->try_ns = client->try_ns;
+	copy->preferred = client->preferred;
+	copy->n_servers = client->n_servers;
+	for (size_t i = 0; i < client->n_servers; i++)
+		copy->servers[i] = resolve_upstream_ref(client->servers[i]);
+	return copy;
 }
 
 void lookup_client_free(struct lookup_client *client)

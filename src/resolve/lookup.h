@@ -36,6 +36,9 @@ struct lookup_conf {
 
 /* Never NULL. */
 struct lookup_client *lookup_client_new(const struct lookup_conf *conf);
+/* Another one on the same loop that asks the same servers, with turns of its own: what waits in the one delays
+ * nobody in the other. */
+struct lookup_client *lookup_client_dup(const struct lookup_client *client);
 /* Ends all lookups without calling them back. NULL is fine. */
 void lookup_client_free(struct lookup_client *client);
 

@@ -140,6 +140,26 @@ def test_flags_of_dnsrecord(start, tmp_path):
         run(up, "delete", "-f", "-", text=RECORD % (json.dumps(zone.secret()), zone.zone))  # the Secret first
 
 
+LOCAL = """apiVersion: extensions.gardener.cloud/v1alpha1
+kind: DNSRecord
+metadata: {name: ns, namespace: default}
+spec: {type: local, secretRef: {name: none}, name: ns.local.gardener.cloud, recordType: A, values: [%s], ttl: 1}
+"""
+
+
+def test_server_of_records_is_a_name(start, tmp_path):
+    """DR-24: the Secret names its server; the name is looked up again while nobody answers at its address."""
+    with place("bind", tmp_path) as zone:
+        up = start("data")
+        run(up, "apply", "-f", "-", text=LOCAL % "127.0.0.99")
+        eventually(lambda: addresses(up, "ns.local.gardener.cloud") == ["127.0.0.99"])
+        secret = {**zone.secret(), "Server": f"ns.local.gardener.cloud:{zone.port}"}
+        run(up, "apply", "-f", "-", text=(RECORD % (json.dumps(secret), zone.zone)).replace("class: seed, ", ""))
+        eventually(lambda: metric(up, "fairlead_provider_calls_total(?=.*rfc2136)(?=.*transient)") >= 1, 60)
+        run(up, "apply", "-f", "-", text=LOCAL % "127.0.0.1")
+        run(up, "apply", "--wait", "-f", "-", text=(RECORD % (json.dumps(secret), zone.zone)).replace("class: seed, ", ""))
+
+
 POOL = """apiVersion: ipam.cluster.x-k8s.io/v1alpha2
 kind: InClusterIPPool
 metadata: {name: %s, namespace: default}

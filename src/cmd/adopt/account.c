@@ -8,10 +8,12 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "cmd/name_servers.h"
 #include "net/loop.h"
 #include "provider/publisher.h"
 #include "provider/shared/credentials.h"
 #include "provider/shared/job.h"
+#include "resolve/lookup.h"
 
 enum { WRITE_PATIENCE_S = 60, PAGES_MAX = 1000 };
 
@@ -24,9 +26,12 @@ bool adopt_account_open(struct adopt_account *account, const struct provider *pr
 		err_text_set(err, "there are no file descriptors left");
 		return false;
 	}
-	account->publisher = publisher_new(&(struct publisher_conf){ .loop = account->loop });
+	account->lookups = name_servers_lookups(account->loop);
+	account->publisher = publisher_new(
+		&(struct publisher_conf){ .loop = account->loop, .lookups = account->lookups });
 	struct publisher_account_conf writing = { provider, credentials, count, region };
-	struct provider_account_conf reading = { account->loop, credentials, count, region };
+	struct provider_account_conf reading = { account->loop, credentials, count, region,
+						 account->lookups };
 	account->secrets = provider_secrets_new(&reading, provider->public_keys);
 	if (publisher_account_open(account->publisher, &writing, &account->writing, err) == 0 &&
 	    provider->open(&reading, &account->reading, err) == 0)
@@ -42,6 +47,7 @@ void adopt_account_close(struct adopt_account *account)
 	provider_secrets_free(account->secrets);
 	publisher_account_unref(account->writing);
 	publisher_free(account->publisher);
+	lookup_client_free(account->lookups);
 	loop_free(account->loop);
 	*account = (struct adopt_account){ 0 };
 }

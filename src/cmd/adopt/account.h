@@ -9,6 +9,7 @@
 #include "base/err_text.h"
 #include "provider/provider.h"
 
+struct lookup_client;
 struct loop;
 struct provider_account;
 struct provider_secrets;
@@ -18,6 +19,7 @@ struct publisher_account;
 struct adopt_account {
 	const struct provider *provider;
 	struct loop *loop;
+	struct lookup_client *lookups;
 	struct provider_account *reading;
 	struct provider_secrets *secrets; /* not to be in error texts of reads */
 	struct publisher *publisher;

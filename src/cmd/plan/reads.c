@@ -11,10 +11,12 @@
 #include "api/meta.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "cmd/name_servers.h"
 #include "cmd/plan/file_secrets.h"
 #include "controller/dnsrecord/secrets/credentials.h"
 #include "dns/types.h"
 #include "net/loop.h"
+#include "resolve/lookup.h"
 
 enum { MANY = 20, SHOW_MS = 200, PATIENCE_S = 60 };
 
@@ -22,14 +24,18 @@ bool plan_reads_open(struct plan_reads *reads, struct kube_conn *conn)
 {
 	*reads = (struct plan_reads){ .loop = loop_new(), .conn = conn };
 	map_init(&reads->accounts);
-	if (reads->loop != NULL)
-		reads->publisher = publisher_new(&(struct publisher_conf){ .loop = reads->loop });
-	return reads->loop != NULL;
+	if (reads->loop == NULL)
+		return false;
+	reads->lookups = name_servers_lookups(reads->loop);
+	reads->publisher = publisher_new(
+		&(struct publisher_conf){ .loop = reads->loop, .lookups = reads->lookups });
+	return true;
 }
 
 void plan_reads_close(struct plan_reads *reads)
 {
 	publisher_free(reads->publisher); /* and all accounts */
+	lookup_client_free(reads->lookups);
 	map_done(&reads->accounts);
 	loop_free(reads->loop);
 }

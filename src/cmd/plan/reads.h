@@ -50,6 +50,7 @@ struct plan_object {
 
 struct plan_reads {
 	struct loop *loop;
+	struct lookup_client *lookups;
 	struct publisher *publisher;
 	struct kube_conn *conn;
 	const json_t *secrets; /* of files, borrowed */

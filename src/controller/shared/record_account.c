@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/secret.h"
 #include "controller/engine.h"
+#include "controller/engine_lookups.h"
 #include "kube/leader/lease.h"
 
 /* ---- the publisher of an engine ---- */
@@ -37,8 +38,11 @@ struct publisher *record_account_publisher(const struct record_account *account,
 	struct engine_part *part = engine_find_part(engine, &kind);
 	if (part == NULL) {
 		struct publisher_part *own = xcalloc(1, sizeof(*own));
+		/* A part that is older is freed later. */
+		struct lookup_client *lookups = engine_lookups(engine);
 		own->publisher =
 			publisher_new(&(struct publisher_conf){ .loop = engine_loop(engine),
+								.lookups = lookups,
 								.lease_end_by = read_lease_end,
 								.ctx = account->lease });
 		engine_add_part(engine, &kind, &own->part);

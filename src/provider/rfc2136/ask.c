@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "dns/types.h"
+#include "provider/rfc2136/server_names_priv.h"
 #include "resolve/resolver.h"
 #include "resolve/upstream.h"
 
@@ -17,9 +18,17 @@
 
 static void end_ask(struct rfc2136_ask *ask)
 {
-	assert(ask->is_running);
+	assert(ask->is_running && !ask->is_waiting);
 	ask->is_running = false;
 	ask->done(ask);
+}
+
+/* Its last message is answered, or given up. */
+static void end_sent(struct rfc2136_ask *ask)
+{
+	assert(ask->account->n_sent != 0);
+	ask->account->n_sent--;
+	end_ask(ask);
 }
 
 static void PRINTF_LIKE(3, 4)
@@ -90,9 +99,9 @@ static bool try_next(struct rfc2136_ask *ask)
 	struct rfc2136_account *account = ask->account;
 	uint64_t now = loop_now(account->account.loop);
 	rfc2136_account_leave(account, ask->index);
-	if (ask->tried >= account->settings.n_servers || now + MARGIN_NS >= ask->end_by_ns)
+	if (ask->tried >= account->n_upstreams || now + MARGIN_NS >= ask->end_by_ns)
 		return false;
-	ask->index = (ask->index + 1) % account->settings.n_servers;
+	ask->index = (ask->index + 1) % account->n_upstreams;
 	try_server(ask);
 	return true;
 }
@@ -102,9 +111,9 @@ static void fail_unreached(struct rfc2136_ask *ask, bool was_sent, const char *w
 	if (ask->is_update && was_sent)
 		fail_ask(ask, PROVIDER_UNSURE,
 			 "the update was sent, but its answer did not come: %s", why);
-	else if (ask->account->settings.n_servers > 1)
+	else if (ask->account->n_upstreams > 1)
 		fail_ask(ask, PROVIDER_TRANSIENT, "none of the %zu servers answers; the last: %s",
-			 ask->account->settings.n_servers, why);
+			 ask->account->n_upstreams, why);
 	else
 		fail_ask(ask, PROVIDER_TRANSIENT, "%s", why);
 }
@@ -119,7 +128,7 @@ static void on_answer(struct resolve_signed *query)
 		take_answer(ask);
 		bool is_ill = ask->code == PROVIDER_OK && ask->rcode == DNS_RCODE_SERVFAIL;
 		if (!is_ill || ask->is_update || !try_next(ask))
-			end_ask(ask);
+			end_sent(ask);
 		return;
 	}
 	bool was_sent =
@@ -129,15 +138,15 @@ static void on_answer(struct resolve_signed *query)
 		return;
 	IGNORE(resolve_signed_result(query, ERR_TEXT(why))); /* for its sentence */
 	fail_unreached(ask, was_sent, why);
-	end_ask(ask);
+	end_sent(ask);
 }
 
 static uint64_t choose_deadline(const struct rfc2136_ask *ask)
 {
 	uint64_t now = loop_now(ask->account->account.loop);
 	uint64_t left = ask->end_by_ns > now + MARGIN_NS ? ask->end_by_ns - MARGIN_NS - now : 0;
-	size_t servers = ask->account->settings.n_servers - ask->tried;
-	return now + MIN(left / MAX(servers, (size_t)1), TRY_NS);
+	size_t n = ask->account->n_upstreams, servers = n > ask->tried ? n - ask->tried : 1;
+	return now + MIN(left / servers, TRY_NS);
 }
 
 static void try_server(struct rfc2136_ask *ask)
@@ -161,21 +170,43 @@ static void try_server(struct rfc2136_ask *ask)
 	assert(r == 0); /* there is room for the signature */
 }
 
+static void begin_tries(struct rfc2136_ask *ask)
+{
+	ask->index = ask->account->current;
+	ask->account->n_sent++;
+	try_server(ask);
+}
+
+void rfc2136_ask_resume(struct rfc2136_ask *ask, const char *error)
+{
+	if (error == NULL) {
+		begin_tries(ask);
+		return;
+	}
+	fail_ask(ask, PROVIDER_TRANSIENT, "%s", error);
+	end_ask(ask);
+}
+
 void rfc2136_ask_start(struct rfc2136_ask *ask)
 {
 	assert(!ask->is_running && ask->msg_n + DNS_TSIG_RECORD_MAX <= ask->msg_cap);
 	ask->is_running = true;
 	ask->is_unsigned = false;
 	ask->tried = 0;
-	ask->index = ask->account->current;
 	ask->server = "the server";
-	try_server(ask);
+	if (!rfc2136_names_wait(ask))
+		begin_tries(ask);
 }
 
 void rfc2136_ask_cancel(struct rfc2136_ask *ask)
 {
 	if (!ask->is_running)
 		return;
-	resolve_signed_cancel(ask->account->resolver, &ask->query);
+	if (ask->is_waiting) {
+		rfc2136_names_forget(ask);
+	} else {
+		resolve_signed_cancel(ask->account->resolver, &ask->query);
+		ask->account->n_sent--;
+	}
 	ask->is_running = false;
 }

@@ -32,10 +32,14 @@ struct rfc2136_ask {
 
 	/* Its own: */
 	struct resolve_signed query;
-	size_t index; /* of the server */
+	size_t index; /* of the address */
 	size_t tried;
 	bool is_running;
+	bool is_waiting; /* for addresses of servers; nothing was sent */
+	struct rfc2136_ask *next_waiting;
 };
 
 void rfc2136_ask_start(struct rfc2136_ask *ask);
+/* It waits no longer: the servers have addresses, or `error` says why not. */
+void rfc2136_ask_resume(struct rfc2136_ask *ask, const char *error);
 void rfc2136_ask_cancel(struct rfc2136_ask *ask); /* fine for one that is not running */

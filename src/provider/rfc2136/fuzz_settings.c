@@ -35,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (settings.n_servers == 0)
 		abort();
 	for (size_t i = 0; i < settings.n_servers; i++) {
-		if (net_addr_port(&settings.servers[i]) == 0)
+		if (net_addr_port(&settings.servers[i].addr) == 0)
 			abort();
 	}
 	rfc2136_settings_done(&settings);

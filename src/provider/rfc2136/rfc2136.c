@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "base/err.h"
 #include "base/mem.h"
 #include "provider/provider.h"
 #include "provider/rfc2136/call_priv.h"
@@ -20,7 +21,13 @@ static int open_account(const struct provider_account_conf *conf, struct provide
 	int r = rfc2136_settings_read(conf, &settings, err);
 	if (r < 0)
 		return r;
-	*ret = &rfc2136_account_new(conf->loop, &settings)->account;
+	if (settings.has_names && conf->lookups == NULL) {
+		rfc2136_settings_done(&settings);
+		err_text_set(err, "the Secret's key 'Server' has a name, and there is no name "
+				  "server to ask for its address");
+		return ERR_CONFIG;
+	}
+	*ret = &rfc2136_account_new(conf->loop, &settings, conf->lookups)->account;
 	return 0;
 }
 

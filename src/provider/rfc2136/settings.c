@@ -2,6 +2,7 @@
 /* Reading the Secret: servers, zone, TSIG key. */
 #include "provider/rfc2136/settings_priv.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,7 +33,7 @@ const char *const rfc2136_settings_public_keys[] = {
 };
 
 /* An address with or without a port. */
-static int read_server(struct slice text, union net_addr *ret)
+static int read_address(struct slice text, union net_addr *ret)
 {
 	if (net_addr_parse_ip(text, ret) == 0) {
 		net_addr_set_port(ret, RFC2136_PORT);
@@ -41,6 +42,49 @@ static int read_server(struct slice text, union net_addr *ret)
 	bool is_address = ascii_isdigit(text.p[0]) || text.p[0] == '[';
 	return is_address && net_addr_parse(text, ret) == 0 && net_addr_port(ret) != 0 ? 0
 										       : ERR_PARSE;
+}
+
+/* Letters, digits, hyphens and dots, and not all of the last label are digits: no address that was mistyped. A
+ * single label would need a search list, and may be a key in the wrong place, which must not be shown. */
+static bool is_host_name(struct slice text, const uint8_t *wire)
+{
+	const char *last = memrchr(text.p, '.', text.n - 1);
+	bool has_letter = false;
+	for (size_t i = 0; i < text.n; i++) {
+		char ch = ascii_lower(text.p[i]);
+		bool is_letter = ch >= 'a' && ch <= 'z';
+		if (!is_letter && !ascii_isdigit(ch) && ch != '-' && ch != '.' && ch != '_')
+			return false;
+		has_letter = has_letter || (is_letter && text.p + i > last);
+	}
+	return has_letter && dns_name_labels(wire) >= 2 && !dns_tsig_is_like_secret(wire);
+}
+
+/* A host name with or without a port. Only the machine's own name has no dot (RFC 6761 §6.3). */
+static int read_name(struct slice text, struct rfc2136_server *ret)
+{
+	const char *colon = memchr(text.p, ':', text.n);
+	struct slice name = { text.p, colon != NULL ? (size_t)(colon - text.p) : text.n };
+	uint64_t port = RFC2136_PORT;
+	if (colon != NULL &&
+	    (slice_u64((struct slice){ colon + 1, text.n - name.n - 1 }, &port) < 0 || port == 0 ||
+	     port > UINT16_MAX))
+		return ERR_PARSE;
+	bool is_local = slice_is(name, "localhost");
+	if (name.n == 0 || net_addr_parse_ip(SLICE("127.0.0.1"), &ret->addr) < 0 ||
+	    (!is_local &&
+	     (dns_name_from_text(name, ret->name) < 0 || !is_host_name(name, ret->name))))
+		return ERR_PARSE;
+	net_addr_set_port(&ret->addr, (uint16_t)port);
+	ret->is_name = !is_local;
+	snprintf(ret->text, sizeof(ret->text), "%.*s:%u", (int)MIN(name.n, 64u), name.p,
+		 (unsigned)port);
+	return 0;
+}
+
+static int read_server(struct slice text, struct rfc2136_server *ret)
+{
+	return read_address(text, &ret->addr) == 0 ? 0 : read_name(text, ret);
 }
 
 static bool is_separator(char ch)
@@ -70,11 +114,12 @@ static int read_servers(struct slice text, struct rfc2136_settings *ret, struct 
 		}
 		if (read_server(word, &ret->servers[ret->n_servers]) < 0) {
 			err_text_set(err,
-				     "word %zu of the Secret's key 'Server' is not an IP address "
-				     "with or without a port; host names are not looked up",
+				     "word %zu of the Secret's key 'Server' is neither an IP "
+				     "address nor a host name with a dot, with or without a port",
 				     ret->n_servers + 1);
 			return ERR_CONFIG;
 		}
+		ret->has_names = ret->has_names || ret->servers[ret->n_servers].is_name;
 		ret->n_servers++;
 	}
 	return 0;

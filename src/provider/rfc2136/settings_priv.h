@@ -19,9 +19,17 @@ enum {
 	RFC2136_PORT = 53,
 };
 
+struct rfc2136_server {
+	bool is_name;
+	union net_addr addr;	      /* with the port; of a name the port only */
+	uint8_t name[DNS_NAME_MAX];   /* wire form */
+	char text[NET_ADDR_TEXT_MAX]; /* the name and the port, for people; may be cut */
+};
+
 struct rfc2136_settings {
-	union net_addr servers[RFC2136_SERVERS_MAX]; /* with ports */
+	struct rfc2136_server servers[RFC2136_SERVERS_MAX];
 	size_t n_servers;
+	bool has_names;		 /* some are names */
 	char *zone;		 /* lower case, without the final dot; NULL: found by queries */
 	struct dns_tsig_key key; /* algorithm NULL: nothing is signed */
 	bool has_owner_records;

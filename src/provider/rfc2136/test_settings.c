@@ -28,14 +28,19 @@ static void describe(const struct rfc2136_settings *settings, char *out, size_t 
 	if (settings->key.algorithm != NULL)
 		dns_name_to_text(settings->key.name, true, key);
 	for (size_t i = 0; i < settings->n_servers; i++) {
-		net_addr_str(&settings->servers[i], address);
-		at += (size_t)snprintf(out + at, n - at, "%s ", address);
+		net_addr_str(&settings->servers[i].addr, address);
+		at += (size_t)snprintf(out + at, n - at, "%s ",
+				       settings->servers[i].is_name ? settings->servers[i].text
+								    : address);
 	}
 	snprintf(out + at, n - at, "%s %s %s%s", settings->zone != NULL ? settings->zone : "-", key,
 		 settings->key.algorithm != NULL ? settings->key.algorithm->text : "-",
 		 settings->has_owner_records ? " marks" : "");
 }
 
+#define NOT_A_SERVER(word)                                                                      \
+	"word " #word " of the Secret's key 'Server' is neither an IP address nor a host name " \
+	"with a dot, with or without a port"
 #define KEY(name, value)                         \
 	{                                        \
 		name,                            \
@@ -62,14 +67,20 @@ static void table(void **state)
 		  "the Secret has no value for the key 'TSIGSecret' or 'tsigSecret'" },
 		{ { KEY("Server", "192.0.2.1"), KEY("TSIGSecret", SECRET) },
 		  "the Secret has no value for the key 'TSIGKeyName' or 'tsigKeyName'" },
-		{ { KEY("Server", "ns.example.com:53") },
-		  "word 1 of the Secret's key 'Server' is not an IP address with or without a "
-		  "port; "
-		  "host names are not looked up" },
-		{ { KEY("Server", "192.0.2.1, ns") },
-		  "word 2 of the Secret's key 'Server' is not an IP address with or without a "
-		  "port; "
-		  "host names are not looked up" },
+		{ { KEY("Server", "NS.example.com:5353 192.0.2.1 bind.dns.svc.cluster.local.") },
+		  "NS.example.com:5353 192.0.2.1:53 bind.dns.svc.cluster.local.:53 - - -" },
+		{ { KEY("Server", "localhost:54") }, "127.0.0.1:54 - - -" },
+		{ { KEY("Server", "192.0.2.1, ns") }, NOT_A_SERVER(2) },
+		{ { KEY("Server", "192.0.2.256") }, NOT_A_SERVER(1) },
+		{ { KEY("Server", "192.0.2.1.5:53") }, NOT_A_SERVER(1) },
+		{ { KEY("Server", "ns.example.com:0") }, NOT_A_SERVER(1) },
+		{ { KEY("Server", "ns.example.com:") }, NOT_A_SERVER(1) },
+		{ { KEY("Server", "ns.example.com:65536") }, NOT_A_SERVER(1) },
+		{ { KEY("Server", "http://ns.example.com") }, NOT_A_SERVER(1) },
+		{ { KEY("Server", "ns.exa\\109ple.com") }, NOT_A_SERVER(1) },
+		{ { KEY("Server", "ns..example.com") }, NOT_A_SERVER(1) },
+		{ { KEY("Server", ".") }, NOT_A_SERVER(1) },
+		{ { KEY("Server", ":53") }, NOT_A_SERVER(1) },
 		{ { KEY("Server", " , ") }, "the Secret's key 'Server' has no server" },
 		{ { KEY("Server", "1.1.1.1 1.1.1.1 1.1.1.1 1.1.1.1 1.1.1.1 1.1.1.1 1.1.1.1 1.1.1.1 "
 				  "1.1.1.1") },
