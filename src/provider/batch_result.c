@@ -48,6 +48,26 @@ static void search_again(struct publisher_entry *entry, const char *error)
 	finder_add(&account->finder, entry);
 }
 
+/* The name of an entry whose zone was searched belongs to a longer zone: it goes there, once. Not where the
+ * account lists its zones, and has no such. */
+static bool move_to_longer_zone(struct publisher_batch *batch, size_t index)
+{
+	struct publisher_account *account = batch->zone->account;
+	struct publisher_entry *entry = batch->row[index];
+	char *zone = batch->changes[index].longer_zone;
+	if (batch->changes[index].code != PROVIDER_OTHER_ZONE || zone == NULL ||
+	    account->finder.index.listed_ns != 0 || !entry->found_zone || entry->searched_again)
+		return false;
+	provider_zone_index_learn(&account->finder.index, entry->edits[0].set.name,
+				  &(struct provider_zone){ .id = zone, .name = zone },
+				  loop_now(account->loop));
+	batch_extract(batch, index);
+	entry->searched_again = true;
+	entry->zone = NULL;
+	finder_add(&account->finder, entry);
+	return true;
+}
+
 static void fail_all(struct publisher_batch *batch, enum provider_code code, const char *text)
 {
 	struct publisher_account *account = batch->zone->account;
@@ -81,6 +101,8 @@ static bool is_doubtful(const struct publisher_entry *entry, enum provider_code 
 static void refuse_entry(struct publisher_batch *batch, size_t index, enum provider_code code,
 			 const char *text)
 {
+	if (move_to_longer_zone(batch, index))
+		return;
 	CLEANUP(freep) char *error = xstrdup(text);
 	struct publisher_entry *entry = batch_extract(batch, index);
 	suspect_clear(batch->zone, entry->edits[0].set.name);
@@ -472,11 +494,28 @@ static void report_found(struct publisher_batch *batch, size_t index,
 			 answer == PROVIDER_GUARD_BROKEN ? PROVIDER_CONFLICT : PROVIDER_OK, error);
 }
 
+/* The provider does not serve the set in this zone. */
+static void refuse_read(struct publisher_batch *batch, size_t index)
+{
+	struct publisher_entry *entry = batch->row[index];
+	enum provider_code code = batch->changes[index].code;
+	if (move_to_longer_zone(batch, index))
+		return;
+	CLEANUP(freep) char *error = xstrdup(batch->changes[index].error);
+	if (entry->only_reads)
+		entry->found = TAKE_PTR(batch->changes[index].found);
+	publisher_finish(batch_extract(batch, index), code, error);
+}
+
 /* What is wanted and what was found; true: the entry has left the row. */
 static bool judge_read(struct publisher_batch *batch, size_t index)
 {
 	struct publisher_entry *entry = batch->row[index];
 	char error[PROVIDER_ERROR_BYTES];
+	if (has_own_result(&batch->changes[index])) {
+		refuse_read(batch, index);
+		return true;
+	}
 	enum provider_guard_answer answer =
 		provider_guard_check(entry->edits, entry->n_edits, batch->changes[index].found,
 				     entry->maybe_applied, ERR_TEXT(error));

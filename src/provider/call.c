@@ -30,6 +30,7 @@ static void adapt_rate(struct publisher_call *call)
 	case PROVIDER_UNAUTHENTICATED:
 	case PROVIDER_UNAUTHORIZED:
 	case PROVIDER_NO_ZONE:
+	case PROVIDER_OTHER_ZONE:
 	case PROVIDER_CONFLICT:
 	case PROVIDER_INVALID:
 	case PROVIDER_QUOTA:

@@ -26,6 +26,8 @@ enum provider_reaction {
 	X(UNAUTHENTICATED, "unauthenticated", FAIL, "ERR_INFRA_UNAUTHENTICATED")                         \
 	X(UNAUTHORIZED, "unauthorized", ISOLATE, "ERR_INFRA_UNAUTHORIZED")                               \
 	X(NO_ZONE, "no_zone", FAIL, "ERR_CONFIGURATION_PROBLEM")                                         \
+	/* The name belongs to a longer zone, and nothing was written. */                                \
+	X(OTHER_ZONE, "other_zone", ISOLATE, "ERR_CONFIGURATION_PROBLEM")                                \
 	X(CONFLICT, "conflict", ISOLATE, "ERR_CONFIGURATION_PROBLEM")                                    \
 	X(INVALID, "invalid", ISOLATE, "ERR_CONFIGURATION_PROBLEM")                                      \
 	X(QUOTA, "quota", ISOLATE, "ERR_INFRA_QUOTA_EXCEEDED")                                           \
@@ -44,6 +46,11 @@ enum { PROVIDER_CODES = PROVIDER_NO_LEASE + 1 };
 /* In the error of a PROVIDER_CONFLICT: what is in the way is somebody else's record set of this name and
  * type, which may be overwritten if its owner agrees. */
 #define PROVIDER_NOT_OURS "exists and is not ours"
+
+/* The sentence of PROVIDER_OTHER_ZONE: type and name of the set, the zone, and the longer one. */
+#define PROVIDER_OTHER_ZONE_TEXT                                                               \
+	"the %s record set '%s' is not served in the zone '%s': the name belongs to the zone " \
+	"'%s'; name that zone in spec.zone"
 
 const char *provider_code_label(enum provider_code code);
 enum provider_reaction provider_code_reaction(enum provider_code code);

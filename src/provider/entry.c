@@ -46,6 +46,7 @@ struct publisher_entry *entry_new(struct publisher_request *request, uint64_t no
 					   .since_ns = now_ns,
 					   .priority = (uint8_t)request->priority,
 					   .maybe_applied = request->maybe_applied,
+					   .checks_zone = request->checks_zone,
 					   .only_reads = request->only_reads };
 	if (request->zone != NULL)
 		entry->zone_id = xstrdup(request->zone);

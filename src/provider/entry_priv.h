@@ -38,6 +38,8 @@ struct publisher_entry {
 	uint8_t priority;
 	bool maybe_applied;
 	bool found_zone;     /* by search, not by the caller */
+	bool checks_zone;    /* that of the caller */
+	uint64_t searches;   /* of the account that had ended when it came to the finder */
 	bool searched_again; /* since the zone that was found first is gone */
 	bool was_sent;
 	bool only_reads;

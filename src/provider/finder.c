@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "dns/types.h"
 #include "provider/account_priv.h"
 #include "provider/shared/job.h"
 #include "provider/publisher_priv.h"
@@ -21,11 +22,43 @@ static void fail_without_zone(struct publisher_entry *entry)
 	publisher_finish(entry, PROVIDER_NO_ZONE, error);
 }
 
+static void fail_in_short_zone(struct publisher_entry *entry, const char *longer_zone)
+{
+	const struct provider_rrset *set = &entry->edits[0].set;
+	char type[DNS_MNEMONIC_MAX];
+	CLEANUP(freep)
+	char *error = xasprintf(PROVIDER_OTHER_ZONE_TEXT, dns_type_str(set->type, type), set->name,
+				entry->zone_id, longer_zone);
+	publisher_finish(entry, PROVIDER_OTHER_ZONE, error);
+}
+
+/* The zone is the caller's. False: the list of zones must be read. */
+static bool place_checked(struct finder *finder, struct publisher_entry *entry)
+{
+	const char *longer_zone;
+	switch (provider_zone_index_check(&finder->index, entry->edits[0].set.name, entry->zone_id,
+					  loop_now(finder->account->loop), &longer_zone)) {
+	case PROVIDER_ZONE_UNCHECKED:
+		if (entry->searches == finder->searches)
+			return false;
+		break; /* this provider has no list */
+	case PROVIDER_ZONE_TOO_SHORT:
+		fail_in_short_zone(entry, longer_zone);
+		return true;
+	case PROVIDER_ZONE_FITS:
+		break;
+	}
+	zone_queue_add(account_zone(finder->account, entry->zone_id), entry);
+	return true;
+}
+
 /* False: nobody knows yet. The entry is in no list. */
 static bool place_entry(struct finder *finder, struct publisher_entry *entry)
 {
 	const struct provider_zone_choice *choice;
 	const char *name = entry->edits[0].set.name;
+	if (entry->zone_id != NULL)
+		return place_checked(finder, entry);
 	switch (provider_zone_index_find(&finder->index, name, loop_now(finder->account->loop),
 					 &choice)) {
 	case PROVIDER_ZONE_UNKNOWN:
@@ -77,8 +110,13 @@ void finder_fail(struct finder *finder, enum provider_code code, const char *err
 	struct publisher_entry *entry;
 	if (!finder->call.is_running) /* it borrows name and page */
 		end_search(finder);
-	while ((entry = entry_pop(&finder->waiting)) != NULL)
-		publisher_finish(entry, code, error);
+	while ((entry = entry_pop(&finder->waiting)) != NULL) {
+		/* Who may not list zones may write to the one that is given. */
+		if (entry->zone_id != NULL && code != PROVIDER_UNAUTHENTICATED)
+			zone_queue_add(account_zone(finder->account, entry->zone_id), entry);
+		else
+			publisher_finish(entry, code, error);
+	}
 }
 
 /* Zones of all pages so far; true: there is another page. */
@@ -108,6 +146,7 @@ static void learn_zones(struct finder *finder, struct provider_job *job)
 		provider_zone_index_complete(&finder->index, now);
 	}
 	end_search(finder);
+	finder->searches++;
 	place_waiting(finder);
 }
 
@@ -147,7 +186,7 @@ static void run_turn(struct account_turn *turn)
 		return;
 	if (finder->name == NULL) {
 		finder->name = xstrdup(finder->waiting.first->edits[0].set.name);
-		provider_zone_index_begin(&finder->index);
+		provider_zone_index_begin(&finder->index, loop_now(finder->account->loop));
 	}
 	finder->call.account = finder->account;
 	finder->call.finished = on_finished;
@@ -178,11 +217,33 @@ void finder_done(struct finder *finder)
 	provider_zone_index_done(&finder->index);
 }
 
+static void add_checked(struct finder *finder, struct publisher_entry *entry)
+{
+	const char *longer_zone;
+	struct loop *loop = finder->account->loop;
+	enum provider_zone_check check =
+		provider_zone_index_check(&finder->index, entry->edits[0].set.name, entry->zone_id,
+					  loop_now(loop), &longer_zone);
+	if (check == PROVIDER_ZONE_FITS) {
+		place_checked(finder, entry);
+		return;
+	}
+	if (check == PROVIDER_ZONE_TOO_SHORT) /* later, as below */
+		loop_timer_set(loop, &finder->timer, loop_now(loop));
+	entry_push(&finder->waiting, entry);
+	search_on(finder);
+}
+
 void finder_add(struct finder *finder, struct publisher_entry *entry)
 {
 	const struct provider_zone_choice *choice;
 	struct loop *loop = finder->account->loop;
 	assert(entry->list == NULL && entry->zone == NULL);
+	entry->searches = finder->searches;
+	if (entry->zone_id != NULL) {
+		add_checked(finder, entry);
+		return;
+	}
 	switch (provider_zone_index_find(&finder->index, entry->edits[0].set.name, loop_now(loop),
 					 &choice)) {
 	case PROVIDER_ZONE_FOUND:

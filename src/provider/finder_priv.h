@@ -22,6 +22,7 @@ struct finder {
 	char *name; /* for which this search is */
 	char *page; /* the next one; NULL: the first */
 	unsigned pages, attempts;
+	uint64_t searches; /* that have ended */
 };
 
 void finder_init(struct finder *finder, struct publisher_account *account);

@@ -48,9 +48,13 @@ struct provider_change {
 	/* What the provider says of this change. PROVIDER_UNKNOWN: nothing. */
 	enum provider_code code;
 	char error[PROVIDER_ERROR_BYTES];
-	/* PROVIDER_READ: as many sets as edits, in their order; those without values are missing.
+	/* PROVIDER_READ: as many sets as edits, in their order; those without values are missing. Also where
+	 * the change has PROVIDER_OTHER_ZONE.
 	 * Made by provider_change_found(), freed by provider_change_clear(). */
 	struct provider_rrset *found;
+	/* With PROVIDER_OTHER_ZONE: the id of the zone that the name belongs to, which is also its name; heap.
+	 * NULL: the account has no such zone, or it is not known. */
+	char *longer_zone;
 	/* PROVIDER_APPLY, if it succeeded: the provider has read the sets just before, and they were not as wanted. */
 	bool was_different;
 };
@@ -132,13 +136,16 @@ struct provider_account {
 /* ---- a provider ---- */
 
 struct provider_caps {
-	bool is_atomic;	      /* a batch is applied whole or not at all */
-	bool has_guards;      /* APPLY enforces guards; else the publisher reads first */
-	bool has_owner_mark;  /* a place for `owner` of a set; without, the publisher drops it */
-	bool is_for_tests;    /* no object of this type is served unless asked for */
-	bool has_no_secret;   /* it needs none: that of an object is not read */
-	bool has_serial;      /* knows PROVIDER_SERIAL; others are never asked for it */
-	bool keeps_nothing;   /* record sets are in their objects only: there is nothing to read */
+	bool is_atomic;	     /* a batch is applied whole or not at all */
+	bool has_guards;     /* APPLY enforces guards; else the publisher reads first */
+	bool has_owner_mark; /* a place for `owner` of a set; without, the publisher drops it */
+	bool is_for_tests;   /* no object of this type is served unless asked for */
+	bool has_no_secret;  /* it needs none: that of an object is not read */
+	bool has_serial;     /* knows PROVIDER_SERIAL; others are never asked for it */
+	bool keeps_nothing;  /* record sets are in their objects only: there is nothing to read */
+	/* READ and APPLY end with PROVIDER_OTHER_ZONE for a set to be written whose name belongs to a longer
+	 * zone. Otherwise the publisher compares with the account's list of zones. */
+	bool checks_zones;
 	unsigned calls_per_s; /* documented limit of an account; 0: PROVIDER_CALLS_PER_S */
 	unsigned burst;	      /* calls at once after a pause; 0: calls_per_s */
 	unsigned zone_writes; /* APPLYs of one zone at a time; 0: one */

@@ -180,8 +180,9 @@ void publisher_forget(struct publisher_entry *entry)
 static void route_entry(struct publisher_entry *entry)
 {
 	struct publisher_account *account = entry->account;
+	bool needs_check = entry->checks_zone && !account->provider->caps.checks_zones;
 	entry_unlink(entry);
-	if (entry->zone_id != NULL)
+	if (entry->zone_id != NULL && !needs_check)
 		zone_queue_add(account_zone(account, entry->zone_id), entry);
 	else
 		finder_add(&account->finder, entry);

@@ -60,6 +60,9 @@ struct publisher_request {
 	const struct provider_edit *edits; /* all in one zone; 1 to PROVIDER_EDITS_MAX */
 	size_t n_edits;
 	enum publisher_priority priority;
+	/* `zone` is compared with the account's zones: if the first edit's name belongs to a longer one, the
+	 * request ends with PROVIDER_OTHER_ZONE. */
+	bool checks_zone;
 	/* An earlier request for the same was sent, and nobody knows what became of it (a restart): if the
 	 * provider has what is wanted, it is taken for ours. */
 	bool maybe_applied;

@@ -13,7 +13,11 @@ struct provider_zone;
 
 enum {
 	PROVIDER_ZONE_MISSING_S = 60, /* a name without a zone is not searched again for so long */
-	PROVIDER_ZONE_LIST_S = 3600,  /* the list of zones is used for so long */
+	/* The list of zones is used for a hundred times the time that reading it took, within these limits: new
+	 * zones are found soon, and at most one call in a hundred reads the list. */
+	PROVIDER_ZONE_LIST_FACTOR = 100,
+	PROVIDER_ZONE_LIST_MIN_S = 1,
+	PROVIDER_ZONE_LIST_MAX_S = 3600,
 	PROVIDER_ZONE_MISSING_MAX = 4096, /* names without a zone that are remembered */
 	PROVIDER_ZONE_OTHERS_MAX = 512,	  /* characters of `others` */
 };
@@ -22,7 +26,8 @@ enum {
 struct provider_zone_choice {
 	char *id;
 	bool is_private;
-	char *others; /* ids of the others, separated by blanks; NULL: there are none */
+	char *others;	   /* ids of the others, separated by blanks; NULL: there are none */
+	char *private_ids; /* those of all that are private */
 };
 
 struct provider_zone_index {
@@ -30,9 +35,12 @@ struct provider_zone_index {
 	struct map building; /* those of a list that is not complete yet */
 	struct map missing;  /* names; the value is the time in a heap-allocated uint64_t */
 	uint64_t listed_ns;  /* when all zones were known; 0: never */
+	uint64_t begun_ns;   /* when the list was begun */
+	uint64_t use_ns;     /* the list is used for so long */
 };
 
 enum provider_zone_answer { PROVIDER_ZONE_UNKNOWN, PROVIDER_ZONE_FOUND, PROVIDER_ZONE_MISSING };
+enum provider_zone_check { PROVIDER_ZONE_UNCHECKED, PROVIDER_ZONE_FITS, PROVIDER_ZONE_TOO_SHORT };
 
 void provider_zone_index_init(struct provider_zone_index *index);
 void provider_zone_index_done(struct provider_zone_index *index);
@@ -41,8 +49,14 @@ void provider_zone_index_done(struct provider_zone_index *index);
 enum provider_zone_answer provider_zone_index_find(struct provider_zone_index *index,
 						   const char *name, uint64_t now_ns,
 						   const struct provider_zone_choice **ret);
+/* Is a zone, by its id (a final dot is ignored), the longest one of the name? Public and private zones are
+ * not served together, and are not compared. TOO_SHORT: `ret_longer` is the id of a longer one. UNCHECKED:
+ * the list must be read. */
+enum provider_zone_check provider_zone_index_check(const struct provider_zone_index *index,
+						   const char *name, const char *zone_id,
+						   uint64_t now_ns, const char **ret_longer);
 /* A list begins anew; what is known stays until it is complete. */
-void provider_zone_index_begin(struct provider_zone_index *index);
+void provider_zone_index_begin(struct provider_zone_index *index, uint64_t now_ns);
 void provider_zone_index_add(struct provider_zone_index *index, const struct provider_zone *zone);
 /* The list is complete, and replaces what was known. */
 void provider_zone_index_complete(struct provider_zone_index *index, uint64_t now_ns);

@@ -139,6 +139,8 @@ static void submit_request(struct arena *arena, const json_t *tree,
 		.edits = edits,
 		.n_edits = n,
 		.maybe_applied = json_is_true(json_object_get(tree, "maybeApplied")),
+		.checks_zone = json_is_true(json_object_get(tree, "checksZone")),
+		.only_reads = json_is_true(json_object_get(tree, "onlyReads")),
 		.patience_ns = (uint64_t)patience_ms * NS_PER_MS,
 		.done = count_done,
 	};

@@ -8,6 +8,7 @@ import re
 import socket
 import subprocess
 import threading
+import time
 
 import pytest
 
@@ -188,6 +189,29 @@ def test_names_outside_of_the_zone(pdns, zone, publisher):
     assert [(r["code"], r["error"]) for r in answer["results"]] == [
         ("ok", ""), ("invalid", "PowerDNS: RRset a.elsewhere.test. IN A: Name is out of zone")], answer["results"]
     assert pdns.ask(f"in.{zone}") == (60, ["192.0.2.1"])
+
+
+def test_longest_zone(pdns, zone):
+    """A zone that comes later is found, and its names are not published in the one above."""
+    def publish(name, **more):
+        return publisher.submit({"edits": [edit(name, "A", "192.0.2.1")], **more})["results"][0]
+
+    with Publisher(pdns.http_port) as publisher:
+        assert publish(f"a.{zone}")["zone"] == f"{zone}."
+        child = pdns.add_zone(f"deep.{zone}")
+        name, end = f"a.{child}", time.monotonic() + 20
+        while publish(name)["zone"] != f"{child}.":
+            assert time.monotonic() < end
+        assert pdns.ask(name) == (60, ["192.0.2.1"])
+        for given in (zone, f"{zone}."):
+            for more in ({}, {"onlyReads": True}):
+                result = publish(f"b.{child}", zone=given, checksZone=True, **more)
+                assert (result["code"], result["error"]) == (
+                    "other_zone", f"the A record set 'b.{child}' is not served in the zone '{given}': the name belongs to the zone '{child}.'; "
+                    "name that zone in spec.zone")
+        assert (f"b.{child}", "A") not in pdns.sets(zone)
+        for given in (child, f"{child}."):
+            assert publish(f"b.{child}", zone=given, checksZone=True)["code"] == "ok"
 
 
 def test_refused_by_address(tmp_path):

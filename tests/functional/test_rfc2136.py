@@ -197,17 +197,35 @@ def test_address_over_a_cname(real, publisher, guard):
 
 
 def test_a_name_below_a_delegation(real, publisher):
-    """The server accepts it and never serves it. It is removed again: the second time it is as new as the first time."""
+    """The server would accept it and never serve it. It is not sent: the second time it is as new as the first time."""
     def refused(one, **more):
         result = one.one(edit("a.sub", ["192.0.2.9"], **more))
         assert (result["code"], result["error"]) == (
-            "conflict", f"the A record set 'a.sub.{ZONE}' is not served in the zone '{ZONE}': the name belongs to the zone 'sub.{ZONE}'; "
+            "other_zone", f"the A record set 'a.sub.{ZONE}' is not served in the zone '{ZONE}': the name belongs to the zone 'sub.{ZONE}'; "
             "name that zone in spec.zone")
 
     with publishing(secret(real, OwnerRecords="true")) as marking:
         for _ in range(2):
             refused(publisher, guard="absent")
             refused(marking, guard="owned", owner="me/1")
+
+
+def test_zone_above_that_of_the_name(real, publisher):
+    """A zone below, on the same server and without a delegation: nothing is sent to the one above, whatever the guard is."""
+    name = f"low.deep.{ZONE}"
+    put = edit("low.deep", ["192.0.2.9"])
+    result = publisher.one(put, zone=f"deep.{ZONE}")
+    assert (result["code"], result["zone"]) == ("ok", f"deep.{ZONE}")
+    for guard in ("none", "absent", "equal"):
+        for more in ({}, {"onlyReads": True}):
+            result = publisher.one({**put, "guard": guard, "before": {"ttl": 60, "values": ["192.0.2.9"]}}, zone=ZONE, **more)
+            assert (result["code"], result["error"]) == (
+                "other_zone", f"the A record set '{name}' is not served in the zone '{ZONE}': the name belongs to the zone 'deep.{ZONE}'; "
+                "name that zone in spec.zone"), (guard, more)
+    assert real.read(name) == (60, ["192.0.2.9"])
+    ok(publisher.one({**put, "values": []}, zone=ZONE))  # what is there by mistake can be deleted
+    assert real.read(name) == (60, ["192.0.2.9"])
+    assert publisher.one({**put, "values": []}, zone=f"deep.{ZONE}")["code"] == "ok"
 
 
 # ---- other writers ----
@@ -291,6 +309,13 @@ def test_zone_by_its_soa(real):
         ok(one.one(edit("ns.alias", ["192.0.2.1"])))  # below an alias
         results = one.put(*({"edits": [edit(name, ["192.0.2.1"])]} for name in ("found", "a.b.c.found", "*.found")))
         assert one.calls["find_zones"] == 0 and [(r["code"], r["zone"]) for r in results] == [("ok", ZONE)] * 3
+    with publishing(secret(real, Zone=None)) as one:  # the zone above is known first
+        ok(one.one(edit("found", ["192.0.2.1"])))
+        for more in ({"onlyReads": True}, {}):
+            results = one.put(*({"edits": [edit(name, ["192.0.2.1"])], **more} for name in ("found", "found.deep", "x.found.deep", "deep")))
+            assert [(r["code"], r["zone"]) for r in results] == [("ok", ZONE)] + [("ok", f"deep.{ZONE}")] * 3, results
+            assert one.calls["find_zones"] == 0
+    with publishing(secret(real, Zone=None)) as one:
         assert one.one({**edit("a", ["192.0.2.1"]), "name": "a.nowhere.test"})["code"] == "no_zone"
     with publishing(secret(real, Zone=None)) as one:
         for name in ("alias", "*.wild"):

@@ -285,6 +285,70 @@ def test_unserved_type(embedded, controller, ns, tmp_path):  # noqa: F811
     remove(embedded, ns, "cloud", "theirs")
 
 
+def searching(zone, **more):
+    """A Secret whose account searches for the zones of names."""
+    return zone.secret(**({} if zone.kind == "powerdns" else {"Zone": ""}), **more)
+
+
+def planned(c, ns, *objects):
+    """What `fairlead plan` says about manifests: object -> zone."""
+    done = subprocess.run([server.fairlead_program(), "plan", "--kubeconfig", c.kubeconfig(), "-n", ns, "-f", "-"], capture_output=True, text=True,
+                          timeout=60, check=False, input="\n---\n".join(json.dumps(o) for o in objects))
+    assert done.returncode == 2, (done.stdout, done.stderr)
+    return dict(re.findall(rf"^{ns}/(\S+): create in zone (\S+)$", done.stdout, re.M))
+
+
+def test_longest_zone(embedded, controller, ns, zone):  # noqa: F811
+    """DR-15: a zone that was used for other names does not hide a longer one. `fairlead plan` says the same, for one object and for many."""
+    child = zone.child()
+    make_secret(embedded, ns, searching(zone))
+    wanted = {"above": zone_id(zone), "below": child + zone_id(zone).removeprefix(zone.zone), "apex": child + zone_id(zone).removeprefix(zone.zone)}
+    objects = {name: record(name, host, type=zone.type) for name, host in
+               (("above", f"above.{ns}.{zone.zone}"), ("below", f"below.{ns}.{child}"), ("apex", child))}
+    assert planned(embedded, ns, *objects.values()) == wanted
+    for name, one in objects.items():
+        assert planned(embedded, ns, one) == {name: wanted[name]}
+    make(embedded, ns, "above", f"above.{ns}.{zone.zone}", type=zone.type)
+    assert wait_settled(embedded, ns, "above")["zone"] == zone_id(zone)
+    hosts = {"below": f"below.{ns}.{child}", "apex": child}
+    for name, host in hosts.items():
+        make(embedded, ns, name, host, type=zone.type)
+    for name, host in hosts.items():
+        assert wait_settled(embedded, ns, name)["zone"] == child + ("." if zone.kind == "powerdns" else "")
+        assert zone.read(host) == (120, ["192.0.2.1"])
+    remove(embedded, ns, "above", *hosts)
+    assert zone.read(hosts["below"]) is None
+
+
+@pytest.mark.parametrize("marks", ["plain", "marked"])
+def test_enclosing_zone_is_refused(embedded, controller, ns, zone, marks):  # noqa: F811
+    """DR-17: a record set is not moved to a zone that does not serve its name; the live one stays, and deletion removes it."""
+    if zone.kind == "powerdns" and marks == "plain":
+        return  # always has marks
+    child = zone.child()
+    child_id = child + ("." if zone.kind == "powerdns" else "")
+    hosts = {name: f"{name}.{ns}.{child}" for name in ("moved", "kept", "first")}
+    make_secret(embedded, ns, searching(zone, **({"OwnerRecords": "true"} if marks == "marked" and zone.kind != "powerdns" else {})))
+    for name in ("moved", "kept"):
+        make(embedded, ns, name, hosts[name], type=zone.type)
+        assert wait_settled(embedded, ns, name)["zone"] == child_id
+        patch(embedded, ns, name, {"spec": {"zone": zone_id(zone)}})
+    make(embedded, ns, "first", hosts["first"], type=zone.type, zone=zone_id(zone))
+    for name, host in hosts.items():
+        s = wait_failed(embedded, ns, name)
+        assert s["lastError"]["codes"] == [CONFIGURATION], s
+        assert f"'{host}' is not served in the zone '{zone_id(zone)}': the name belongs to the zone '{child_id}'" in s["lastError"]["description"], s
+        assert s.get("zone") == (None if name == "first" else child_id), s
+        assert zone.read(host) == (None if name == "first" else (120, ["192.0.2.1"]))
+    if zone.kind == "powerdns":
+        assert not {host for host, _ in zone.real.sets(zone.zone)} & set(hosts.values())
+    patch(embedded, ns, "moved", {"spec": {"zone": None, "values": ["192.0.2.2"]}})
+    wait_settled(embedded, ns, "moved")
+    assert zone.read(hosts["moved"]) == (120, ["192.0.2.2"])
+    remove(embedded, ns, *hosts)
+    assert [zone.read(host) for host in hosts.values()] == [None] * 3
+
+
 class Forgetful(Proxy):
     """Throws the answer to the first change away."""
 

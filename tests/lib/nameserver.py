@@ -229,7 +229,9 @@ class PowerDNS:
             return reply.status, json.loads(text) if text.startswith((b"{", b"[")) else text
 
     def new_zone(self, kind="Native"):
-        zone = f"z{next(names)}.test"
+        return self.add_zone(f"z{next(names)}.test", kind)
+
+    def add_zone(self, zone, kind="Native"):
         status, said = self.api("POST", "/zones", {"name": zone + ".", "kind": kind, "nameservers": ["ns.example."]})
         assert status == 201, said
         return zone
@@ -276,6 +278,13 @@ class Place:
         if self.kind == "powerdns":
             return {"server": f"http://127.0.0.1:{port or self.real.http_port}", "apiKey": API_KEY, **more}
         return {"Server": f"127.0.0.1:{port or self.real.port}", "Zone": self.zone, "TSIGKeyName": "writer.key.", "TSIGSecret": SECRET, **more}
+
+    def child(self):
+        """A zone below this one, on the same server and without a delegation; made where it does not exist."""
+        name = f"deep.{self.zone}"
+        if self.kind == "powerdns" and self.real.api("GET", f"/zones/{name}.")[0] != 200:
+            self.real.add_zone(name)
+        return name
 
     @property
     def port(self):

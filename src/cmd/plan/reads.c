@@ -104,26 +104,34 @@ static void submit_reading(struct plan_reading *reading, struct publisher_accoun
 						       .edits = step->edits,
 						       .n_edits = step->n_edits,
 						       .maybe_applied = step->maybe_applied,
+						       .checks_zone = step->checks_zone,
 						       .patience_ns = PATIENCE_S * NS_PER_S,
 						       .only_reads = true,
 						       .done = on_done };
 	publisher_submit(reading->object->reads->publisher, &reading->request);
 }
 
-/* As the controller does: without a mark, what was written may be missing by now. */
+/* As the controller does: without a mark, what was written may be missing by now; and the name may belong to
+ * another zone than that of the status. */
 static bool try_again(struct plan_reading *reading)
 {
 	struct plan_object *object = reading->object;
 	struct dnsrecord_rules rules = rules_of(object);
 	struct dnsrecord_step again[DNSRECORD_STEPS_AHEAD];
-	if (reading->request.code != PROVIDER_CONFLICT || reading->is_again ||
-	    !object->steps[reading->at].has_second_try)
+	const struct dnsrecord_step *step = &object->steps[reading->at];
+	enum provider_code code = reading->request.code;
+	if (code == PROVIDER_CONFLICT && !reading->may_be_gone && step->has_second_try)
+		reading->may_be_gone = true;
+	else if (code == PROVIDER_OTHER_ZONE &&
+		 dnsrecord_can_search_zone(&object->record, step, code))
+		reading->searches_zone = true;
+	else
 		return false;
-	rules.may_be_gone = true;
+	rules.may_be_gone = reading->may_be_gone;
+	rules.searches_zone = reading->searches_zone;
 	size_t n = dnsrecord_steps_ahead(&object->record, object->withdraws, &rules, again);
 	assert(reading->at < n);
 	object->steps[reading->at] = again[reading->at];
-	reading->is_again = true;
 	submit_reading(reading, reading->request.account);
 	return true;
 }

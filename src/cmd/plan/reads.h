@@ -20,8 +20,8 @@ struct plan_reads;
 struct plan_reading {
 	struct publisher_request request;
 	struct plan_object *object;
-	size_t at;     /* index of the step */
-	bool is_again; /* its set may be missing: the second try */
+	size_t at;			 /* index of the step */
+	bool may_be_gone, searches_zone; /* rules of a further try */
 };
 
 /* The sets at the name of a new one that cannot be beside it: a CNAME is alone. */

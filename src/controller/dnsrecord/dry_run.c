@@ -25,12 +25,14 @@ struct steps {
 	size_t n;
 };
 
-static void find_steps(const struct dnsrecord_pass *pass, bool may_be_gone, struct steps *ret)
+static void find_steps(const struct dnsrecord_pass *pass, const struct dnsrecord_dry_run *run,
+		       struct steps *ret)
 {
 	struct dnsrecord_rules rules = {
 		.is_drop_in = pass->settings.is_drop_in,
 		.is_restore = strcmp(pass->choice.operation, "Restore") == 0,
-		.may_be_gone = may_be_gone,
+		.may_be_gone = run->may_be_gone,
+		.searches_zone = run->searches_zone,
 	};
 	ret->n = dnsrecord_steps_ahead(&pass->record, pass->choice.task == DNSRECORD_WITHDRAW,
 				       &rules, ret->v);
@@ -63,7 +65,7 @@ static uint64_t hash_steps(const struct dnsrecord_pass *pass, const struct steps
 /* Of one reading; never that of work which writes. */
 static uint64_t hash_reading(const struct dnsrecord_dry_run *run)
 {
-	const uint64_t parts[] = { run->input, run->step, run->is_again };
+	const uint64_t parts[] = { run->input, run->step, run->may_be_gone, run->searches_zone };
 	return hash_bytes(hash_process_key(), (const char *)parts, sizeof(parts));
 }
 
@@ -137,6 +139,7 @@ static int start_reading(struct dnsrecord_pass *pass, struct dnsrecord_dry_run *
 		.n_edits = step->n_edits,
 		.priority = PUBLISHER_PERIODIC,
 		.maybe_applied = step->maybe_applied,
+		.checks_zone = step->checks_zone,
 		.only_reads = true,
 		.patience_ns = PATIENCE_S * NS_PER_S,
 		.lease = pass->ctx->lease,
@@ -156,13 +159,19 @@ static int take_reading(struct dnsrecord_pass *pass, struct dnsrecord_dry_run *r
 		return end_unread(pass, run, error);
 	if (request->code == PROVIDER_NO_LEASE)
 		return 0; /* the next leader goes on */
-	if (request->code == PROVIDER_CONFLICT && step->has_second_try && !run->is_again) {
-		run->is_again = true;
+	if (request->code == PROVIDER_CONFLICT && step->has_second_try && !run->may_be_gone) {
+		run->may_be_gone = true;
+		return 1;
+	}
+	if (request->code == PROVIDER_OTHER_ZONE &&
+	    dnsrecord_can_search_zone(&pass->record, step, request->code)) {
+		run->searches_zone = true;
 		return 1;
 	}
 	if (!dnsrecord_diff_reading(run->report, step, request))
 		return end_unread(pass, run, error);
-	run->is_again = false;
+	run->may_be_gone = false;
+	run->searches_zone = false;
 	run->step++;
 	return 1;
 }
@@ -172,7 +181,7 @@ static int read_steps(struct dnsrecord_pass *pass, struct dnsrecord_dry_run *run
 	for (;;) {
 		struct engine_work *work = NULL;
 		struct steps steps;
-		find_steps(pass, run->is_again, &steps);
+		find_steps(pass, run, &steps);
 		if (run->step >= steps.n)
 			return end_run(pass, run);
 		const struct dnsrecord_step *step = &steps.v[run->step];
@@ -205,7 +214,7 @@ int dnsrecord_dry_run(struct dnsrecord_pass *pass)
 	}
 	struct dnsrecord_dry_run *run = dnsrecord_dry_run_of(pass->ctx, pass->key);
 	uint64_t now = clock_mono_ns();
-	find_steps(pass, false, &steps);
+	find_steps(pass, &(struct dnsrecord_dry_run){ 0 }, &steps);
 	uint64_t input = hash_steps(pass, &steps);
 	if (run->input == input && run->due_ns > now) {
 		pass->ctx->again_ns = run->due_ns - now;

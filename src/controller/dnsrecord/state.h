@@ -41,11 +41,12 @@ struct dnsrecord_probe {
 
 /* Of an object with a dry run (dry_run.h). Only passes of its key use it. */
 struct dnsrecord_dry_run {
-	uint64_t input;	 /* what it is for */
-	size_t step;	 /* being read */
-	bool is_again;	 /* its set may be missing: the second try */
-	json_t *report;	 /* of the steps before; NULL: none was read */
-	uint64_t due_ns; /* it has ended, and is repeated then; 0: it has not */
+	uint64_t input; /* what it is for */
+	size_t step;	/* being read */
+	bool may_be_gone,
+		searches_zone; /* as those of struct dnsrecord_rules: a further try of the step */
+	json_t *report;	       /* of the steps before; NULL: none was read */
+	uint64_t due_ns;       /* it has ended, and is repeated then; 0: it has not */
 };
 
 struct dnsrecord_rivals;

@@ -376,7 +376,7 @@ static int take_result(struct dnsrecord_pass *pass, const struct dnsrecord_step 
 		pass->memory.may_be_gone = true;
 		return 1;
 	}
-	if (code == PROVIDER_NO_ZONE && !pass->record.is_zone_given && step->zone != NULL) {
+	if (dnsrecord_can_search_zone(&pass->record, step, code)) {
 		pass->memory.searches_zone = true;
 		return 1;
 	}
@@ -463,6 +463,7 @@ static void submit_step(struct dnsrecord_pass *pass, const struct dnsrecord_step
 		.n_edits = step->n_edits,
 		.priority = is_routine ? PUBLISHER_PERIODIC : PUBLISHER_NOW,
 		.maybe_applied = step->maybe_applied,
+		.checks_zone = step->checks_zone,
 		.only_reads = only_reads(pass),
 		.patience_ns = (pass->is_forced ? FORCED_PATIENCE_S : PATIENCE_S) * NS_PER_S,
 		.lease = pass->ctx->lease,

@@ -70,6 +70,7 @@ struct record_work *record_work_new(const struct record_work_conf *conf)
 						    .n_edits = conf->n_edits,
 						    .priority = conf->priority,
 						    .maybe_applied = conf->maybe_applied,
+						    .checks_zone = conf->checks_zone,
 						    .only_reads = conf->only_reads,
 						    .patience_ns = conf->patience_ns,
 						    .sent = on_sent,

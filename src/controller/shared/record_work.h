@@ -18,7 +18,7 @@ struct record_work_conf {
 	const struct provider_edit *edits;
 	size_t n_edits;
 	enum publisher_priority priority;
-	bool maybe_applied, only_reads;
+	bool maybe_applied, only_reads, checks_zone;
 	uint64_t patience_ns;
 	struct lease *lease; /* ctx->lease: no call outlives it */
 };

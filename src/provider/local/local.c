@@ -151,6 +151,7 @@ const struct provider local_provider = {
 	.type = "local",
 	.help = "served by the DNS servers of this cluster themselves (plugin records)",
 	.caps = { .is_atomic = true,
+		  .checks_zones = true, /* there is one */
 		  .has_guards = true,
 		  .has_owner_mark = true,
 		  .has_no_secret = true,

@@ -744,6 +744,57 @@ static void zones_by_name(void **state)
 	rig_close(&rig);
 }
 
+static struct wish *put_in_zone(struct rig *rig, const char *name, const char *zone)
+{
+	struct wish *wish = xcalloc(1, sizeof(*wish));
+	add_edit(wish, DNS_TYPE_A, name, "192.0.2.1", PROVIDER_GUARD_NONE);
+	wish->request.zone = zone;
+	wish->request.checks_zone = true;
+	submit_wish(rig, wish);
+	return wish;
+}
+
+static enum memory_fault deny_lists(void *ctx, const struct provider_job *job)
+{
+	(void)ctx;
+	return job->kind == PROVIDER_FIND_ZONES ? MEMORY_DENY : MEMORY_NO_FAULT;
+}
+
+/* DR-17: nothing is written to a zone above that of the name. */
+static void given_zones_are_checked(void **state)
+{
+	struct rig rig;
+	(void)state;
+	rig_open(&rig, NULL);
+	memory_store_add_zone(&rig.server->store, "Z2", "sub.example.com", false);
+	expect_wish(&rig, put_in_zone(&rig, "a.sub.example.com", "Z1"), 1000, PROVIDER_OTHER_ZONE);
+	assert_int_equal(rig.server->ledger.calls[PROVIDER_APPLY], 0);
+	expect_wish(&rig, put_in_zone(&rig, "a.sub.example.com", "Z2"), 1000, PROVIDER_OK);
+	expect_wish(&rig, put_in_zone(&rig, "a.example.com", "Z1"), 1000, PROVIDER_OK);
+	expect_wish(&rig, put_in_zone(&rig, "a.example.com", "Z9"), 1000, PROVIDER_NO_ZONE);
+	assert_int_equal(rig.server->ledger.calls[PROVIDER_FIND_ZONES], 1);
+	/* A new zone is seen when the list is old. */
+	memory_store_add_zone(&rig.server->store, "Z3", "a.example.com", false);
+	run_ms(&rig, 5000);
+	expect_wish(&rig, put_in_zone(&rig, "a.example.com", "Z1"), 1000, PROVIDER_OTHER_ZONE);
+	assert_int_equal(rig.server->ledger.calls[PROVIDER_FIND_ZONES], 2);
+	/* Many for one name end one after the other, not inside each other. */
+	struct wish *wishes[1000];
+	for (size_t i = 0; i < ARRAY_LEN(wishes); i++)
+		wishes[i] = put_in_zone(&rig, "a.example.com", "Z1");
+	for (size_t i = 0; i < ARRAY_LEN(wishes); i++)
+		expect_wish(&rig, wishes[i], 20000, PROVIDER_OTHER_ZONE);
+	/* Without a list the provider decides; without credentials nothing is sent. */
+	run_ms(&rig, 5000);
+	rig.server->fault = deny_lists;
+	expect_wish(&rig, put_in_zone(&rig, "b.example.com", "Z1"), 1000, PROVIDER_UNAUTHENTICATED);
+	rig_close(&rig);
+	rig_open(&rig, NULL);
+	rig.server->finds_one = true;
+	expect_wish(&rig, put_in_zone(&rig, "a.example.com", "Z1"), 1000, PROVIDER_OK);
+	rig_close(&rig);
+}
+
 /* DR-20: searched once more; a deletion has succeeded. */
 static void zone_is_gone(void **state)
 {
@@ -844,6 +895,7 @@ int main(void)
 		cmocka_unit_test(end_with_work_under_way),
 		cmocka_unit_test(zones_over_pages),
 		cmocka_unit_test(zones_by_name),
+		cmocka_unit_test(given_zones_are_checked),
 		cmocka_unit_test(zone_is_gone),
 		cmocka_unit_test(no_call_without_lease),
 		cmocka_unit_test(call_ends_with_the_lease),

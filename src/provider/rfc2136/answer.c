@@ -78,12 +78,12 @@ int rfc2136_answer_read(uint8_t *msg, size_t len, const uint8_t *name, uint16_t 
 	return 0;
 }
 
-static const struct dns_rr *find_soa(const struct dns_resp *reply, enum dns_section section,
-				     const uint8_t *name)
+static const struct dns_rr *find_above(const struct dns_resp *reply, enum dns_section section,
+				       uint16_t type, const uint8_t *name)
 {
 	DNS_RR_FOREACH(rr, reply, section)
 	{
-		if (rr->type == DNS_TYPE_SOA && rr->cls == DNS_CLASS_IN &&
+		if (rr->type == type && rr->cls == DNS_CLASS_IN &&
 		    dns_name_is_below(name, rr->owner))
 			return rr;
 	}
@@ -101,6 +101,24 @@ static bool has_alias(const struct dns_resp *reply)
 	return false;
 }
 
+/* Without the flag AA, NS records above the name are a referral. */
+static enum rfc2136_zone_answer read_zone(const struct dns_resp *reply, const uint8_t *name,
+					  uint8_t ret_zone[DNS_NAME_MAX])
+{
+	bool is_own = (reply->flags & DNS_FLAG_AA) != 0;
+	if (reply->rcode != DNS_RCODE_NOERROR && (reply->rcode != DNS_RCODE_NXDOMAIN || !is_own))
+		return RFC2136_ZONE_NONE;
+	const struct dns_rr *found = is_own ? find_above(reply, DNS_ANSWER, DNS_TYPE_SOA, name)
+					    : find_above(reply, DNS_AUTHORITY, DNS_TYPE_NS, name);
+	if (found == NULL && is_own && !has_alias(reply))
+		found = find_above(reply, DNS_AUTHORITY, DNS_TYPE_SOA, name);
+	if (found != NULL)
+		dns_name_lower(found->owner, ret_zone);
+	if (is_own)
+		return found != NULL ? RFC2136_ZONE_FOUND : RFC2136_ZONE_ABOVE;
+	return found != NULL ? RFC2136_ZONE_DELEGATED : RFC2136_ZONE_NONE;
+}
+
 enum rfc2136_zone_answer rfc2136_answer_zone(uint8_t *msg, size_t len, const uint8_t *name,
 					     uint8_t ret_zone[DNS_NAME_MAX])
 {
@@ -108,15 +126,8 @@ enum rfc2136_zone_answer rfc2136_answer_zone(uint8_t *msg, size_t len, const uin
 	struct dns_resp reply;
 	struct arena arena;
 	arena_init(&arena);
-	if (open_reply(msg, len, &arena, &reply) == 0 && (reply.flags & DNS_FLAG_AA) != 0 &&
-	    (reply.rcode == DNS_RCODE_NOERROR || reply.rcode == DNS_RCODE_NXDOMAIN)) {
-		const struct dns_rr *soa = find_soa(&reply, DNS_ANSWER, name);
-		if (soa == NULL && !has_alias(&reply))
-			soa = find_soa(&reply, DNS_AUTHORITY, name);
-		answer = soa != NULL ? RFC2136_ZONE_FOUND : RFC2136_ZONE_ABOVE;
-		if (soa != NULL)
-			dns_name_lower(soa->owner, ret_zone);
-	}
+	if (open_reply(msg, len, &arena, &reply) == 0)
+		answer = read_zone(&reply, name, ret_zone);
 	arena_done(&arena);
 	return answer;
 }
@@ -138,7 +149,8 @@ int rfc2136_answer_serial(uint8_t *msg, size_t len, const uint8_t *zone, uint32_
 	struct arena arena;
 	arena_init(&arena);
 	int r = open_reply(msg, len, &arena, &reply);
-	const struct dns_rr *soa = r == 0 ? find_soa(&reply, DNS_ANSWER, zone) : NULL;
+	const struct dns_rr *soa =
+		r == 0 ? find_above(&reply, DNS_ANSWER, DNS_TYPE_SOA, zone) : NULL;
 	if (r == 0 && (soa == NULL || !dns_name_eq(soa->owner, zone)))
 		r = ERR_NOTFOUND;
 	if (r == 0)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* PROVIDER_APPLY: one UPDATE message, all of it or nothing.
  *
- * Where a guard depends on a mark, sets and marks are read first, since a prerequisite cannot say "or".
+ * First the zones of names are read: a set whose name belongs to a zone below is never served. Where a
+ * guard depends on a mark, sets and marks are read as well, since a prerequisite cannot say "or".
  * After NOERROR the sets are read back: a server that already has something else at the name of a CNAME
  * (or a CNAME at the name of something else) answers NOERROR and does nothing. A set whose name belongs
- * to a zone below is never served, and is removed again. After a prerequisite
- * that does not hold, what is there is read, so that the changes at fault are named. */
+ * to a zone below by then is removed again. After a prerequisite that does not hold, what is there is read, so that the changes at fault are named. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -360,7 +360,7 @@ static bool send_update(struct rfc2136_call *call)
 	return true;
 }
 
-/* ---- guards that depend on a mark ---- */
+/* ---- before the message: zones, and guards that depend on a mark ---- */
 
 /* A set's mark is the read behind its own. */
 static size_t judge_owned(struct rfc2136_call *call, const struct rfc2136_read *read)
@@ -380,7 +380,18 @@ static size_t judge_owned(struct rfc2136_call *call, const struct rfc2136_read *
 	       rfc2136_conflict_before(change, read, is_marked || is_unmarked);
 }
 
-static void take_owned(struct rfc2136_reader *reader)
+static size_t judge_zones(struct rfc2136_call *call)
+{
+	size_t n_bad = 0;
+	for (size_t i = call->n_owned; i < call->reader.reads.n; i++) {
+		const struct rfc2136_read *read = &call->reader.reads.v[i];
+		n_bad += rfc2136_conflict_is_other_zone(&call->job->changes[read->change], read,
+							call->job->zone);
+	}
+	return n_bad;
+}
+
+static void take_state(struct rfc2136_reader *reader)
 {
 	struct rfc2136_call *call = call_of(reader);
 	size_t n_bad = 0;
@@ -388,7 +399,11 @@ static void take_owned(struct rfc2136_reader *reader)
 		end_failed(call, reader->code, reader->error);
 		return;
 	}
-	for (size_t i = 0; i + 1 < reader->reads.n; i += 2)
+	if (judge_zones(call) != 0) {
+		end_failed(call, PROVIDER_OTHER_ZONE, "names of the batch belong to other zones");
+		return;
+	}
+	for (size_t i = 0; i + 1 < call->n_owned; i += 2)
 		n_bad += judge_owned(call, &reader->reads.v[i]);
 	if (n_bad != 0) {
 		end_failed(call, PROVIDER_CONFLICT, "record sets of the batch are not ours");
@@ -421,6 +436,18 @@ static void add_owned(struct rfc2136_call *call, size_t index)
 	}
 }
 
+/* The zones of names that are written. A set in the wrong zone must be deletable. */
+static void add_zones(struct rfc2136_call *call, size_t index)
+{
+	const struct provider_change *change = &call->job->changes[index];
+	for (size_t i = 0; i < change->n_edits; i++) {
+		const struct provider_rrset *set = &change->edits[i].set;
+		struct rfc2136_read read = rfc2136_conflict_zone_read(set, index, i);
+		if (set->n_values != 0)
+			rfc2136_reader_add(&call->reader, &read);
+	}
+}
+
 void rfc2136_apply(struct rfc2136_call *call)
 {
 	struct provider_job *job = call->job;
@@ -432,9 +459,13 @@ void rfc2136_apply(struct rfc2136_call *call)
 	}
 	for (size_t i = 0; batch.has_marks && i < job->n_changes; i++)
 		add_owned(call, i);
-	if (call->reader.reads.n != 0) {
+	call->n_owned = call->reader.reads.n;
+	if (call->n_owned != 0)
 		call->owned = xcalloc(job->n_changes, PROVIDER_EDITS_MAX);
-		start_reads(call, take_owned);
+	for (size_t i = 0; i < job->n_changes; i++)
+		add_zones(call, i);
+	if (call->reader.reads.n != 0) {
+		start_reads(call, take_state);
 	} else if (!send_update(call)) {
 		rfc2136_call_end_later(call);
 	}

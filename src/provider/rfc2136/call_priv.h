@@ -26,6 +26,7 @@ struct rfc2136_call {
 	uint8_t name[DNS_NAME_MAX]; /* whose SOA is asked for */
 
 	/* PROVIDER_APPLY: */
+	size_t n_owned; /* reads for guards that depend on a mark; those of zones follow */
 	uint8_t *msg;	/* heap */
 	uint8_t *owned; /* heap: enum rfc2136_owned of each edit; NULL: no guard needs it */
 	size_t n_sent;	/* changes of the message */

@@ -2,8 +2,10 @@
 /* Conflicts and their sentences. */
 #include "provider/rfc2136/conflict_priv.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/strbuf.h"
 #include "dns/types.h"
 #include "provider/shared/job.h"
@@ -138,17 +140,43 @@ bool rfc2136_conflict_is_misplaced(const struct provider_edit *edit,
 	       strlen(apex) > strlen(zone);
 }
 
+static void explain_zone(struct provider_change *change, const struct provider_edit *edit,
+			 const char *zone, const char *longer_zone)
+{
+	char type[DNS_MNEMONIC_MAX];
+	provider_change_fail(change, PROVIDER_OTHER_ZONE, PROVIDER_OTHER_ZONE_TEXT,
+			     dns_type_str(edit->set.type, type), edit->set.name, zone, longer_zone);
+}
+
+struct rfc2136_read rfc2136_conflict_zone_read(const struct provider_rrset *set, size_t change,
+					       size_t edit)
+{
+	return (struct rfc2136_read){
+		.name = set->name, .finds_zone = true, .change = change, .edit = edit
+	};
+}
+
+bool rfc2136_conflict_is_other_zone(struct provider_change *change, const struct rfc2136_read *read,
+				    const char *zone)
+{
+	const struct provider_edit *edit = &change->edits[read->edit];
+	const struct rfc2136_answer *answer = &read->answer;
+	if (answer->longer_zone == NULL ||
+	    (answer->is_delegated && edit->guard == PROVIDER_GUARD_NONE))
+		return false;
+	explain_zone(change, edit, zone, answer->longer_zone);
+	free(change->longer_zone);
+	change->longer_zone = answer->is_delegated ? NULL : xstrdup(answer->longer_zone);
+	return true;
+}
+
 /* Nothing is at its name, or all that is there is another zone's. */
 static void explain_unserved(struct provider_change *change, const struct provider_edit *edit,
 			     const struct rfc2136_read *read, const char *zone)
 {
 	char type[DNS_MNEMONIC_MAX];
 	if (rfc2136_conflict_is_misplaced(edit, read, zone))
-		provider_change_fail(change, PROVIDER_CONFLICT,
-				     "the %s record set '%s' is not served in the zone '%s': the "
-				     "name belongs to the zone '%s'; name that zone in spec.zone",
-				     dns_type_str(edit->set.type, type), edit->set.name, zone,
-				     read->answer.zone);
+		explain_zone(change, edit, zone, read->answer.zone);
 	else
 		provider_change_fail(change, PROVIDER_CONFLICT,
 				     "the server has accepted the %s record set '%s', but does not "

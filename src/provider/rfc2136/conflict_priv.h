@@ -17,6 +17,13 @@ bool rfc2136_conflict_is_as_before(const struct provider_edit *edit,
 /* After the server has accepted it in `zone`: is the set served? If not, PROVIDER_CONFLICT as well. */
 void rfc2136_conflict_after(struct provider_change *change, const struct rfc2136_read *read,
 			    const char *zone);
+/* The read for the zone of a set's name. */
+struct rfc2136_read rfc2136_conflict_zone_read(const struct provider_rrset *set, size_t change,
+					       size_t edit);
+/* The answer to such a read: does the name belong to a longer zone? If so, PROVIDER_OTHER_ZONE. A set
+ * that is not guarded may be the glue of a delegation. */
+bool rfc2136_conflict_is_other_zone(struct provider_change *change, const struct rfc2136_read *read,
+				    const char *zone);
 /* Was the set put into `zone` although its name belongs to another zone, below it? */
 bool rfc2136_conflict_is_misplaced(const struct provider_edit *edit,
 				   const struct rfc2136_read *read, const char *zone);

@@ -57,6 +57,7 @@ static void on_soa(struct rfc2136_ask *ask)
 	case RFC2136_ZONE_ABOVE:
 		climb(call);
 		return;
+	case RFC2136_ZONE_DELEGATED:
 	case RFC2136_ZONE_NONE:
 		break;
 	}

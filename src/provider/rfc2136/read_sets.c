@@ -4,6 +4,7 @@
 
 #include "dns/name.h"
 #include "provider/rfc2136/call_priv.h"
+#include "provider/rfc2136/conflict_priv.h"
 #include "provider/rfc2136/message_priv.h"
 #include "provider/shared/job.h"
 
@@ -27,9 +28,15 @@ static void take_sets(struct rfc2136_reader *reader)
 		return;
 	}
 	bool has_marks = call->account->settings.has_owner_records;
-	for (size_t i = 0; i < reader->reads.n; i += 1 + has_marks) {
+	size_t step;
+	for (size_t i = 0; i < reader->reads.n; i += step) {
 		const struct rfc2136_read *read = &reader->reads.v[i];
 		struct provider_change *change = &job->changes[read->change];
+		step = has_marks && !read->finds_zone ? 2 : 1;
+		if (read->finds_zone) {
+			rfc2136_conflict_is_other_zone(change, read, job->zone);
+			continue;
+		}
 		struct provider_rrset set = complete_set(read, &change->edits[read->edit].set);
 		const struct provider_rrset *mark = has_marks ? &read[1].answer.set : NULL;
 		if (mark != NULL && mark->n_values == 1 && set.n_values != 0)
@@ -65,12 +72,15 @@ static void add_reads(struct rfc2136_call *call, struct provider_change *change,
 					     .change = index,
 					     .edit = i };
 		rfc2136_reader_add(reader, &read);
-		if (!has_marks)
-			continue;
-		read.name = arena_strdup(&reader->arena, mark_name);
-		read.type = DNS_TYPE_TXT;
-		read.is_exact = false;
-		rfc2136_reader_add(reader, &read);
+		if (has_marks) {
+			read.name = arena_strdup(&reader->arena, mark_name);
+			read.type = DNS_TYPE_TXT;
+			read.is_exact = false;
+			rfc2136_reader_add(reader, &read);
+		}
+		read = rfc2136_conflict_zone_read(key, index, i);
+		if (key->n_values != 0)
+			rfc2136_reader_add(reader, &read);
 	}
 }
 

@@ -57,17 +57,28 @@ static void fail_reader(struct rfc2136_reader *reader, enum provider_code code, 
 	end_reading(reader);
 }
 
+static uint16_t query_type(const struct rfc2136_read *read)
+{
+	if (read->finds_zone)
+		return DNS_TYPE_SOA;
+	return read->shows_others ? DNS_TYPE_ANY : read->type;
+}
+
 static void send_query(struct rfc2136_reading *slot)
 {
-	struct rfc2136_reader *reader = slot->reader;
-	const struct rfc2136_read *read = &reader->reads.v[slot->index];
-	int r = dns_name_from_text(slice_of(read->name), slot->name);
-	assert(r > 0);
+	const struct rfc2136_read *read = &slot->reader->reads.v[slot->index];
 	slot->is_confirming = false;
 	slot->ask.is_update = false;
-	slot->ask.msg_n = dns_message_query(slot->msg, 0, 0, slot->name,
-					    read->shows_others ? DNS_TYPE_ANY : read->type);
+	slot->ask.msg_n = dns_message_query(slot->msg, 0, 0, slot->name, query_type(read));
 	rfc2136_ask_start(&slot->ask);
+}
+
+static void start_reading(struct rfc2136_reading *slot, size_t index)
+{
+	int r = dns_name_from_text(slice_of(slot->reader->reads.v[index].name), slot->name);
+	assert(r > 0);
+	slot->index = index;
+	send_query(slot);
 }
 
 /* An UPDATE that has a prerequisite only. */
@@ -91,8 +102,7 @@ static void read_next(struct rfc2136_reading *slot)
 {
 	struct rfc2136_reader *reader = slot->reader;
 	if (reader->next < reader->reads.n) {
-		slot->index = reader->next++;
-		send_query(slot);
+		start_reading(slot, reader->next++);
 		return;
 	}
 	assert(reader->n_running != 0);
@@ -109,12 +119,45 @@ static void take_confirmation(struct rfc2136_reading *slot)
 	read_next(slot);
 }
 
+/* False: an alias hides the zone, and the name above is asked for. */
+static bool take_zone(struct rfc2136_reading *slot)
+{
+	struct rfc2136_reader *reader = slot->reader;
+	struct rfc2136_answer *answer = &reader->reads.v[slot->index].answer;
+	uint8_t zone[DNS_NAME_MAX];
+	char text[DNS_NAME_TEXT_MAX];
+	enum rfc2136_zone_answer found =
+		rfc2136_answer_zone(slot->ask.reply, slot->ask.reply_n, slot->name, zone);
+	if (found == RFC2136_ZONE_ABOVE && slot->name[0] != 0) {
+		size_t skip = 1U + slot->name[0], n = dns_name_len(slot->name);
+		memmove(slot->name, slot->name + skip, n - skip);
+		if (!dns_name_is_below(slot->name, reader->zone))
+			return true;
+		send_query(slot);
+		return false;
+	}
+	bool is_known = found == RFC2136_ZONE_FOUND || found == RFC2136_ZONE_DELEGATED;
+	if (!is_known || !dns_name_is_below(zone, reader->zone) || dns_name_eq(zone, reader->zone))
+		return true;
+	size_t n = dns_name_to_text(zone, true, text);
+	answer->longer_zone = arena_strndup(&reader->arena, text, n - 1);
+	answer->is_delegated = found == RFC2136_ZONE_DELEGATED;
+	return true;
+}
+
 static void take_reply(struct rfc2136_reading *slot)
 {
 	struct rfc2136_reader *reader = slot->reader;
 	struct rfc2136_read *read = &reader->reads.v[slot->index];
 	char error[PROVIDER_ERROR_BYTES];
 	enum provider_code code = rfc2136_rcode_query(&slot->ask, read->name, ERR_TEXT(error));
+	/* A server without any zone for the name refuses: the update, or another read, says why. */
+	bool is_refused = code == PROVIDER_UNAUTHORIZED || code == PROVIDER_NO_ZONE;
+	if (read->finds_zone && (code == PROVIDER_OK || is_refused)) {
+		if (is_refused || take_zone(slot))
+			read_next(slot);
+		return;
+	}
 	if (code != PROVIDER_OK) {
 		fail_reader(reader, code, error);
 		return;
@@ -156,12 +199,11 @@ void rfc2136_reader_start(struct rfc2136_reader *reader)
 	for (size_t i = 0; i < count; i++) {
 		struct rfc2136_reading *slot = &reader->slots[i];
 		slot->reader = reader;
-		slot->index = i;
 		slot->ask.account = reader->account;
 		slot->ask.msg = slot->msg;
 		slot->ask.msg_cap = sizeof(slot->msg);
 		slot->ask.end_by_ns = reader->end_by_ns;
 		slot->ask.done = on_answer;
-		send_query(slot);
+		start_reading(slot, i);
 	}
 }

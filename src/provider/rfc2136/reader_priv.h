@@ -28,6 +28,9 @@ struct rfc2136_read {
 	bool is_exact;
 	/* Asks for ANY: shows also what else is at the name. */
 	bool shows_others;
+	/* Asks for the SOA that covers the name, instead: the answer has `longer_zone`. Where an alias hides
+	 * it, names above are asked for. */
+	bool finds_zone;
 	size_t change, edit; /* the caller's */
 
 	struct rfc2136_answer answer;

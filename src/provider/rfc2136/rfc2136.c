@@ -117,6 +117,7 @@ const struct provider rfc2136_provider = {
 	.caps = { .is_atomic = true,
 		  .has_guards = true,
 		  .has_serial = true,
+		  .checks_zones = true,
 		  .batch_changes = 1000,
 		  .batch_bytes = RFC2136_BATCH_BYTES,
 		  .read_changes = 64 },

@@ -14,7 +14,6 @@
 #include "base/clock.h"
 #include "base/clock_test.h"
 #include "base/mem.h"
-#include "base/strbuf.h"
 #include "dns/request.h"
 #include "dns/tsig/server.h"
 #include "dns/types.h"
@@ -125,6 +124,8 @@ static const struct provider_edit put_a = {
 		 .n_values = 1 },
 };
 
+static const struct provider_edit drop_a = { .set = { .name = "a.example", .type = DNS_TYPE_A } };
+
 static void expect_question(struct rig *rig, size_t server, const char *text)
 {
 	const char *found = fakeup_next(rig->fakes[server]);
@@ -150,6 +151,20 @@ static void expect_end(struct rig *rig, enum provider_code code, const char *err
 			 at + 1);
 	assert_string_equal(rig->job.error, at != NULL ? text : error);
 	assert_int_equal(rig->job.code, code);
+}
+
+#define SOA " 60 IN SOA ns.example. host.example. 1 2 3 4 5"
+
+/* A write begins with the question to which zone the name belongs: to the one that is written to. */
+static void start_write(struct rig *rig, size_t server, const struct provider_edit *edit)
+{
+	struct fakeup_reply reply = { .rcode = DNS_RCODE_NXDOMAIN,
+				      .authority = "example." SOA,
+				      .set_flags = DNS_FLAG_AA };
+	start(rig, PROVIDER_APPLY, edit, 1);
+	expect_question(rig, server, "tcp a.example. IN SOA");
+	fakeup_reply(rig->fakes[server], &reply);
+	turn(rig);
 }
 
 /* The server is asked whether it has the zone. */
@@ -189,7 +204,7 @@ static void response_codes(void **state)
 	(void)state;
 	rig_open(&rig, "example", false);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		start(&rig, PROVIDER_APPLY, &put_a, 1);
+		start_write(&rig, 0, &put_a);
 		expect_question(&rig, 0, "tcp example. IN SOA");
 		reply(&rig, 0, rows[i].rcode, NULL);
 		if (rows[i].rcode == DNS_RCODE_NOTAUTH)
@@ -205,7 +220,6 @@ static void response_codes(void **state)
 /* NOTAUTH: the zone is gone only if the server does not serve it. */
 static void not_authoritative(void **state)
 {
-#define SOA	" 60 IN SOA ns.example. host.example. 1 2 3 4 5"
 #define NO_ZONE "@: has no zone 'example', or is not its primary (NOTAUTH)"
 	static const struct {
 		struct fakeup_reply reply;
@@ -227,14 +241,14 @@ static void not_authoritative(void **state)
 	(void)state;
 	rig_open(&rig, "example", false);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		start(&rig, PROVIDER_APPLY, &put_a, 1);
+		start_write(&rig, 0, &put_a);
 		expect_question(&rig, 0, "tcp example. IN SOA");
 		reply(&rig, 0, DNS_RCODE_NOTAUTH, NULL);
 		answer_zone(&rig, &rows[i].reply);
 		expect_end(&rig, rows[i].code, rows[i].error);
 	}
 	/* Whether the zone is gone is not known. */
-	start(&rig, PROVIDER_APPLY, &put_a, 1);
+	start_write(&rig, 0, &put_a);
 	expect_question(&rig, 0, "tcp example. IN SOA");
 	reply(&rig, 0, DNS_RCODE_NOTAUTH, NULL);
 	for (size_t i = 0; i < 2; i++) {
@@ -244,7 +258,6 @@ static void not_authoritative(void **state)
 	assert_true(rig.is_done);
 	assert_int_equal(rig.job.code, PROVIDER_TRANSIENT);
 	rig_close(&rig);
-#undef SOA
 #undef NO_ZONE
 }
 
@@ -273,7 +286,7 @@ static void read_back(void **state)
 	(void)state;
 	rig_open(&rig, "example", false);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		start(&rig, PROVIDER_APPLY, &put_a, 1);
+		start_write(&rig, 0, &put_a);
 		expect_question(&rig, 0, "tcp example. IN SOA");
 		reply(&rig, 0, DNS_RCODE_NOERROR, NULL);
 		expect_question(&rig, 0, "tcp a.example. IN A");
@@ -283,7 +296,7 @@ static void read_back(void **state)
 		assert_string_equal(rig.change.error, rows[i].error);
 	}
 	/* It may be there or not: somebody has to look again. */
-	start(&rig, PROVIDER_APPLY, &put_a, 1);
+	start_write(&rig, 0, &put_a);
 	expect_question(&rig, 0, "tcp example. IN SOA");
 	reply(&rig, 0, DNS_RCODE_NOERROR, NULL);
 	expect_question(&rig, 0, "tcp a.example. IN A");
@@ -306,7 +319,7 @@ static void below_a_delegation(void **state)
 	rig_open(&rig, "example", false);
 	for (int i = 0; i < 3; i++) {
 		put.guard = i == 2 ? PROVIDER_GUARD_NONE : PROVIDER_GUARD_ABSENT;
-		start(&rig, PROVIDER_APPLY, &put, 1);
+		start_write(&rig, 0, &put);
 		expect_question(&rig, 0, "tcp example. IN SOA");
 		reply(&rig, 0, DNS_RCODE_NOERROR, NULL);
 		expect_question(&rig, 0, "tcp a.example. IN A");
@@ -321,9 +334,67 @@ static void below_a_delegation(void **state)
 			reply(&rig, 0, i == 0 ? DNS_RCODE_NOERROR : DNS_RCODE_REFUSED, NULL);
 		}
 		expect_end(&rig, PROVIDER_OK, "");
-		assert_int_equal(rig.change.code, PROVIDER_CONFLICT);
+		assert_int_equal(rig.change.code, PROVIDER_OTHER_ZONE);
 		assert_non_null(strstr(rig.change.error, i == 1 ? "could not be removed again"
 								: "name that zone in spec.zone"));
+	}
+	rig_close(&rig);
+}
+
+/* A write begins with the question for the zone of the name: nothing is sent to a shorter one. */
+static void name_of_a_longer_zone(void **state)
+{
+	static const struct {
+		struct fakeup_reply first, second; /* for the name, and for the one above */
+		const char *longer_zone;	   /* NULL: the update is sent */
+		bool is_ours;			   /* of this server */
+	} rows[] = {
+		{ { .answer = "a.example." SOA, .set_flags = DNS_FLAG_AA },
+		  { 0 },
+		  "a.example",
+		  true },
+		{ { .authority = "A.example." SOA, .set_flags = DNS_FLAG_AA },
+		  { 0 },
+		  "a.example",
+		  true },
+		{ { .authority = "a.example. 60 IN NS ns.elsewhere." }, { 0 }, "a.example", false },
+		{ { .authority = "example. 60 IN NS ns.elsewhere." }, { 0 }, NULL, false },
+		{ { .rcode = DNS_RCODE_REFUSED }, { 0 }, NULL, false },
+		/* An alias hides it. */
+		{ { .answer = "a.example. 60 IN CNAME b.example.\nb.example." SOA,
+		    .set_flags = DNS_FLAG_AA },
+		  { .answer = "example." SOA, .set_flags = DNS_FLAG_AA },
+		  NULL,
+		  false },
+	};
+	struct provider_edit put = put_a;
+	struct rig rig;
+	(void)state;
+	put.guard = PROVIDER_GUARD_ABSENT;
+	rig_open(&rig, "example", false);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		start(&rig, PROVIDER_APPLY, &put, 1);
+		expect_question(&rig, 0, "tcp a.example. IN SOA");
+		fakeup_reply(rig.fakes[0], &rows[i].first);
+		turn(&rig);
+		if (rows[i].second.answer != NULL) {
+			expect_question(&rig, 0, "tcp example. IN SOA");
+			fakeup_reply(rig.fakes[0], &rows[i].second);
+			turn(&rig);
+		}
+		if (rows[i].longer_zone == NULL) {
+			expect_question(&rig, 0, "tcp example. IN SOA");
+			reply(&rig, 0, DNS_RCODE_FORMERR, NULL);
+			assert_int_equal(rig.job.code, PROVIDER_INVALID);
+			continue;
+		}
+		expect_end(&rig, PROVIDER_OTHER_ZONE, "names of the batch belong to other zones");
+		assert_int_equal(rig.change.code, PROVIDER_OTHER_ZONE);
+		assert_non_null(strstr(rig.change.error, "belongs to the zone 'a.example'"));
+		if (rows[i].is_ours)
+			assert_string_equal(rig.change.longer_zone, rows[i].longer_zone);
+		else
+			assert_null(rig.change.longer_zone);
 	}
 	rig_close(&rig);
 }
@@ -335,21 +406,21 @@ static void lost_answers(void **state)
 	struct rig rig;
 	(void)state;
 	rig_open(&rig, "example", false);
-	start(&rig, PROVIDER_APPLY, &put_a, 1);
+	start_write(&rig, 0, &put_a);
 	expect_question(&rig, 0, "tcp example. IN SOA");
 	fakeup_hang_up(rig.fakes[0], false);
 	turn(&rig);
 	expect_end(&rig, PROVIDER_UNSURE,
 		   "the update was sent, but its answer did not come: cannot reach @: EOF");
 	assert_null(fakeup_next(rig.fakes[1])); /* it may have been applied: nobody else is asked */
-	start(&rig, PROVIDER_APPLY, &put_a, 1);
+	start_write(&rig, 0, &put_a);
 	expect_question(&rig, 0, "tcp example. IN SOA");
 	test_now_ns += 11 * NS_PER_S;
 	turn(&rig);
 	expect_end(&rig, PROVIDER_UNSURE,
 		   "the update was sent, but its answer did not come: @ did not answer in time");
 	/* Cancelled: nothing comes. */
-	start(&rig, PROVIDER_APPLY, &put_a, 1);
+	start_write(&rig, 0, &put_a);
 	rig.provider->cancel(rig.account, &rig.job);
 	turn(&rig);
 	assert_false(rig.is_done);
@@ -363,7 +434,7 @@ static void second_server(void **state)
 	rig_open(&rig, "example", false);
 	fakeup_stop_tcp(rig.fakes[0]);
 	for (int i = 0; i < 2; i++) {
-		start(&rig, PROVIDER_APPLY, &put_a, 1);
+		start_write(&rig, 1, &put_a);
 		expect_question(&rig, 1, "tcp example. IN SOA");
 		reply(&rig, 1, DNS_RCODE_NOERROR, NULL);
 		expect_question(&rig, 1, "tcp a.example. IN A");
@@ -381,14 +452,11 @@ static void second_server(void **state)
 
 static void zone_of_a_name(void **state)
 {
-	static const char soa[] = " 60 IN SOA ns.example. host.example. 1 2 3 4 5";
-	struct strbuf line = STRBUF_INIT;
 	struct rig rig;
 	(void)state;
 	rig_open(&rig, "", false);
-	strbuf_addf(&line, "example.%s", soa);
 	struct fakeup_reply negative = { .rcode = DNS_RCODE_NXDOMAIN,
-					 .authority = line.s,
+					 .authority = "example." SOA,
 					 .set_flags = DNS_FLAG_AA };
 	start(&rig, PROVIDER_FIND_ZONES, NULL, 0);
 	expect_question(&rig, 0, "tcp a.b.example. IN SOA");
@@ -423,7 +491,6 @@ static void zone_of_a_name(void **state)
 		expect_end(&rig, PROVIDER_OK, "");
 		assert_int_equal(rig.job.n_zones, 0);
 	}
-	strbuf_done(&line);
 	rig_close(&rig);
 }
 
@@ -471,7 +538,7 @@ static void signatures(void **state)
 	(void)state;
 	rig_open(&rig, "example", true);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		start(&rig, PROVIDER_APPLY, &put_a, 1);
+		start(&rig, PROVIDER_APPLY, &drop_a, 1);
 		expect_question(&rig, 0, "tcp example. IN SOA");
 		sign_reply(&rig, DNS_RCODE_NOTAUTH, rows[i].ahead_s, rows[i].key);
 		if (rows[i].code == PROVIDER_NO_ZONE)
@@ -479,7 +546,7 @@ static void signatures(void **state)
 		expect_end(&rig, rows[i].code, rows[i].error);
 	}
 	/* Nobody signed it: an error tells what did not happen, anything else tells nothing. */
-	start(&rig, PROVIDER_APPLY, &put_a, 1);
+	start(&rig, PROVIDER_APPLY, &drop_a, 1);
 	expect_question(&rig, 0, "tcp example. IN SOA");
 	reply(&rig, 0, DNS_RCODE_NOTAUTH, NULL);
 	answer_zone(&rig, &(struct fakeup_reply){ .rcode = DNS_RCODE_REFUSED });
@@ -491,12 +558,12 @@ static void signatures(void **state)
 		char error[100];
 		snprintf(error, sizeof(error),
 			 "@: the answer (%s) is not signed with TSIG key 'key.'", names[i]);
-		start(&rig, PROVIDER_APPLY, &put_a, 1);
+		start(&rig, PROVIDER_APPLY, &drop_a, 1);
 		expect_question(&rig, 0, "tcp example. IN SOA");
 		reply(&rig, 0, rcodes[i], NULL);
 		expect_end(&rig, PROVIDER_UNSURE, error);
 	}
-	start(&rig, PROVIDER_READ, &put_a, 1);
+	start(&rig, PROVIDER_READ, &drop_a, 1);
 	expect_question(&rig, 0, "tcp a.example. IN A");
 	reply(&rig, 0, DNS_RCODE_NOERROR, "a.example. 60 IN A 192.0.2.1");
 	expect_end(&rig, PROVIDER_UNAUTHENTICATED,
@@ -515,7 +582,7 @@ static void wildcards(void **state)
 	(void)state;
 	rig_open(&rig, "example", false);
 	for (size_t i = 0; i < ARRAY_LEN(rcodes); i++) {
-		start(&rig, PROVIDER_READ, &put_a, 1);
+		start(&rig, PROVIDER_READ, &drop_a, 1);
 		expect_question(&rig, 0, "tcp a.example. IN A");
 		reply(&rig, 0, DNS_RCODE_NOERROR,
 		      "a.example. 60 IN A 192.0.2.1\na.example. 60 IN A 192.0.2.0");
@@ -525,7 +592,7 @@ static void wildcards(void **state)
 		assert_int_equal(rig.change.found[0].n_values,
 				 rcodes[i] == DNS_RCODE_NXRRSET ? 0 : 2);
 	}
-	start(&rig, PROVIDER_READ, &put_a, 1);
+	start(&rig, PROVIDER_READ, &drop_a, 1);
 	expect_question(&rig, 0, "tcp a.example. IN A");
 	reply(&rig, 0, DNS_RCODE_NOERROR, "a.example. 60 IN CNAME b.example.");
 	assert_int_equal(rig.change.found[0].n_values, 0);
@@ -535,10 +602,15 @@ static void wildcards(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(response_codes), cmocka_unit_test(not_authoritative),
-		cmocka_unit_test(read_back),	  cmocka_unit_test(below_a_delegation),
-		cmocka_unit_test(lost_answers),	  cmocka_unit_test(second_server),
-		cmocka_unit_test(zone_of_a_name), cmocka_unit_test(signatures),
+		cmocka_unit_test(response_codes),
+		cmocka_unit_test(not_authoritative),
+		cmocka_unit_test(read_back),
+		cmocka_unit_test(below_a_delegation),
+		cmocka_unit_test(name_of_a_longer_zone),
+		cmocka_unit_test(lost_answers),
+		cmocka_unit_test(second_server),
+		cmocka_unit_test(zone_of_a_name),
+		cmocka_unit_test(signatures),
 		cmocka_unit_test(wildcards),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -87,6 +87,7 @@ void provider_found_free(struct provider_rrset *found, size_t count)
 void provider_change_clear(struct provider_change *change)
 {
 	provider_found_free(TAKE_PTR(change->found), change->n_edits);
+	free(TAKE_PTR(change->longer_zone));
 	change->code = PROVIDER_UNKNOWN;
 	change->error[0] = '\0';
 	change->was_different = false;

@@ -72,7 +72,8 @@ bool dnsrecord_diff_reading(json_t *report, const struct dnsrecord_step *step,
 			    const struct publisher_request *request)
 {
 	bool is_put = step->kind == DNSRECORD_PUT_WANTED || step->kind == DNSRECORD_PUT_ATTEMPT;
-	bool is_refusal = request->code == PROVIDER_CONFLICT || request->code == PROVIDER_NO_ZONE;
+	bool is_refusal = request->code == PROVIDER_CONFLICT || request->code == PROVIDER_NO_ZONE ||
+			  request->code == PROVIDER_OTHER_ZONE;
 	if (request->code == PROVIDER_OK && request->n_found == step->n_edits)
 		diff_step(json_object_get(report, "changes"), step, request->zone_id,
 			  request->found);

@@ -58,6 +58,15 @@ static bool is_replaced(const struct dnsrecord_set *before, const struct dnsreco
 	return is_same_zone && !dnsrecord_is_same_place(before, set);
 }
 
+/* The zone that has the set already needs no check: it was found, or checked when it was written (DR-16). */
+static bool needs_check(const struct dnsrecord *record, const struct dnsrecord_set *set)
+{
+	const struct dnsrecord_set *before = record->applied;
+	return set->zone != NULL &&
+	       (before == NULL || before->zone == NULL || strcmp(before->zone, set->zone) != 0 ||
+		strcmp(before->set.name, set->set.name) != 0);
+}
+
 static void make_put(const struct dnsrecord *record, const struct dnsrecord_set *set,
 		     const struct dnsrecord_rules *rules, struct dnsrecord_step *step)
 {
@@ -66,6 +75,7 @@ static void make_put(const struct dnsrecord *record, const struct dnsrecord_set 
 	step->edits[0].set.owner = record->owner;
 	step->n_edits = 1;
 	guard_put(record, set, rules, step);
+	step->checks_zone = step->zone != NULL && needs_check(record, set);
 	step->maybe_applied = record->attempt != NULL || is_at(record->applied, set);
 	if (!rules->searches_zone && is_replaced(record->applied, set))
 		guard_drop(record, record->applied, rules, &step->edits[step->n_edits++]);
@@ -157,6 +167,14 @@ size_t dnsrecord_steps_ahead(const struct dnsrecord *record, bool withdraws,
 	if (leaves_applied(record, withdraws))
 		make_step(record, DNSRECORD_DROP_APPLIED, rules, &ret[n++]);
 	return n;
+}
+
+bool dnsrecord_can_search_zone(const struct dnsrecord *record, const struct dnsrecord_step *step,
+			       enum provider_code code)
+{
+	bool is_put = step->kind == DNSRECORD_PUT_WANTED || step->kind == DNSRECORD_PUT_ATTEMPT;
+	bool is_wrong = code == PROVIDER_NO_ZONE || (code == PROVIDER_OTHER_ZONE && is_put);
+	return is_wrong && !record->is_zone_given && step->zone != NULL;
 }
 
 /* ---- what is known ---- */

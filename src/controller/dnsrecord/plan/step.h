@@ -21,8 +21,10 @@ enum dnsrecord_step_kind {
 struct dnsrecord_rules {
 	bool is_drop_in; /* overwrites and deletes what others wrote, as Gardener's extensions do */
 	bool is_restore; /* the record set is that of another control plane */
-	bool may_be_gone;   /* what was written is not there as it was: it may be missing */
-	bool searches_zone; /* that of before is missing: sets are put where one is found (DR-20) */
+	bool may_be_gone; /* what was written is not there as it was: it may be missing */
+	/* That of before is missing, or the name belongs to a longer one by now: sets are put where one is found
+	 * (DR-20). */
+	bool searches_zone;
 };
 
 enum { DNSRECORD_STEP_EDITS = 2 };
@@ -32,7 +34,7 @@ struct dnsrecord_step {
 	const char *zone; /* NULL: it is searched */
 	struct provider_edit edits[DNSRECORD_STEP_EDITS];
 	size_t n_edits;
-	bool maybe_applied; /* as that of struct publisher_request */
+	bool maybe_applied, checks_zone; /* as those of struct publisher_request */
 	/* A conflict may mean that the set is missing: try again with `may_be_gone`. */
 	bool has_second_try;
 };
@@ -46,6 +48,11 @@ enum { DNSRECORD_STEPS_AHEAD = 3 };
 size_t dnsrecord_steps_ahead(const struct dnsrecord *record, bool withdraws,
 			     const struct dnsrecord_rules *rules,
 			     struct dnsrecord_step ret[DNSRECORD_STEPS_AHEAD]);
+
+/* The provider has answered that the zone is missing, or that the name belongs to a longer one: is
+ * another one searched? */
+bool dnsrecord_can_search_zone(const struct dnsrecord *record, const struct dnsrecord_step *step,
+			       enum provider_code code);
 
 /* What status.state and status.zone become. */
 struct dnsrecord_known {
