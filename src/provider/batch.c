@@ -120,13 +120,15 @@ void batch_close_gaps(struct publisher_batch *batch)
 /* ---- its calls ---- */
 
 /* Requests that were cancelled meanwhile are not sent, unless they may have been applied: others for
- * the same name must not overtake them. */
+ * the same name must not overtake them. What was accepted cannot be overtaken. */
 static void drop_cancelled(struct publisher_batch *batch)
 {
-	if (batch->step != BATCH_WRITE || batch->is_bisecting)
+	bool is_settling = batch->step == BATCH_SETTLE;
+	if (!is_settling && (batch->step != BATCH_WRITE || batch->is_bisecting))
 		return;
 	for (size_t i = 0; i < batch->n; i++) {
-		if (batch->row[i]->request == NULL && !batch->row[i]->maybe_applied)
+		if (batch->row[i]->request == NULL &&
+		    (is_settling || !batch->row[i]->maybe_applied))
 			publisher_finish(batch_extract(batch, i), PROVIDER_UNKNOWN, NULL);
 	}
 	batch_close_gaps(batch);
@@ -179,9 +181,10 @@ static void fill_call(struct publisher_batch *batch)
 		call_changes(batch, PROVIDER_READ, 0, 1);
 		break;
 	case BATCH_SETTLE:
-		batch->call.job.kind = PROVIDER_SETTLE;
+		call_changes(batch, PROVIDER_SETTLE, 0, batch->n);
 		batch->call.job.token = batch->settle_token;
-		batch->call.job.n_changes = 0;
+		if (batch->settle_token != NULL)
+			batch->call.job.n_changes = 0;
 		break;
 	}
 }

@@ -22,6 +22,7 @@
 
 enum {
 	DENIED_MAX = 3,	       /* so many refusals in a row: all are refused */
+	DOUBTS_MAX = 4,	       /* so many reads without the conflict that the provider has named */
 	SETTLE_FIRST_MS = 500, /* between questions whether a change has taken effect; doubles */
 	SETTLE_LONGEST_MS = 4000,
 	SUSPECT_PAUSE_MS = 100, /* after a suspect, while the server has accepted nothing else */
@@ -107,33 +108,52 @@ static void refuse_entry(struct publisher_batch *batch, size_t index, enum provi
 	struct publisher_entry *entry = batch_extract(batch, index);
 	suspect_clear(batch->zone, entry->edits[0].set.name);
 	batch->denied = code == PROVIDER_UNAUTHORIZED ? batch->denied + 1 : 0;
-	if (is_doubtful(entry, code, error))
-		batch_go_on(batch_new(batch->zone, BATCH_CHECK, &entry, 1));
-	else
+	if (!is_doubtful(entry, code, error)) {
 		publisher_finish(entry, code, error);
+		return;
+	}
+	struct publisher_batch *check = batch_new(batch->zone, BATCH_CHECK, &entry, 1);
+	err_text_set(ERR_TEXT(check->bad_error), "%s", error);
+	batch_go_on(check);
 }
 
 /* ---- writes ---- */
+
+static void note_accepted(struct publisher_batch *batch, struct publisher_entry **entries,
+			  size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		suspect_clear(batch->zone, entries[i]->edits[0].set.name);
+	batch->zone->n_accepted += count;
+}
+
+/* Those that were accepted will take effect. */
+static void settle_entries(struct publisher_batch *batch, struct publisher_entry **entries,
+			   size_t count)
+{
+	struct loop *loop = batch->zone->account->loop;
+	note_accepted(batch, entries, count);
+	if (count == 0)
+		return;
+	for (size_t i = 0; i < count; i++)
+		entries[i]->maybe_applied = true;
+	struct publisher_batch *settling = batch_new(batch->zone, BATCH_SETTLE, entries, count);
+	settling->settle_token = TAKE_PTR(batch->call.job.settle_token);
+	settling->settle_by_ns = loop_now(loop) + PUBLISHER_SETTLE_S * NS_PER_S;
+	batch_retry(settling, SETTLE_FIRST_MS * NS_PER_MS);
+}
 
 /* Those that succeeded have taken effect, or will. */
 static void accept_entries(struct publisher_batch *batch, struct publisher_entry **entries,
 			   size_t count)
 {
-	struct loop *loop = batch->zone->account->loop;
-	for (size_t i = 0; i < count; i++)
-		suspect_clear(batch->zone, entries[i]->edits[0].set.name);
-	batch->zone->n_accepted += count;
-	if (count == 0)
-		return;
-	if (batch->call.job.settle_token == NULL) {
-		for (size_t i = 0; i < count; i++)
-			publisher_finish(entries[i], PROVIDER_OK, NULL);
+	if (batch->call.job.settle_token != NULL) {
+		settle_entries(batch, entries, count);
 		return;
 	}
-	struct publisher_batch *settling = batch_new(batch->zone, BATCH_SETTLE, entries, count);
-	settling->settle_token = TAKE_PTR(batch->call.job.settle_token);
-	settling->settle_by_ns = loop_now(loop) + PUBLISHER_SETTLE_S * NS_PER_S;
-	batch_retry(settling, SETTLE_FIRST_MS * NS_PER_MS);
+	note_accepted(batch, entries, count);
+	for (size_t i = 0; i < count; i++)
+		publisher_finish(entries[i], PROVIDER_OK, NULL);
 }
 
 /* One change that has a result of its own. True: it stays in the row, to be tried again. */
@@ -162,19 +182,23 @@ static bool has_own_result(const struct provider_change *change)
 /* The call succeeded; without atomicity some of its changes may have failed. */
 static void take_success(struct publisher_batch *batch)
 {
-	VEC(struct publisher_entry *) accepted = { 0 };
+	VEC(struct publisher_entry *) accepted = { 0 }, unsettled = { 0 };
 	bool some_stay = false;
 	for (size_t i = 0; i < batch->tried; i++) {
 		if (has_own_result(&batch->changes[i]))
 			some_stay = stays_in_row(batch, i) || some_stay;
+		else if (batch->changes[i].is_unsettled)
+			vec_push(&unsettled, batch_extract(batch, i));
 		else
 			vec_push(&accepted, batch_extract(batch, i));
 	}
 	batch_close_gaps(batch);
-	if (accepted.n != 0)
+	if (accepted.n + unsettled.n != 0)
 		batch->denied = 0;
 	accept_entries(batch, accepted.v, accepted.n);
+	settle_entries(batch, unsettled.v, unsettled.n);
 	vec_done(&accepted);
+	vec_done(&unsettled);
 	if (!some_stay) {
 		batch->attempts = 0;
 		batch_go_on(batch);
@@ -507,6 +531,17 @@ static void refuse_read(struct publisher_batch *batch, size_t index)
 	publisher_finish(batch_extract(batch, index), code, error);
 }
 
+/* A set that was written and that a read does not show may exist all the same, where reads lag behind writes or
+ * come from a cache. Deleting one that is missing does no harm. */
+static bool deletes_known_set(const struct publisher_entry *entry)
+{
+	for (size_t i = 0; i < entry->n_edits; i++) {
+		if (entry->edits[i].before.n_values == 0)
+			return false;
+	}
+	return entry_only_deletes(entry);
+}
+
 /* What is wanted and what was found; true: the entry has left the row. */
 static bool judge_read(struct publisher_batch *batch, size_t index)
 {
@@ -527,6 +562,8 @@ static bool judge_read(struct publisher_batch *batch, size_t index)
 	case PROVIDER_GUARD_HOLDS:
 		return false;
 	case PROVIDER_GUARD_DONE:
+		if (deletes_known_set(entry))
+			return false;
 		publisher_finish(batch_extract(batch, index), PROVIDER_OK, NULL);
 		return true;
 	case PROVIDER_GUARD_BROKEN:
@@ -569,6 +606,36 @@ static void take_verify(struct publisher_batch *batch)
 	take_write(batch);
 }
 
+#define UNEXPLAINED "the provider refuses the change, and does not show why"
+
+/* The provider has refused a change, and reads show nothing that contradicts it: they lag behind writes, or
+ * another writer was faster. It is written and read again by turns, without an end where it may be there. A
+ * conflict that the provider has named may be none of guards. */
+static void doubt_conflict(struct publisher_batch *batch)
+{
+	struct publisher_entry *entry = batch->row[0];
+	CLEANUP(freep) char *named = xstrdup(batch->bad_error);
+	unsigned turn = entry->n_doubts++;
+	bool has_end = named[0] != '\0' || (!entry->maybe_applied && !entry_only_deletes(entry));
+	bool gives_up = has_end && turn >= DOUBTS_MAX;
+	bool is_over = entry->is_late || entry->request == NULL;
+	if (turn % 2 != 0 && !is_over && !gives_up) {
+		batch_retry(batch,
+			    MIN(provider_backoff_ns(turn / 2), SETTLE_LONGEST_MS * NS_PER_MS));
+		return;
+	}
+	batch_extract(batch, 0);
+	batch_close_gaps(batch);
+	if (gives_up)
+		publisher_finish(entry, PROVIDER_CONFLICT, named[0] != '\0' ? named : UNEXPLAINED);
+	else if (is_over)
+		publisher_finish(entry, PROVIDER_UNSURE,
+				 UNEXPLAINED ": it may show earlier changes late");
+	else
+		zone_queue_add(batch->zone, entry);
+	batch_go_on(batch);
+}
+
 /* Deletions of what is not there have succeeded: what remains is written again. */
 static void take_check(struct publisher_batch *batch)
 {
@@ -576,12 +643,18 @@ static void take_check(struct publisher_batch *batch)
 	const struct provider_rrset *found = batch->changes[0].found;
 	struct publisher_zone *zone = batch->zone;
 	char error[PROVIDER_ERROR_BYTES];
-	bool is_applied = entry->maybe_applied &&
-			  provider_guard_is_applied(entry->edits, entry->n_edits, found);
 	size_t before = entry->n_edits;
-	provider_guard_explain(entry->edits, entry->n_edits, found, ERR_TEXT(error));
+	enum provider_guard_answer answer = provider_guard_check(
+		entry->edits, before, found, entry->maybe_applied, ERR_TEXT(error));
+	bool is_applied =
+		answer == PROVIDER_GUARD_DONE ||
+		(entry->maybe_applied && provider_guard_is_applied(entry->edits, before, found));
 	if (!is_applied)
 		entry->n_edits = provider_guard_drop_deleted(entry->edits, before, found);
+	if (!is_applied && entry->n_edits == before && answer == PROVIDER_GUARD_HOLDS) {
+		doubt_conflict(batch);
+		return;
+	}
 	batch_extract(batch, 0);
 	batch_close_gaps(batch);
 	if (is_applied || entry->n_edits == 0)
@@ -593,25 +666,47 @@ static void take_check(struct publisher_batch *batch)
 	batch_go_on(batch);
 }
 
+/* Ends those that have taken effect; the others stay. */
+static void finish_settled(struct publisher_batch *batch)
+{
+	for (size_t i = 0; i < batch->n; i++) {
+		if (!batch->changes[i].is_unsettled)
+			publisher_finish(batch_extract(batch, i), PROVIDER_OK, NULL);
+	}
+	batch_close_gaps(batch);
+}
+
+static void fail_unsettled(struct publisher_batch *batch)
+{
+	for (size_t i = 0; i < batch->n; i++) {
+		const char *why = batch->changes[i].error;
+		CLEANUP(freep)
+		char *error = xstrdup(why[0] != '\0' ? why
+						     : "the provider has accepted the change, but "
+						       "it has not taken effect");
+		publisher_finish(batch_extract(batch, i), PROVIDER_UNSURE, error);
+	}
+	batch_close_gaps(batch);
+	batch_go_on(batch);
+}
+
 static void take_settle(struct publisher_batch *batch, enum provider_code code)
 {
 	struct loop *loop = batch->zone->account->loop;
-	bool is_pending =
-		code == PROVIDER_UNKNOWN || provider_code_reaction(code) == PROVIDER_RETRY;
-	if (code == PROVIDER_OK) {
-		for (size_t i = 0; i < batch->n; i++)
-			publisher_finish(batch_extract(batch, i), PROVIDER_OK, NULL);
-		batch_close_gaps(batch);
+	bool is_pending = code == PROVIDER_OK || code == PROVIDER_UNKNOWN ||
+			  provider_code_reaction(code) == PROVIDER_RETRY;
+	if (code == PROVIDER_OK)
+		finish_settled(batch);
+	if (!is_pending) {
+		fail_all(batch, code, batch->call.job.error);
+	} else if (batch->n == 0) {
 		batch_go_on(batch);
-	} else if (is_pending && loop_now(loop) < batch->settle_by_ns) {
+	} else if (loop_now(loop) < batch->settle_by_ns) {
 		batch->attempts++;
 		uint64_t pause_ms = (uint64_t)SETTLE_FIRST_MS << MIN(batch->attempts, 10U);
 		batch_retry(batch, MIN(pause_ms, (uint64_t)SETTLE_LONGEST_MS) * NS_PER_MS);
-	} else if (is_pending) {
-		fail_all(batch, PROVIDER_UNSURE,
-			 "the provider has accepted the change, but it has not taken effect");
 	} else {
-		fail_all(batch, code, batch->call.job.error);
+		fail_unsettled(batch);
 	}
 }
 

@@ -41,6 +41,7 @@ struct publisher_entry {
 	bool checks_zone;    /* that of the caller */
 	uint64_t searches;   /* of the account that had ended when it came to the finder */
 	bool searched_again; /* since the zone that was found first is gone */
+	unsigned n_doubts;   /* conflicts that reads did not explain */
 	bool was_sent;
 	bool only_reads;
 	struct provider_rrset *found; /* of `only_reads`: one for each edit; NULL: not read */

@@ -77,18 +77,6 @@ static void explain_found(const struct provider_edit *edit, const struct provide
 		     (unsigned)found->ttl_s);
 }
 
-void provider_guard_explain(const struct provider_edit *edits, size_t count,
-			    const struct provider_rrset *found, struct err_text err)
-{
-	err_text_set(err, "the record set was changed by another writer");
-	for (size_t i = 0; i < count; i++) {
-		if (guard_holds(&edits[i], &found[i], false))
-			continue;
-		explain_found(&edits[i], &found[i], err);
-		return;
-	}
-}
-
 enum provider_guard_answer provider_guard_check(const struct provider_edit *edits, size_t count,
 						const struct provider_rrset *found,
 						bool maybe_applied, struct err_text err)

@@ -24,6 +24,3 @@ bool provider_guard_is_applied(const struct provider_edit *edits, size_t count,
 /* Takes deletions of missing sets out; returns how many edits are left. */
 size_t provider_guard_drop_deleted(struct provider_edit *edits, size_t count,
 				   const struct provider_rrset *found);
-/* A sentence on the first edit whose guard does not hold: which set exists, with which values. */
-void provider_guard_explain(const struct provider_edit *edits, size_t count,
-			    const struct provider_rrset *found, struct err_text err);

@@ -55,6 +55,9 @@ struct provider_change {
 	/* With PROVIDER_OTHER_ZONE: the id of the zone that the name belongs to, which is also its name; heap.
 	 * NULL: the account has no such zone, or it is not known. */
 	char *longer_zone;
+	/* PROVIDER_APPLY and PROVIDER_SETTLE, without a code: it was accepted, and reads do not show it yet; `error`
+	 * says so. The publisher asks by PROVIDER_SETTLE, with the changes and without a token. */
+	bool is_unsettled;
 	/* PROVIDER_APPLY, if it succeeded: the provider has read the sets just before, and they were not as wanted. */
 	bool was_different;
 };
@@ -81,11 +84,11 @@ struct provider_zone {
 struct provider_job {
 	enum provider_job_kind kind;
 	const char *zone;		 /* its id; not for FIND_ZONES */
-	struct provider_change *changes; /* READ, APPLY */
+	struct provider_change *changes; /* READ, APPLY, SETTLE without a token */
 	size_t n_changes;
 	const char *name;   /* FIND_ZONES: one that needs a zone; providers that list ignore it */
 	const char *page;   /* FIND_ZONES: `next_page` of the job before; NULL: the first */
-	const char *token;  /* SETTLE: that of the APPLY */
+	const char *token;  /* SETTLE: that of the APPLY; NULL: its changes were `is_unsettled` */
 	uint64_t end_by_ns; /* clock_mono_ns: nothing is sent after this */
 	void (*done)(struct provider_job *job);
 

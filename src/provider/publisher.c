@@ -234,6 +234,11 @@ static void fail_late(struct publisher_entry *entry)
 		entry->zone != NULL ? suspect_find(entry->zone, entry->edits[0].set.name) : NULL;
 	if (suspect != NULL)
 		publisher_finish(entry, PROVIDER_UNSURE, suspect->error);
+	else if (entry->maybe_applied && entry->was_sent && !entry->only_reads)
+		publisher_finish(entry, PROVIDER_UNSURE,
+				 account->fault_code != PROVIDER_OK
+					 ? account->fault
+					 : "the provider has not answered yet");
 	else if (account->fault_code != PROVIDER_OK)
 		publisher_finish(entry, account->fault_code, account->fault);
 	else if (provider_rate_wait_ns(&account->rate, loop_now(account->loop)) != 0)

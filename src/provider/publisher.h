@@ -41,8 +41,9 @@ enum {
 		1000, /* a call needs at least so much time before the lease's end */
 	PUBLISHER_PERIODIC_MAX_S = 30, /* periodic work that waits longer is as urgent as any */
 	PUBLISHER_IDLE_S = 600,	       /* an unused account is closed after this time */
-	PUBLISHER_SETTLE_S =
-		60, /* an accepted change takes effect within this time, or is doubtful */
+	/* An accepted change takes effect within this time, or is doubtful. Less than the engine's limit for
+	 * work, so that the request ends with the reason. */
+	PUBLISHER_SETTLE_S = 50,
 };
 
 enum publisher_priority {

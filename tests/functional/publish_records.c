@@ -112,7 +112,7 @@ static void read_edit(struct arena *arena, const json_t *tree, struct provider_e
 	edit->set.owner = text_of(tree, "owner");
 	read_values(arena, tree, &edit->set);
 	edit->guard = guard_of(tree);
-	if (edit->guard != PROVIDER_GUARD_EQUAL)
+	if (edit->guard != PROVIDER_GUARD_EQUAL && json_object_get(tree, "before") == NULL)
 		return;
 	edit->before = edit->set;
 	read_values(arena, json_object_get(tree, "before"), &edit->before);

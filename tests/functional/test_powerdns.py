@@ -2,6 +2,8 @@
 """Record sets in a real PowerDNS server, by the publisher: `publish-records` (publish_records.c) is what speaks for us. The
 server is configured as docs/providers/powerdns.md says, on ports of this test."""
 import contextlib
+import http.client
+import http.server
 import json
 import os
 import re
@@ -286,6 +288,50 @@ def test_connection_breaks_during_a_write(pdns, zone, lose, writes):
     finally:
         proxy.stop()
     assert len([n for n, t in pdns.sets(zone) if t == "A"]) == 50
+
+
+class Cache(http.server.BaseHTTPRequestHandler):
+    """Answers each GET as the first time, without asking PowerDNS again."""
+    kept = {}
+
+    def pass_on(self):
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        connection = http.client.HTTPConnection("127.0.0.1", self.server.behind, timeout=30)
+        with contextlib.closing(connection):
+            connection.request(self.command, self.path, body or None, {"X-API-Key": API_KEY})
+            reply = connection.getresponse()
+            return reply.status, reply.read()
+
+    def do_GET(self):
+        found = self.kept.get(self.path) if self.command == "GET" else None
+        status, body = found or self.pass_on()
+        if self.command == "GET":
+            self.kept[self.path] = status, body
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    do_PATCH = do_GET
+
+    def log_message(self, *_):
+        pass
+
+
+def test_behind_a_cache(pdns, zone):
+    """A read that does not show what was written: the deletion is sent all the same, and what was written is changed."""
+    name = f"cached.{zone}"
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Cache) as cache:
+        cache.behind = pdns.http_port
+        threading.Thread(target=cache.serve_forever, daemon=True).start()
+        with Publisher(cache.server_address[1]) as publisher:
+            for number in (1, 2):
+                assert publisher.one(edit(name, "A", f"192.0.2.{number}"))[0] == "ok"
+                assert pdns.ask(name) == (60, [f"192.0.2.{number}"])
+            code, _, answer = publisher.one(edit(name, "A", before={"ttl": 60, "values": ["192.0.2.2"]}))
+            assert (code, answer["calls"]["apply"]) == ("ok", 1)
+            assert pdns.ask(name) == "NXDOMAIN"
+        cache.shutdown()
 
 
 def test_bad_records_do_not_stop_others(pdns, zone, publisher):

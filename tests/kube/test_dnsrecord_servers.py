@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The controller dnsrecord with real name servers: beside other writers (whose record set is whose by its owner mark, what others changed
 is found by the zone's serial), refusals, lost answers, changes without a gap, TLS."""
+import contextlib
 import json
 import re
+import socket
 import subprocess
 
 import pytest
@@ -12,7 +14,7 @@ from controllerlib import Controller, events, namespace, until
 from dnsrecordlib import MERGE, condition, delete, get, make, make_secret, patch, record, status_of, wait_failed, wait_gone, wait_settled, write_status
 from lib import server
 from lib.certs import make_ca, make_cert
-from lib.nameserver import Proxy, Questions, TlsProxy, place
+from lib.nameserver import Proxy, Questions, TlsProxy, place, running
 
 OTHER = "/////wQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="  # another secret than the writer's
 FLAGS = ["--no-election", "--heartbeat", "1h", "--dnsrecord-probe", "0"]
@@ -366,6 +368,84 @@ def test_answer_is_lost(embedded, controller, ns, zone):  # noqa: F811
     assert zone.read(f"one.{ns}.{zone.zone}") == (120, ["192.0.2.1"])
     remove(embedded, ns, "one")
     proxy.close()
+
+
+class Lagging(Proxy):
+    """Changes go to the server, queries to another one, which gets the changes when the test says so."""
+
+    def __init__(self, at, replica):
+        self.replica, self.late, self.reads = replica, [], 0
+        super().__init__(at)
+
+    def serve(self, client):
+        with client, contextlib.suppress(OSError, EOFError):
+            while True:
+                message, is_change = self.read_dns(client)
+                is_update = message[4] >> 3 & 15 == 5
+                answer = self.exchange(self.place.port if is_update else self.replica.port, message)
+                with self.lock:
+                    if is_change and answer[5] & 15 == 0:
+                        self.late.append(message)
+                        self.reads = 0
+                    self.reads += not is_update
+                client.sendall(answer)
+
+    def exchange(self, port, message):
+        with socket.create_connection(("127.0.0.1", port)) as upstream:
+            upstream.sendall(message)
+            return self.read_dns(upstream)[0]
+
+    def wait_accepted(self, reads=3):
+        """Until the server has a change which the replica does not show, although it was asked so many times."""
+        until(lambda: self.late and self.reads >= reads, 60)
+
+    def catch_up(self):
+        with self.lock:
+            for message in self.late:
+                assert self.exchange(self.replica.port, message)[5] & 15 == 0
+            self.late = []
+
+
+@pytest.mark.parametrize("marks", ["plain", "marked"])
+def test_reads_lag_behind_writes(embedded, ns, zone, marks, tmp_path):  # noqa: F811
+    """DR-P9, DR-47: a change that the server has accepted and does not show yet is neither an error nor another's, also after a restart; what was
+    accepted and never shown is deleted."""
+    if zone.kind == "powerdns":
+        return  # reads what it wrote
+    host, states = f"late.{ns}.{zone.zone}", set()
+
+    def run():
+        p = Controller(embedded.kubeconfig(embedded.system), *FLAGS, controllers="dnsrecord")
+        p.wait_line("leading as")
+        return p
+
+    with running(zone.kind, tmp_path) as replica:
+        proxy, controller = Lagging(zone, replica), run()  # noqa: F811
+        make_secret(embedded, ns, marked(zone, port=proxy.number) if marks == "marked" else zone.secret(proxy.number))
+        make(embedded, ns, "late", host, type=zone.type)
+        for number in (1, 2, 3):
+            proxy.wait_accepted()
+            if number == 3:
+                controller.kill()
+                controller = run()
+                proxy.reads = 0
+                proxy.wait_accepted()
+            s = status_of(embedded, ns, "late")
+            states.add(s["lastOperation"]["state"])
+            assert "lastError" not in s and s["state"]["attempt"]["values"] == [f"192.0.2.{number}"], s
+            proxy.catch_up()
+            assert condition(wait_settled(embedded, ns, "late", 60), "Owned") == ("True", "Written")
+            assert zone.read(host) == (120, [f"192.0.2.{number}"])
+            patch(embedded, ns, "late", {"spec": {"values": [f"192.0.2.{number + 1}"]}})
+        assert states == {"Processing"}
+        proxy.wait_accepted()
+        delete(embedded, ns, "late")
+        until(lambda: zone.read(host) is None, 60)
+        proxy.catch_up()
+        wait_gone(embedded, ns, "late", 60)
+        assert not {e["reason"] for e in events(embedded, ns)} & {"Failed", "RecordLeft", "OrphanLeft"}
+        assert controller.stop() == 0, controller.text()
+        proxy.close()
 
 
 def test_no_gap(embedded, controller, ns, zone):  # noqa: F811

@@ -182,8 +182,9 @@ static void read_sets(struct memory_server *server, struct provider_job *job)
 		struct provider_change *change = &job->changes[i];
 		for (size_t j = 0; j < change->n_edits; j++) {
 			const struct provider_rrset *key = &change->edits[j].set;
-			const struct provider_rrset *found =
-				memory_store_get(&server->store, job->zone, key->name, key->type);
+			const struct provider_rrset *found = memory_store_get(
+				server->shown != NULL ? server->shown : &server->store, job->zone,
+				key->name, key->type);
 			struct provider_rrset missing = { .name = key->name, .type = key->type };
 			provider_change_found(change, j, found != NULL ? found : &missing);
 		}
@@ -240,11 +241,14 @@ static void apply_whole(struct memory_server *server, struct provider_job *job)
 			memory_store_raise_serial(&server->store, job->zone);
 		return;
 	}
+	bool hides_why = server->shown != NULL && bad->code == PROVIDER_CONFLICT;
 	if (server->is_vague)
 		fail_vaguely(job);
+	else if (hides_why)
+		provider_job_fail(job, bad->code, "%s", "");
 	else
 		provider_job_fail(job, bad->code, "the batch is refused: %s", bad->error);
-	bool hides_bad = server->hides_bad || server->is_vague;
+	bool hides_bad = server->hides_bad || server->is_vague || hides_why;
 	for (size_t i = 0; hides_bad && i < job->n_changes; i++)
 		provider_change_clear(&job->changes[i]);
 }
@@ -259,8 +263,30 @@ static void apply_job(struct memory_server *server, struct provider_job *job,
 	server->ledger.largest = MAX(server->ledger.largest, job->n_changes);
 }
 
+/* What was accepted and is not shown. */
+static void mark_unsettled(const struct memory_server *server, struct provider_job *job)
+{
+	static const struct provider_rrset missing;
+	for (size_t i = 0; server->shown != NULL && i < job->n_changes; i++) {
+		struct provider_change *change = &job->changes[i];
+		for (size_t j = 0; j < change->n_edits; j++) {
+			const struct provider_rrset *set = &change->edits[j].set;
+			const struct provider_rrset *found =
+				memory_store_get(server->shown, job->zone, set->name, set->type);
+			if (provider_rrset_equal(set, found != NULL ? found : &missing))
+				continue;
+			change->is_unsettled = true;
+			err_text_set(ERR_TEXT(change->error), "'%s' is not shown", set->name);
+		}
+	}
+}
+
 static void settle_job(struct memory_account *account, struct provider_job *job)
 {
+	if (job->token == NULL) {
+		mark_unsettled(account->server, job);
+		return;
+	}
 	uint64_t due = strtoull(job->token, NULL, 10);
 	if (loop_now(account->account.loop) < due)
 		job->code = PROVIDER_UNKNOWN;
@@ -290,6 +316,8 @@ static void do_job(struct memory_account *account, struct provider_job *job,
 		job->serial = zone->serial;
 	else
 		apply_job(server, job, fault);
+	if (job->kind == PROVIDER_APPLY && job->code == PROVIDER_OK)
+		mark_unsettled(server, job);
 	if (job->kind == PROVIDER_APPLY && job->code == PROVIDER_OK && server->settle_ns != 0)
 		job->settle_token =
 			xasprintf("%" PRIu64, loop_now(account->account.loop) + server->settle_ns);

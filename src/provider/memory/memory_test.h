@@ -45,6 +45,9 @@ struct memory_server {
 	size_t zones_per_page; /* 0: all */
 	uint64_t latency_ns;
 	uint64_t settle_ns; /* a write takes effect after this time */
+	/* Reads show this store instead: they lag behind writes, and do not explain conflicts. NULL: they do
+	 * not lag. */
+	const struct memory_store *shown;
 	uint64_t retry_after_ns;
 	enum memory_fault (*fault)(void *ctx, const struct provider_job *job); /* NULL: none */
 	void *ctx;

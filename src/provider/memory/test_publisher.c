@@ -180,6 +180,75 @@ static void waits_until_settled(void **state)
 	rig_close(&rig);
 }
 
+/* DR-P9: accepted, and reads do not show it. Others of the batch do not wait for it. */
+static void reads_lag_behind_writes(void **state)
+{
+	struct memory_store shown;
+	struct rig rig;
+	(void)state;
+	rig_open(&rig, NULL);
+	memory_store_init(&shown);
+	const char *value = "192.0.2.2";
+	struct provider_rrset seen = { .name = "seen.example.com",
+				       .type = DNS_TYPE_A,
+				       .ttl_s = 120,
+				       .values = &value,
+				       .n_values = 1 };
+	memory_store_put(&shown, "Z1", &seen, false);
+	rig.server->shown = &shown;
+	struct wish *late = make_wish(&rig, "late.example.com", "192.0.2.1", PROVIDER_GUARD_ABSENT);
+	struct wish *other = make_wish(&rig, "seen.example.com", value, PROVIDER_GUARD_ABSENT);
+	expect_wish(&rig, other, 1000, PROVIDER_OK);
+	run_ms(&rig, 30000);
+	assert_int_equal(late->done_ns, 0);
+	rig.server->shown = NULL;
+	expect_wish(&rig, late, 5000, PROVIDER_OK);
+	assert_int_equal(rig.server->ledger.calls[PROVIDER_APPLY], 1);
+	/* One that nobody waits for does not hold up the next of its name. */
+	rig.server->shown = &shown;
+	late = make_wish(&rig, "gone.example.com", "192.0.2.1", PROVIDER_GUARD_ABSENT);
+	run_ms(&rig, 3000);
+	publisher_cancel(rig.publisher, &late->request);
+	free_wish(late);
+	late = make_wish(&rig, "gone.example.com", NULL, PROVIDER_GUARD_NONE);
+	expect_wish(&rig, late, 5000, PROVIDER_OK);
+	/* Never: it is not known what became of it. */
+	rig.server->shown = &shown;
+	late = make_wish(&rig, "never.example.com", "192.0.2.1", PROVIDER_GUARD_ABSENT);
+	wait_wish(&rig, late, 60000);
+	assert_int_equal(late->request.code, PROVIDER_UNSURE);
+	assert_string_equal(late->request.error, "'never.example.com' is not shown");
+	free_wish(late);
+	/* After a restart the write is refused, and reads do not show why. */
+	static const bool ends[] = { false, true };
+	for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
+		late = xcalloc(1, sizeof(*late));
+		add_edit(late, DNS_TYPE_A, "never.example.com", "192.0.2.1", PROVIDER_GUARD_ABSENT);
+		late->request.maybe_applied = true;
+		late->request.patience_ns = 20 * NS_PER_S;
+		rig.server->shown = &shown;
+		submit_wish(&rig, late);
+		run_ms(&rig, 10000);
+		assert_int_equal(late->done_ns, 0);
+		rig.server->shown = ends[i] ? NULL : &shown;
+		wait_wish(&rig, late, 20000);
+		assert_int_equal(late->request.code, ends[i] ? PROVIDER_OK : PROVIDER_UNSURE);
+		free_wish(late);
+	}
+	/* A deletion that was accepted may still be shown; that of another set is no deletion. */
+	memory_store_put(&shown, "Z1", &seen, false);
+	rig.server->shown = &shown;
+	struct wish *drop = xcalloc(1, sizeof(*drop));
+	add_edit(drop, DNS_TYPE_A, "seen.example.com", NULL, PROVIDER_GUARD_NONE);
+	submit_wish(&rig, drop);
+	run_ms(&rig, 30000);
+	assert_int_equal(drop->done_ns, 0);
+	rig.server->shown = NULL;
+	expect_wish(&rig, drop, 5000, PROVIDER_OK);
+	memory_store_done(&shown);
+	rig_close(&rig);
+}
+
 static void limits_by_records_and_bytes(void **state)
 {
 	struct provider_caps caps = {
@@ -875,6 +944,7 @@ int main(void)
 		cmocka_unit_test(stream_of_records),
 		cmocka_unit_test(many_at_route53s_rate),
 		cmocka_unit_test(waits_until_settled),
+		cmocka_unit_test(reads_lag_behind_writes),
 		cmocka_unit_test(limits_by_records_and_bytes),
 		cmocka_unit_test(bad_records_are_isolated),
 		cmocka_unit_test(named_bad_records_cost_one_call),

@@ -12,6 +12,9 @@
 #include "dns/name.h"
 #include "provider/rrset.h"
 
+/* What the server says to the question whether it has a certain set. */
+enum rfc2136_holds { RFC2136_HOLDS_UNKNOWN, RFC2136_HOLDS_YES, RFC2136_HOLDS_NO };
+
 struct rfc2136_answer {
 	struct provider_rrset set; /* in the arena, without name and owner */
 	/* The first set of another type at the name, those of DNSSEC left out; 0: none was shown. */
@@ -22,7 +25,8 @@ struct rfc2136_answer {
 	/* Of a read that searches for the zone (rfc2136_read.finds_zone): one below the reader's zone that the
 	 * name belongs to; NULL: it belongs to the reader's zone, or the server does not say. */
 	const char *longer_zone;
-	bool is_delegated; /* `longer_zone` is not one of the server's */
+	bool is_delegated;	  /* `longer_zone` is not one of the server's */
+	enum rfc2136_holds holds; /* of a read with rfc2136_read.wanted */
 };
 
 enum rfc2136_zone_answer {

@@ -4,7 +4,8 @@
  * First the zones of names are read: a set whose name belongs to a zone below is never served. Where a
  * guard depends on a mark, sets and marks are read as well, since a prerequisite cannot say "or".
  * After NOERROR the sets are read back: a server that already has something else at the name of a CNAME
- * (or a CNAME at the name of something else) answers NOERROR and does nothing. A set whose name belongs
+ * (or a CNAME at the name of something else) answers NOERROR and does nothing. Where queries do not show a
+ * set, prerequisites ask whether the server has it: then it is shown later (settle.c). A set whose name belongs
  * to a zone below by then is removed again. After a prerequisite that does not hold, what is there is read, so that the changes at fault are named. */
 #include <stdlib.h>
 #include <string.h>
@@ -122,6 +123,47 @@ static void note_misplaced(struct rfc2136_call *call, const struct rfc2136_read 
 		vec_push(&call->misplaced, edit);
 }
 
+static void end_served(struct rfc2136_call *call)
+{
+	if (!undo_misplaced(call))
+		rfc2136_call_end(call);
+}
+
+/* Queries may lag behind updates: a conflict is one only if the zone that updates change does not have the sets, either. */
+static void take_held(struct rfc2136_reader *reader)
+{
+	struct rfc2136_call *call = call_of(reader);
+	size_t end;
+	for (size_t i = 0; i < reader->reads.n; i = end) {
+		const struct rfc2136_read *reads = reader->reads.v;
+		struct provider_change *change = &call->job->changes[reads[i].change];
+		bool is_lost = false;
+		for (end = i; end < reader->reads.n && reads[end].change == reads[i].change; end++)
+			is_lost = is_lost || reads[end].answer.holds == RFC2136_HOLDS_NO;
+		if (!is_lost)
+			rfc2136_conflict_set_unsettled(change, &change->edits[reads[i].edit], NULL);
+	}
+	end_served(call);
+}
+
+static void ask_whether_held(struct rfc2136_call *call, size_t index)
+{
+	struct provider_change *change = &call->job->changes[index];
+	for (size_t i = 0; i < change->n_edits; i++) {
+		const struct provider_rrset *set = &change->edits[i].set;
+		struct rfc2136_read read = {
+			.name = set->name, .wanted = set, .change = index, .edit = i
+		};
+		if (set->n_values == 0)
+			continue;
+		if (!rfc2136_reader_fits(set)) {
+			rfc2136_conflict_set_unsettled(change, &change->edits[i], NULL);
+			return;
+		}
+		rfc2136_reader_add(&call->reader, &read);
+	}
+}
+
 static void take_served(struct rfc2136_reader *reader)
 {
 	struct rfc2136_call *call = call_of(reader);
@@ -140,28 +182,21 @@ static void take_served(struct rfc2136_reader *reader)
 			rfc2136_conflict_after(change, read, call->job->zone);
 		note_misplaced(call, read);
 	}
-	if (!undo_misplaced(call))
-		rfc2136_call_end(call);
+	rfc2136_reader_reset(reader);
+	for (size_t i = 0; i < call->n_sent; i++) {
+		if (call->job->changes[i].code == PROVIDER_CONFLICT)
+			ask_whether_held(call, i);
+	}
+	if (reader->reads.n != 0)
+		start_reads(call, take_held);
+	else
+		end_served(call);
 }
 
 static void read_back(struct rfc2136_call *call)
 {
 	rfc2136_reader_reset(&call->reader);
-	for (size_t i = 0; i < call->n_sent; i++) {
-		const struct provider_change *change = &call->job->changes[i];
-		for (size_t j = 0; j < change->n_edits; j++) {
-			const struct provider_rrset *set = &change->edits[j].set;
-			if (set->n_values != 0)
-				rfc2136_reader_add(
-					&call->reader,
-					&(struct rfc2136_read){ .name = set->name,
-								.type = set->type,
-								.shows_others =
-									set->type == DNS_TYPE_CNAME,
-								.change = i,
-								.edit = j });
-		}
-	}
+	rfc2136_settle_add_reads(call, call->n_sent);
 	if (call->reader.reads.n != 0)
 		start_reads(call, take_served);
 	else
@@ -197,11 +232,29 @@ static void take_culprits(struct rfc2136_reader *reader)
 	for (size_t i = 0; i < reader->reads.n; i++) {
 		const struct rfc2136_read *read = &reader->reads.v[i];
 		struct provider_change *change = &call->job->changes[read->change];
-		if (change->code == PROVIDER_UNKNOWN)
+		if (change->code != PROVIDER_UNKNOWN)
+			continue;
+		if (read->is_other)
+			rfc2136_conflict_beside(change, read);
+		else
 			rfc2136_conflict_before(change, read, is_owned(call, read));
 	}
 	/* If none is found it is as it was by now; the publisher looks closer. */
 	rfc2136_call_end(call);
+}
+
+/* Sets of our types beside a CNAME; ANY need not show them all. */
+static void read_beside(struct rfc2136_call *call, size_t index, size_t edit)
+{
+	static const uint16_t types[] = { DNS_TYPE_A, DNS_TYPE_AAAA, DNS_TYPE_TXT };
+	const struct provider_rrset *set = &call->job->changes[index].edits[edit].set;
+	for (size_t i = 0; i < ARRAY_LEN(types); i++)
+		rfc2136_reader_add(&call->reader, &(struct rfc2136_read){ .name = set->name,
+									  .type = types[i],
+									  .is_exact = true,
+									  .is_other = true,
+									  .change = index,
+									  .edit = edit });
 }
 
 static void find_culprits(struct rfc2136_call *call)
@@ -220,6 +273,8 @@ static void find_culprits(struct rfc2136_call *call)
 								   set->n_values != 0,
 						   .change = i,
 						   .edit = j });
+			if (set->type == DNS_TYPE_CNAME && set->n_values != 0)
+				read_beside(call, i, j);
 		}
 	}
 	start_reads(call, take_culprits);

@@ -43,4 +43,8 @@ void rfc2136_call_end_later(struct rfc2136_call *call);
 void rfc2136_find_zone(struct rfc2136_call *call);
 void rfc2136_read_sets(struct rfc2136_call *call);
 void rfc2136_apply(struct rfc2136_call *call);
+void rfc2136_settle(struct rfc2136_call *call);
 void rfc2136_read_serial(struct rfc2136_call *call);
+
+/* Reads for the sets that the first `count` changes of the job write. */
+void rfc2136_settle_add_reads(struct rfc2136_call *call, size_t count);

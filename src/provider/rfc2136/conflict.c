@@ -132,6 +132,18 @@ bool rfc2136_conflict_before(struct provider_change *change, const struct rfc213
 	return true;
 }
 
+bool rfc2136_conflict_beside(struct provider_change *change, const struct rfc2136_read *read)
+{
+	const struct provider_edit *edit = &change->edits[read->edit];
+	struct rfc2136_read other = *read;
+	if (read->answer.set.n_values == 0 || is_deleted(change, edit, read->type))
+		return false;
+	other.answer.other_type = read->type;
+	other.answer.other_value = read->answer.set.values[0];
+	explain_excluded(change, edit, &other);
+	return true;
+}
+
 bool rfc2136_conflict_is_misplaced(const struct provider_edit *edit,
 				   const struct rfc2136_read *read, const char *zone)
 {
@@ -146,6 +158,23 @@ static void explain_zone(struct provider_change *change, const struct provider_e
 	char type[DNS_MNEMONIC_MAX];
 	provider_change_fail(change, PROVIDER_OTHER_ZONE, PROVIDER_OTHER_ZONE_TEXT,
 			     dns_type_str(edit->set.type, type), edit->set.name, zone, longer_zone);
+}
+
+void rfc2136_conflict_set_unsettled(struct provider_change *change,
+				    const struct provider_edit *edit,
+				    const struct provider_rrset *found)
+{
+	CLEANUP(strbuf_done) struct strbuf values = STRBUF_INIT;
+	char type[DNS_MNEMONIC_MAX];
+	bool shows_other = found != NULL && found->n_values != 0;
+	if (shows_other)
+		add_values(&values, found);
+	change->code = PROVIDER_UNKNOWN;
+	change->is_unsettled = true;
+	err_text_set(
+		ERR_TEXT(change->error), "the server has accepted the %s record set '%s', but %s%s",
+		dns_type_str(edit->set.type, type), edit->set.name,
+		shows_other ? "still shows " : "does not show it", shows_other ? values.s : "");
 }
 
 struct rfc2136_read rfc2136_conflict_zone_read(const struct provider_rrset *set, size_t change,

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "dns/update.h"
 #include "provider/rfc2136/rcode_priv.h"
+#include "provider/rfc2136/rdata_priv.h"
 
 void rfc2136_reader_init(struct rfc2136_reader *reader, struct rfc2136_account *account)
 {
@@ -73,29 +74,58 @@ static void send_query(struct rfc2136_reading *slot)
 	rfc2136_ask_start(&slot->ask);
 }
 
-static void start_reading(struct rfc2136_reading *slot, size_t index)
+/* Each value with its owner and the fixed part of a record. */
+bool rfc2136_reader_fits(const struct provider_rrset *set)
 {
-	int r = dns_name_from_text(slice_of(slot->reader->reads.v[index].name), slot->name);
-	assert(r > 0);
-	slot->index = index;
-	send_query(slot);
+	size_t n = 0;
+	for (size_t i = 0; i < set->n_values; i++)
+		n += strlen(set->name) + 2 + 10 + rfc2136_rdata_bytes(set->type, set->values[i]);
+	return n <= RFC2136_WANTED_BYTES;
 }
 
-/* An UPDATE that has a prerequisite only. */
+static int require_wanted(struct rfc2136_reading *slot, struct dns_update *update,
+			  const struct provider_rrset *wanted)
+{
+	int r = 0;
+	for (size_t i = 0; i < wanted->n_values && r == 0; i++) {
+		struct dns_update_rdata rdata;
+		r = rfc2136_rdata_make(wanted->type, wanted->values[i], &slot->reader->arena,
+				       &rdata);
+		if (r == 0)
+			r = dns_update_require_record(update, slot->name, wanted->type, rdata);
+	}
+	return r;
+}
+
+/* An UPDATE that has prerequisites only. */
 static void send_question(struct rfc2136_reading *slot)
 {
 	struct rfc2136_reader *reader = slot->reader;
+	const struct rfc2136_read *read = &reader->reads.v[slot->index];
 	struct dns_update update;
 	int r = dns_update_start(&update, slot->msg, sizeof(slot->msg) - DNS_TSIG_RECORD_MAX,
 				 reader->zone, DNS_CLASS_IN);
 	if (r == 0)
-		r = dns_update_require_rrset(&update, slot->name,
-					     reader->reads.v[slot->index].type);
+		r = read->wanted != NULL
+			    ? require_wanted(slot, &update, read->wanted)
+			    : dns_update_require_rrset(&update, slot->name, read->type);
 	assert(r == 0); /* whoever reads exactly has checked the name */
 	slot->is_confirming = true;
 	slot->ask.is_update = true;
 	slot->ask.msg_n = update.n;
 	rfc2136_ask_start(&slot->ask);
+}
+
+static void start_reading(struct rfc2136_reading *slot, size_t index)
+{
+	const struct rfc2136_read *read = &slot->reader->reads.v[index];
+	int r = dns_name_from_text(slice_of(read->name), slot->name);
+	assert(r > 0);
+	slot->index = index;
+	if (read->wanted != NULL)
+		send_question(slot);
+	else
+		send_query(slot);
 }
 
 static void read_next(struct rfc2136_reading *slot)
@@ -113,8 +143,13 @@ static void read_next(struct rfc2136_reading *slot)
 /* The answer to the prerequisite. Without permission to ask so, the query's answer counts. */
 static void take_confirmation(struct rfc2136_reading *slot)
 {
-	struct rfc2136_answer *answer = &slot->reader->reads.v[slot->index].answer;
-	if (slot->ask.code == PROVIDER_OK && slot->ask.rcode == DNS_RCODE_NXRRSET)
+	struct rfc2136_read *read = &slot->reader->reads.v[slot->index];
+	struct rfc2136_answer *answer = &read->answer;
+	if (read->wanted != NULL)
+		answer->holds = slot->ask.rcode == DNS_RCODE_NOERROR   ? RFC2136_HOLDS_YES
+				: slot->ask.rcode == DNS_RCODE_NXRRSET ? RFC2136_HOLDS_NO
+								       : RFC2136_HOLDS_UNKNOWN;
+	else if (slot->ask.code == PROVIDER_OK && slot->ask.rcode == DNS_RCODE_NXRRSET)
 		*answer = (struct rfc2136_answer){ .set = { .type = answer->set.type } };
 	read_next(slot);
 }

@@ -16,8 +16,10 @@
 
 enum {
 	RFC2136_READS_AT_ONCE = 32,
-	/* A query, or an UPDATE with one prerequisite. */
-	RFC2136_READ_BYTES = DNS_QUERY_MAX + DNS_NAME_MAX + 10 + DNS_TSIG_RECORD_MAX,
+	RFC2136_WANTED_BYTES = 1024, /* prerequisites for the values of one set */
+	/* A query, or an UPDATE with one prerequisite or those. */
+	RFC2136_READ_BYTES =
+		DNS_QUERY_MAX + DNS_NAME_MAX + 10 + RFC2136_WANTED_BYTES + DNS_TSIG_RECORD_MAX,
 };
 
 struct rfc2136_read {
@@ -26,11 +28,15 @@ struct rfc2136_read {
 	/* A query also finds what a wildcard stands for. If so, whether the set itself exists is asked by
 	 * a prerequisite, which changes nothing. */
 	bool is_exact;
-	/* Asks for ANY: shows also what else is at the name. */
+	/* Asks for ANY: shows also what else is at the name, or a part of it (RFC 8482). */
 	bool shows_others;
+	bool is_other; /* not the set of the edit, but one that may be in its way */
 	/* Asks for the SOA that covers the name, instead: the answer has `longer_zone`. Where an alias hides
 	 * it, names above are asked for. */
 	bool finds_zone;
+	/* No query: asks by prerequisites whether the server has exactly this set, which rfc2136_reader_fits(). They
+	 * are answered by the zone that updates change, whatever queries show. */
+	const struct provider_rrset *wanted;
 	size_t change, edit; /* the caller's */
 
 	struct rfc2136_answer answer;
@@ -68,6 +74,8 @@ struct rfc2136_reader {
 void rfc2136_reader_init(struct rfc2136_reader *reader, struct rfc2136_account *account);
 /* Without reads. Not while it is running. */
 void rfc2136_reader_reset(struct rfc2136_reader *reader);
+/* Is the set small enough for rfc2136_read.wanted? */
+bool rfc2136_reader_fits(const struct provider_rrset *set);
 void rfc2136_reader_add(struct rfc2136_reader *reader, const struct rfc2136_read *read);
 /* There is at least one read, of a name that is valid. `done` comes later, never from inside. */
 void rfc2136_reader_start(struct rfc2136_reader *reader);

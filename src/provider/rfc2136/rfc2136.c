@@ -81,10 +81,8 @@ static bool read_zone_id(struct rfc2136_call *call)
 static void start_job(struct provider_account *account, struct provider_job *job)
 {
 	static void (*const starts[PROVIDER_JOB_KINDS])(struct rfc2136_call * call) = {
-		[PROVIDER_FIND_ZONES] = rfc2136_find_zone,
-		[PROVIDER_READ] = rfc2136_read_sets,
-		[PROVIDER_APPLY] = rfc2136_apply,
-		[PROVIDER_SETTLE] = rfc2136_call_end_later, /* an update is in force at once */
+		[PROVIDER_FIND_ZONES] = rfc2136_find_zone, [PROVIDER_READ] = rfc2136_read_sets,
+		[PROVIDER_APPLY] = rfc2136_apply,	   [PROVIDER_SETTLE] = rfc2136_settle,
 		[PROVIDER_SERIAL] = rfc2136_read_serial,
 	};
 	struct rfc2136_call *call = xcalloc(1, sizeof(*call));

@@ -261,26 +261,33 @@ static void not_authoritative(void **state)
 #undef NO_ZONE
 }
 
-/* NOERROR, but the server ignored it. */
+#define UNSHOWN "the server has accepted the A record set 'a.example', but does not show it"
+
+/* NOERROR, but the server ignored it, or does not show it yet: a prerequisite tells. */
 static void read_back(void **state)
 {
 	static const struct {
 		const char *answer;
+		int held; /* the response code of the prerequisite; -1: it is not asked */
 		enum provider_code code;
 		const char *error;
 	} rows[] = {
-		{ "a.example. 60 IN A 192.0.2.1", PROVIDER_UNKNOWN, "" },
-		{ "a.example. 61 IN A 192.0.2.1", PROVIDER_CONFLICT,
+		{ "a.example. 60 IN A 192.0.2.1", -1, PROVIDER_UNKNOWN, "" },
+		{ "a.example. 61 IN A 192.0.2.3", DNS_RCODE_NXRRSET, PROVIDER_CONFLICT,
 		  "the A record set 'a.example' was written, but the server has another by now: "
-		  "\"192.0.2.1\" (TTL 61)" },
+		  "\"192.0.2.3\" (TTL 61)" },
 		{ "a.example. 60 IN CNAME b.example.\nb.example. 60 IN A 192.0.2.1",
-		  PROVIDER_CONFLICT,
+		  DNS_RCODE_NXRRSET, PROVIDER_CONFLICT,
 		  "'a.example' has a record of type CNAME \"b.example\", and a CNAME is alone at "
-		  "its "
-		  "name: the A record set was not written" },
-		{ "", PROVIDER_CONFLICT,
+		  "its name: the A record set was not written" },
+		{ "", DNS_RCODE_NXRRSET, PROVIDER_CONFLICT,
 		  "the server has accepted the A record set 'a.example', but does not serve it: "
 		  "another writer has removed it" },
+		{ "", DNS_RCODE_NOERROR, PROVIDER_UNKNOWN, UNSHOWN },
+		{ "a.example. 60 IN A 192.0.2.3", DNS_RCODE_NOERROR, PROVIDER_UNKNOWN, UNSHOWN },
+		{ "a.example. 60 IN CNAME b.example.", DNS_RCODE_NOERROR, PROVIDER_UNKNOWN,
+		  UNSHOWN },
+		{ "", DNS_RCODE_REFUSED, PROVIDER_UNKNOWN, UNSHOWN },
 	};
 	struct rig rig;
 	(void)state;
@@ -291,9 +298,15 @@ static void read_back(void **state)
 		reply(&rig, 0, DNS_RCODE_NOERROR, NULL);
 		expect_question(&rig, 0, "tcp a.example. IN A");
 		reply(&rig, 0, DNS_RCODE_NOERROR, rows[i].answer);
+		if (rows[i].held >= 0) {
+			expect_question(&rig, 0, "tcp example. IN SOA");
+			reply(&rig, 0, (uint16_t)rows[i].held, NULL);
+		}
 		expect_end(&rig, PROVIDER_OK, "");
 		assert_int_equal(rig.change.code, rows[i].code);
 		assert_string_equal(rig.change.error, rows[i].error);
+		assert_int_equal(rig.change.is_unsettled,
+				 rows[i].code == PROVIDER_UNKNOWN && rows[i].held >= 0);
 	}
 	/* It may be there or not: somebody has to look again. */
 	start_write(&rig, 0, &put_a);
@@ -305,6 +318,38 @@ static void read_back(void **state)
 		   "the server has accepted the update, but reading it back failed: @: does not "
 		   "answer queries for 'a.example': it has no such zone, or allow-query (BIND) or "
 		   "acl (Knot) does not allow them (REFUSED)");
+	rig_close(&rig);
+}
+
+/* Accepted before: is it shown by now? */
+static void settle(void **state)
+{
+	static const struct {
+		uint16_t rcode;
+		const char *answer;
+		enum provider_code code;
+		bool is_unsettled;
+		const char *error;
+	} rows[] = {
+		{ DNS_RCODE_NOERROR, "a.example. 60 IN A 192.0.2.1", PROVIDER_OK, false, "" },
+		{ DNS_RCODE_NXDOMAIN, NULL, PROVIDER_OK, true, UNSHOWN },
+		{ DNS_RCODE_NOERROR, "a.example. 60 IN A 192.0.2.3", PROVIDER_OK, true,
+		  "the server has accepted the A record set 'a.example', but still shows "
+		  "\"192.0.2.3\" (TTL 60)" },
+		{ DNS_RCODE_REFUSED, NULL, PROVIDER_TRANSIENT, false, "" },
+	};
+	struct rig rig;
+	(void)state;
+	rig_open(&rig, "example", false);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		start(&rig, PROVIDER_SETTLE, &put_a, 1);
+		expect_question(&rig, 0, "tcp a.example. IN A");
+		reply(&rig, 0, rows[i].rcode, rows[i].answer);
+		assert_true(rig.is_done);
+		assert_int_equal(rig.job.code, rows[i].code);
+		assert_int_equal(rig.change.is_unsettled, rows[i].is_unsettled);
+		assert_string_equal(rig.change.error, rows[i].error);
+	}
 	rig_close(&rig);
 }
 
@@ -602,15 +647,11 @@ static void wildcards(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(response_codes),
-		cmocka_unit_test(not_authoritative),
-		cmocka_unit_test(read_back),
-		cmocka_unit_test(below_a_delegation),
-		cmocka_unit_test(name_of_a_longer_zone),
-		cmocka_unit_test(lost_answers),
-		cmocka_unit_test(second_server),
-		cmocka_unit_test(zone_of_a_name),
-		cmocka_unit_test(signatures),
+		cmocka_unit_test(response_codes), cmocka_unit_test(not_authoritative),
+		cmocka_unit_test(read_back),	  cmocka_unit_test(below_a_delegation),
+		cmocka_unit_test(settle),	  cmocka_unit_test(name_of_a_longer_zone),
+		cmocka_unit_test(lost_answers),	  cmocka_unit_test(second_server),
+		cmocka_unit_test(zone_of_a_name), cmocka_unit_test(signatures),
 		cmocka_unit_test(wildcards),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

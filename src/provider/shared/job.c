@@ -90,6 +90,7 @@ void provider_change_clear(struct provider_change *change)
 	free(TAKE_PTR(change->longer_zone));
 	change->code = PROVIDER_UNKNOWN;
 	change->error[0] = '\0';
+	change->is_unsettled = false;
 	change->was_different = false;
 }
 
