@@ -13,6 +13,7 @@ from ipamlib import (GLOBAL_POOL, GROUP, NETWORK, POOL, Log, addresses_path, bou
 from lib.cluster import Cluster
 
 PAUSED = "cluster.x-k8s.io/paused"
+NAMESERVERS = "ipam.fairlead.dev/nameservers"
 
 
 @pytest.fixture(scope="module")
@@ -280,7 +281,13 @@ def test_pauses_hold_releases(c, controller, ns):
 
 
 def test_new_name_servers(c, controller, ns):
-    """IP-11: those of an address stay as they were when it was allocated; new ones of the pool are for new addresses."""
+    """IP-11: those of an address stay as they were when it was allocated; new ones of the pool are for new addresses. So do none: its
+    annotation says that it has none, and a machine does not get those that the pool lists later."""
+    make_pool(c, ns, "bare", ["10.11.1.10-10.11.1.20"])
+    make_claim(c, ns, "none", "bare")
+    wait_bound(c, ns, "none")
+    noted = get(c, addresses_path(ns, "none"))
+    assert "nameservers" not in noted["spec"] and noted["metadata"]["annotations"] == {NAMESERVERS: "{}"}
     make_pool(c, ns, "pool", ["10.11.0.10-10.11.0.20"], nameservers={"addresses": ["10.11.0.53"], "search": ["old.example"]})
     make_claim(c, ns, "before", "pool")
     wait_bound(c, ns, "before")

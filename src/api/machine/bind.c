@@ -301,11 +301,14 @@ static void add_nameservers(const struct binder *binder)
 	bool any = machine_read_nameservers(api_get(binder->address, "spec.nameservers"),
 					    binder->address, "spec.nameservers", binder->problems,
 					    &found);
-	if (!any && annotation != NULL)
-		any = machine_parse_nameservers(
+	if (!any && annotation != NULL) {
+		/* Without an entry, too (IP-11): the address was bound when its pool had none. */
+		IGNORE(machine_parse_nameservers(
 			slice_of(annotation), binder->address,
 			"metadata.annotations[" MACHINE_NAMESERVERS_ANNOTATION "]",
-			binder->problems, &found);
+			binder->problems, &found));
+		any = true;
+	}
 	if (!any)
 		any = read_pool_nameservers(binder, &found);
 	if (!any)

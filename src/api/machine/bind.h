@@ -23,7 +23,8 @@ struct machine_objects {
 };
 
 /* Finds the address of every pool of every device and adds it, its gateway and its name servers
- * (IP-14: those of the address, of its annotation, of its pool, else the default) to the device.
+ * (IP-14: those of the address, of its annotation, of its pool, else the default) to the device. An
+ * annotation without an entry means that the address has none.
  * An address that is missing is reported: a machine is configured when all its claims are bound
  * (IP-12). With `dns_only`, what is wrong with the address itself is a warning. */
 void machine_bind(struct machine *machine, const struct machine_objects *objects, bool dns_only,

@@ -21,7 +21,8 @@
 #include "base/compiler.h"
 #include "base/slice.h"
 
-/* On an IPAddress whose CRD has no field spec.nameservers, and on a machine for all its devices. */
+/* On an IPAddress whose CRD has no field spec.nameservers, or "{}" on one that was bound without name
+ * servers; and on a machine for all its devices. */
 #define MACHINE_NAMESERVERS_ANNOTATION "ipam.fairlead.dev/nameservers"
 
 enum {

@@ -183,6 +183,9 @@ static void all_missing_claims_are_listed(void **state)
 #define DEFAULTS                                                                             \
 	"---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: fairlead-ipam, namespace: " \
 	"fairlead}, data: {nameservers: '{\"addresses\": [\"10.4.0.1\"]}'}}\n"
+#define NOTED_NONE                                                             \
+	IPAM "IPAddress, metadata: {name: m-0-0, namespace: ns, annotations: " \
+	     "{ipam.fairlead.dev/nameservers: '{}'}}, spec: {" REF ", " PREFIX "}}\n"
 #define NOTED(spec)                                                                             \
 	IPAM "IPAddress, metadata: {name: m-0-0, namespace: ns, annotations: "                  \
 	     "{ipam.fairlead.dev/nameservers: '{\"addresses\": [\"10.2.0.1\"]}'}}, spec: {" REF \
@@ -211,6 +214,9 @@ static const struct {
 	{ VM(POOL) ADDRESS("m-0-0", PREFIX) POOL_OBJECT("") DEFAULTS, "10.4.0.1", "" },
 	{ VM(POOL) ADDRESS("m-0-0", PREFIX) POOL_OBJECT("nameservers: null"), "", "" },
 	{ VM(POOL) ADDRESS("m-0-0", PREFIX), "", "" },
+	/* IP-11: it was bound without any, whatever its pool and the default list since. */
+	{ VM(POOL) NOTED_NONE POOL_OBJECT("nameservers: {addresses: [10.3.0.1]}") DEFAULTS, "",
+	  "" },
 };
 
 static void source_table(void **state)

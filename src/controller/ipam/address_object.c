@@ -107,6 +107,8 @@ static bool add_cluster_label(json_t *meta, const struct ipam_claim *claim)
 
 /* ---- the object ---- */
 
+/* An address without name servers has an empty object there: a machine that is configured later must
+ * not get those that its pool lists by then (IP-11). */
 static void add_annotation(struct strbuf *out, const json_t *nameservers)
 {
 	CLEANUP(freep) char *text = ipam_nameservers_text(nameservers);
@@ -127,7 +129,7 @@ static void add_metadata(struct strbuf *out, const struct ipam_address_input *in
 		api_json_add_member(out, IPAM_CLUSTER_LABEL, cluster);
 		strbuf_addc(out, '}');
 	}
-	if (input->annotated && input->nameservers != NULL)
+	if (input->annotated || input->nameservers == NULL)
 		add_annotation(out, input->nameservers);
 	strbuf_adds(out, ",\"ownerReferences\":[");
 	add_claim_owner(out, input->claim_kind, claim);

@@ -22,7 +22,7 @@ struct ipam_address_input {
 };
 
 /* Appends the JSON of a new address, complete with owner references, finalizer and label (CT-3, PR-6,
- * PR-7). As text, since a tree would cost more than all else that a claim needs. */
+ * PR-7), and with the annotation where it has no name servers. As text, since a tree would cost more than all else that a claim needs. */
 void ipam_write_address(struct strbuf *out, const struct ipam_address_input *input);
 /* The name servers as the annotation has them, without empty lists: text for the caller to free. */
 char *ipam_nameservers_text(const json_t *nameservers) MUST_CHECK;

@@ -189,9 +189,27 @@ static void empty_lists_count_as_none(void **state)
 								     .family = AF_INET,
 								     .nameservers = otherwise });
 	assert_int_equal(json_object_size(api_get(address, "spec.nameservers")), 1);
+	assert_null(api_annotation(address, MACHINE_NAMESERVERS_ANNOTATION));
 	json_decref(address);
 	json_decref(pool);
 	json_decref(otherwise);
+}
+
+/* IP-11: an address without name servers says so, or else it would follow its pool. */
+static void none_is_recorded(void **state)
+{
+	(void)state;
+	json_t *pool = make_pool();
+	struct ipam_claim claim = make_claim(0);
+	json_t *address = make_address(&(struct ipam_address_input){ .kind = &address_kind,
+								     .claim_kind = &claim_kind,
+								     .claim = &claim,
+								     .pool = pool,
+								     .family = AF_INET });
+	assert_null(api_get(address, "spec.nameservers"));
+	assert_string_equal(api_annotation(address, MACHINE_NAMESERVERS_ANNOTATION), "{}");
+	json_decref(address);
+	json_decref(pool);
 }
 
 /* What somebody else has put there stays. */
@@ -219,6 +237,7 @@ int main(void)
 		cmocka_unit_test(label_table),
 		cmocka_unit_test(address_is_whole),
 		cmocka_unit_test(empty_lists_count_as_none),
+		cmocka_unit_test(none_is_recorded),
 		cmocka_unit_test(other_labels_stay),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
