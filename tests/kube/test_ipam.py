@@ -434,6 +434,47 @@ def test_numbers_and_overlaps(c, controller, ns):
     until(lambda: overlap("two") is None)
 
 
+def test_addresses_of_other_providers(c, controller, ns):
+    """PR-5, PR-13: an address that an IPAddress of another provider has is not allocated; the pool reports it, and counts it as not free. One
+    that another provider has allocated after this one is reported as used twice."""
+    def foreign(name, address):
+        make(c, addresses_path(ns), {"apiVersion": f"{GROUP}/v1beta2", "kind": "IPAddress", "metadata": {"name": name}, "spec": {
+            "address": address, "prefix": 24, "claimRef": {"name": name},
+            "poolRef": {"apiGroup": "ipam.metal3.io", "kind": "IPPool", "name": "pool"}}})
+
+    def status():
+        """Numbers, and the message of the condition; None if it is False."""
+        found = get(c, pools_path(ns, "pool")).get("status", {})
+        held = [x for x in found.get("conditions", []) if x["type"] == "ForeignAddresses"]
+        return found.get("ipAddresses"), held[0]["message"] if held and held[0]["status"] == "True" else None
+    foreign("metal-a", "10.40.0.10")
+    make_pool(c, ns, "pool", ["10.40.0.10-10.40.0.12"], network="")
+    until(lambda: status() == ({"total": 3, "used": 0, "free": 2, "outOfRange": 0},
+                               "1 address of the pool is in use by another provider, and is not allocated: "
+                               f"10.40.0.10 (IPAddress '{ns}/metal-a')"))
+    make_claim(c, ns, "a", "pool")
+    assert wait_bound(c, ns, "a") == "10.40.0.11"
+    foreign("metal-b", "10.40.0.11")
+    until(lambda: status() == ({"total": 3, "used": 1, "free": 1, "outOfRange": 0},
+                               "2 addresses of the pool are in use by other providers, and are not allocated; the lowest is 10.40.0.10 "
+                               f"(IPAddress '{ns}/metal-a'); 1 of them was allocated from the pool as well: 10.40.0.11"))
+    make_claim(c, ns, "b", "pool")
+    assert wait_bound(c, ns, "b") == "10.40.0.12"
+    make_claim(c, ns, "c", "pool")
+    wait_reason(c, ns, "c", "PoolExhausted")
+    delete(c, addresses_path(ns, "metal-a"))  # a claim that waits is served then
+    assert wait_bound(c, ns, "c") == "10.40.0.10"
+    delete(c, addresses_path(ns, "metal-b"))
+    until(lambda: status() == ({"total": 3, "used": 3, "free": 0, "outOfRange": 0}, None))
+    # One that has the name of a claim keeps that claim from being served, until it is deleted.
+    foreign("d", "10.41.0.1")
+    patch(c, pools_path(ns, "pool"), {"spec": {"addresses": ["10.40.0.10-10.40.0.13"]}})
+    make_claim(c, ns, "d", "pool")
+    wait_reason(c, ns, "d", "AllocationFailed")
+    delete(c, addresses_path(ns, "d"))
+    assert wait_bound(c, ns, "d") == "10.40.0.13"
+
+
 def test_pools_that_share_addresses(c, controller, ns):
     """PR-5, PR-13: an address that one pool has in use is not allocated from another one, also of another namespace or of the cluster, unless
     their networks differ."""

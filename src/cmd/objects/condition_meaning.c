@@ -31,6 +31,7 @@ static const struct row {
 	{ "Ready",                         CONDITION_FINE,    CONDITION_PROBLEM, CONDITION_PROBLEM },
 	{ "Overlapping",                   CONDITION_PROBLEM, CONDITION_FINE,    CONDITION_FINE },
 	{ "OutOfRange",                    CONDITION_PROBLEM, CONDITION_FINE,    CONDITION_FINE },
+	{ "ForeignAddresses",              CONDITION_PROBLEM, CONDITION_FINE,    CONDITION_FINE },
 	{ "DefaultNameserversInvalid",     CONDITION_PROBLEM, CONDITION_FINE,    CONDITION_FINE },
 	{ "NameserversCut",                CONDITION_NOTE,    CONDITION_FINE,    CONDITION_FINE },
 	{ "FieldPruned",                   CONDITION_NOTE,    CONDITION_FINE,    CONDITION_FINE },

@@ -12,8 +12,12 @@
 
 static void a_healthy_pool_has_no_problems(void **state)
 {
-	static const char *const types[] = { "Overlapping", "OutOfRange", "NameserversCut",
-					     "DefaultNameserversInvalid", "FieldPruned" };
+	static const char *const types[] = { "Overlapping",
+					     "OutOfRange",
+					     "NameserversCut",
+					     "ForeignAddresses",
+					     "DefaultNameserversInvalid",
+					     "FieldPruned" };
 	(void)state;
 	assert_int_equal(condition_meaning("Ready", "True"), CONDITION_FINE);
 	for (size_t i = 0; i < ARRAY_LEN(types); i++)
@@ -26,6 +30,7 @@ static void problems_of_a_pool(void **state)
 	assert_int_equal(condition_meaning("Ready", "False"), CONDITION_PROBLEM);
 	assert_int_equal(condition_meaning("Overlapping", "True"), CONDITION_PROBLEM);
 	assert_int_equal(condition_meaning("OutOfRange", "True"), CONDITION_PROBLEM);
+	assert_int_equal(condition_meaning("ForeignAddresses", "True"), CONDITION_PROBLEM);
 	assert_int_equal(condition_meaning("DefaultNameserversInvalid", "True"), CONDITION_PROBLEM);
 	assert_int_equal(condition_meaning("NameserversCut", "True"), CONDITION_NOTE);
 	assert_int_equal(condition_meaning("FieldPruned", "True"), CONDITION_NOTE);

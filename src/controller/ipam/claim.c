@@ -22,7 +22,7 @@
 #include "controller/ipam/conflict.h"
 #include "controller/ipam/default_nameservers.h"
 #include "controller/ipam/open_claims.h"
-#include "controller/ipam/overlap.h"
+#include "controller/ipam/report/overlap.h"
 #include "controller/ipam/pruned_field.h"
 #include "controller/ipam/release.h"
 #include "controller/ipam/state.h"

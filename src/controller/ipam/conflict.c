@@ -107,10 +107,12 @@ static bool is_held_by_cluster(const struct controller_ctx *ctx, const struct ip
 }
 
 /* 1: the object will not give way; 0: it does. A claim that is held back does nothing, for nobody knows how
- * long. An object without a claim may be one that a person made. */
+ * long. An object without a claim may be one that a person made. Other providers do not know ours. */
 static int does_stay(struct controller_ctx *ctx, const struct ipam_address *other)
 {
 	json_t *claim;
+	if (!ipam_is_our_address(other))
+		return 1;
 	int r = read_claim(ctx, other, &claim);
 	if (r == 0)
 		r = claim == NULL || is_bound(claim, other) ||

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Two IPAddress objects with one address in one network: only two processes that both allocate can make
- * these. At most one of them is ever bound.
+ * these. At most one of them is ever bound, unless one is of another provider, which never gives way.
  *
  * A claim is bound only by a process whose watch shows its address and no other object with the same
  * number. Of two objects the watch shows the earlier one first, so whoever sees the later one sees

@@ -13,9 +13,10 @@
 #include "base/err.h"
 #include "controller/ipam/address_object.h"
 #include "controller/ipam/default_nameservers.h"
-#include "controller/ipam/overlap.h"
+#include "controller/ipam/report/foreign_use.h"
+#include "controller/ipam/report/overlap.h"
 #include "controller/ipam/allocation/pool_spec.h"
-#include "controller/ipam/pool_status.h"
+#include "controller/ipam/report/pool_status.h"
 #include "controller/ipam/records.h"
 #include "controller/ipam/request_error.h"
 #include "controller/ipam/state.h"
@@ -177,7 +178,7 @@ static int write_status(struct controller_ctx *ctx, const char *key, const json_
 static int report_pool(struct controller_ctx *ctx, const char *key, const json_t *pool)
 {
 	CLEANUP(strbuf_done) struct strbuf overlap = STRBUF_INIT, cut = STRBUF_INIT;
-	CLEANUP(strbuf_done) struct strbuf stranded = STRBUF_INIT;
+	CLEANUP(strbuf_done) struct strbuf stranded = STRBUF_INIT, foreign = STRBUF_INIT;
 	struct ipam_pool_spec spec;
 	char error[256];
 	bool valid =
@@ -186,8 +187,10 @@ static int report_pool(struct controller_ctx *ctx, const char *key, const json_t
 	struct counting counting = { .spec = valid ? &spec : NULL };
 	ipam_each_address(ctx, key, count_address, &counting);
 	write_out_of_range(&counting, &stranded);
-	if (valid)
+	if (valid) {
 		ipam_find_overlaps_and_doubles(ctx, key, &overlap);
+		counting.use.foreign = ipam_find_foreign_use(ctx, key, &spec, &foreign);
+	}
 	struct ipam_default_nameservers defaults = ipam_default_nameservers_of(ctx);
 	const json_t *nameservers = ipam_pool_nameservers(pool, defaults.value);
 	ipam_list_cut_nameservers(nameservers, &cut);
@@ -200,6 +203,7 @@ static int report_pool(struct controller_ctx *ctx, const char *key, const json_t
 		.empty = empty ? error : NULL,
 		.overlap = overlap.n != 0 ? overlap.s : NULL,
 		.stranded = stranded.n != 0 ? stranded.s : NULL,
+		.foreign = foreign.n != 0 ? foreign.s : NULL,
 		.pruning = ipam_pruning_of(ctx),
 		.cut = cut.n != 0 ? cut.s : NULL,
 		.bad_default = nameservers == defaults.value ? defaults.problems : NULL,

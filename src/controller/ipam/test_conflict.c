@@ -33,6 +33,10 @@
 #define GLOBAL	      POOL_REF(IPAM_GLOBAL_POOL_KIND, "global")
 #define PAUSED_POOL   POOL_REF(IPAM_POOL_KIND, "paused")
 #define OTHER_NETWORK POOL_REF(IPAM_POOL_KIND, "far")
+/* Of another provider: it counts in the unnamed network. */
+#define UNNAMED_POOL POOL_REF(IPAM_POOL_KIND, "unnamed")
+#define FOREIGN_POOL \
+	"\"poolRef\":{\"apiGroup\":\"ipam.metal3.io\",\"kind\":\"IPPool\",\"name\":\"pool\"}"
 
 /* Claims as the API has them. The version is newer than the watch's. */
 #define CLAIM(rest)   "{\"metadata\":{\"resourceVersion\":\"70\"" rest "}"
@@ -49,6 +53,7 @@ struct row {
 	const char *label;
 	/* In the watch. */
 	const char *own_meta, *claim_meta, *claim_status; /* further members; NULL: none */
+	const char *own_pool;				  /* NULL: the first one */
 	const char *other_pool;				  /* NULL: there is no other address */
 	const char *
 		other_second; /* of its creation; both are made in second 5 unless this says else */
@@ -96,6 +101,16 @@ static const struct row rows[] = {
 	  .own = OPEN, .other = OPEN, .conflict = IPAM_MUST_GO, .requests = ASK_BOTH WRITE_OWN },
 	{ "the other one has no claim", .other_pool = SAME_POOL, .other_second = "9", .own = OPEN,
 	  .conflict = IPAM_MUST_GO, .requests = ASK_BOTH WRITE_OWN },
+
+	/* Another provider does not give way, so it is not asked. */
+	{ "the other one is another provider's, and later", .own_pool = UNNAMED_POOL,
+	  .other_pool = FOREIGN_POOL, .other_second = "9", .own = OPEN, .other = OPEN,
+	  .conflict = IPAM_MUST_GO, .requests = ASK_OWN WRITE_OWN },
+	{ "bound before another provider had the address", .own_pool = UNNAMED_POOL,
+	  .other_pool = FOREIGN_POOL, .own = BOUND("own"), .conflict = IPAM_NO_CONFLICT,
+	  .requests = ASK_OWN },
+	{ "another provider's, and the network has a name", .other_pool = FOREIGN_POOL, .own = OPEN,
+	  .conflict = IPAM_NO_CONFLICT, .requests = "" },
 
 	/* Neither is bound: the earlier one stays. */
 	{ "the other one is later", .other_pool = SAME_POOL, .other_second = "6", .own = OPEN,
@@ -207,6 +222,11 @@ static void put_address(struct scene *scene, const char *name, const char *uid, 
 	put(scene, IPAM_ADDRESSES, text.s);
 }
 
+static const char *own_pool_of(const struct scene *scene)
+{
+	return scene->row->own_pool != NULL ? scene->row->own_pool : SAME_POOL;
+}
+
 static void put_claim(struct scene *scene, const char *name, const char *cluster, const char *meta,
 		      const char *status)
 {
@@ -214,8 +234,8 @@ static void put_claim(struct scene *scene, const char *name, const char *cluster
 	strbuf_addf(&text,
 		    "{\"metadata\":{\"namespace\":\"a\",\"name\":\"%s\",\"uid\":\"" UID(
 			    "1") "\",\"resourceVersion\":\"3\"%s},\"spec\":{\"clusterName\":"
-				 "\"%s\"," SAME_POOL "},\"status\":{%s}}",
-		    name, meta, cluster, status);
+				 "\"%s\",%s},\"status\":{%s}}",
+		    name, meta, cluster, own_pool_of(scene), status);
 	put(scene, IPAM_CLAIMS, text.s);
 }
 
@@ -245,12 +265,14 @@ static void fill_stores(struct scene *scene)
 	put(scene, IPAM_POOLS,
 	    POOL(IPAM_POOL_KIND, "\"namespace\":\"a\",\"name\":\"paused\"",
 		 "x\",\"" IPAM_PAUSED_ANNOTATION "\":\""));
+	put(scene, IPAM_POOLS,
+	    POOL(IPAM_POOL_KIND, "\"namespace\":\"a\",\"name\":\"unnamed\"", ""));
 	put_cluster(scene, "fine", false);
 	put_cluster(scene, "paused", true);
 	put_claim(scene, "own", "", text_or_none(row->claim_meta), text_or_none(row->claim_status));
 	if (row->other_cluster != NULL)
 		put_claim(scene, "other", row->other_cluster, "", "");
-	put_address(scene, "own", OWN_UID, "5", text_or_none(row->own_meta), SAME_POOL);
+	put_address(scene, "own", OWN_UID, "5", text_or_none(row->own_meta), own_pool_of(scene));
 	if (row->other_pool != NULL)
 		put_address(scene, "other", row->other_uid != NULL ? row->other_uid : UID("4"),
 			    row->other_second != NULL ? row->other_second : "5", "",

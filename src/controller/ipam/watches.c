@@ -127,13 +127,15 @@ static void index_claim_by_cluster(const struct kube_obj *obj, kube_index_emit e
 static const kube_index_fn claim_indexes[] = { [UNSETTLED_CLAIMS_BY_POOL] = index_claim_by_pool,
 					       [CLAIMS_BY_CLUSTER] = index_claim_by_cluster };
 
+/* The key of all addresses of other providers: which pool of theirs has them does not matter. */
+#define FOREIGN_KEY "foreign"
+
 static void index_address_by_pool(const struct kube_obj *obj, kube_index_emit emit, void *ctx)
 {
 	const struct ipam_address *address = ipam_address_of(obj);
-	char key[IPAM_KEY_MAX];
-	if (!ipam_is_our_address(address))
-		return;
-	ipam_pool_key_of_address(key, address);
+	char key[IPAM_KEY_MAX] = FOREIGN_KEY;
+	if (ipam_is_our_address(address))
+		ipam_pool_key_of_address(key, address);
 	emit_sharded(obj, key, emit, ctx);
 }
 
@@ -147,14 +149,14 @@ static void number_key(char out[NUMBER_KEY_MAX], sa_family_t family, net_ip_numb
 	out[NUMBER_KEY_MAX - 1] = '\0';
 }
 
-/* Of whichever pool: no two of a network may have one. */
+/* Of whichever pool, also of another provider: no two of a network may have one. */
 static void index_address_by_number(const struct kube_obj *obj, kube_index_emit emit, void *ctx)
 {
 	const struct ipam_address *address = ipam_address_of(obj);
 	char key[NUMBER_KEY_MAX];
 	sa_family_t family;
 	net_ip_number number;
-	if (!ipam_is_our_address(address) || !ipam_ip_of(address, &family, &number))
+	if (!ipam_ip_of(address, &family, &number))
 		return;
 	number_key(key, family, number);
 	emit(ctx, slice_of(key));
@@ -174,6 +176,11 @@ void ipam_each_address(const struct controller_ctx *ctx, const char *pool_key, k
 		       void *arg)
 {
 	each_sharded(ctx, IPAM_ADDRESSES, ADDRESSES_BY_POOL, pool_key, fn, arg);
+}
+
+void ipam_each_foreign_address(const struct controller_ctx *ctx, kube_store_fn fn, void *arg)
+{
+	each_sharded(ctx, IPAM_ADDRESSES, ADDRESSES_BY_POOL, FOREIGN_KEY, fn, arg);
 }
 
 void ipam_each_address_with(const struct controller_ctx *ctx, sa_family_t family,
@@ -247,7 +254,7 @@ static bool call_with_number(void *ctx, struct kube_obj *obj)
 	char pool[IPAM_KEY_MAX];
 	sa_family_t family;
 	net_ip_number number;
-	if (!ipam_is_our_address(address) || !ipam_ip_of(address, &family, &number))
+	if (!ipam_ip_of(address, &family, &number))
 		return true;
 	ipam_pool_key_of_address(pool, address);
 	call->fn(call->arg, pool, family, number);
@@ -304,6 +311,8 @@ static void emit_claim(const struct emitter *out, const char *ns, const char *na
 static void emit_pool(const struct emitter *out, const char *pool_key)
 {
 	char key[IPAM_KEY_MAX + sizeof(IPAM_POOL_KEY)];
+	if (pool_key[0] == '/')
+		return; /* of another provider, whose kinds are not kept: there is no pass for it */
 	snprintf(key, sizeof(key), IPAM_POOL_KEY "%s", pool_key);
 	out->emit(out->arg, key);
 }
@@ -344,6 +353,19 @@ static void emit_claims_of_address(const struct emitter *out, const struct contr
 		emit_claim(out, ns, address->o.name);
 }
 
+/* A claim of ours may wait for the name of another provider's address. */
+static void emit_claim_of_name(const struct emitter *out, const struct controller_ctx *ctx,
+			       const struct kube_obj *address)
+{
+	struct kube_obj *claim = kube_store_get(ctx->stores[IPAM_CLAIMS], slice_of(address->ns),
+						slice_of(address->name));
+	bool waits = claim != NULL && ipam_is_our_claim(ipam_claim_of(claim)) &&
+		     !ipam_claim_of(claim)->is_bound;
+	if (waits && ipam_backlog_is_open(ipam_state_of(ctx)->backlog, out->emit, out->arg))
+		emit_claim(out, address->ns, address->name);
+	kube_obj_unref(claim);
+}
+
 struct other_pools {
 	const struct emitter *out;
 	const char *pool; /* the address's own */
@@ -366,8 +388,6 @@ static void keys_of_address(const struct controller_ctx *ctx, const struct kube_
 	char pool[IPAM_KEY_MAX];
 	sa_family_t family;
 	net_ip_number number;
-	if (!ipam_is_our_address(address))
-		return;
 	ipam_pool_key_of_address(pool, address);
 	if (ipam_ip_of(address, &family, &number)) {
 		struct other_pools others = { &out, pool };
@@ -375,6 +395,10 @@ static void keys_of_address(const struct controller_ctx *ctx, const struct kube_
 				    family, number);
 		/* They report addresses that are in use twice. */
 		each_pool_with((void *)(uintptr_t)ctx, family, number, emit_other_pool, &others);
+	}
+	if (!ipam_is_our_address(address)) {
+		emit_claim_of_name(&out, ctx, object);
+		return;
 	}
 	emit_claims_of_address(&out, ctx, address);
 	emit_pool(&out, pool);

@@ -53,7 +53,9 @@ void ipam_each_unsettled_claim(const struct controller_ctx *ctx, const char *poo
 /* Each IPAddress of the pool; `fn` always returns true. */
 void ipam_each_address(const struct controller_ctx *ctx, const char *pool_key, kube_store_fn fn,
 		       void *arg);
-/* Each IPAddress that has this number, of whichever pool. */
+/* Each IPAddress of other providers; `fn` always returns true. */
+void ipam_each_foreign_address(const struct controller_ctx *ctx, kube_store_fn fn, void *arg);
+/* Each IPAddress that has this number, of whichever pool and provider. */
 void ipam_each_address_with(const struct controller_ctx *ctx, sa_family_t family,
 			    net_ip_number number, kube_store_fn fn, void *arg);
 

@@ -617,6 +617,20 @@ void ipam_allocator_drop_pool(struct ipam_allocator *allocator, void *ctx, const
 	pthread_mutex_unlock(&allocator->lock);
 }
 
+/* Reports an address that an unknown pool had or has to the pools of its network that list it. */
+static void report_stray(const struct ipam_allocator *allocator, void *ctx, sa_family_t family,
+			 net_ip_number number)
+{
+	size_t pos = 0;
+	const struct map_entry *entry;
+	while ((entry = map_next(&allocator->pools, &pos)) != NULL) {
+		const struct pool *pool = entry->value;
+		if (pool->network == allocator->unnamed && pool->family == family &&
+		    net_ip_ranges_has(&pool->usable, number))
+			allocator->used.overlap(ctx, pool->key);
+	}
+}
+
 void ipam_allocator_note(struct ipam_allocator *allocator, void *ctx, const char *pool,
 			 sa_family_t family, net_ip_number number)
 {
@@ -626,6 +640,8 @@ void ipam_allocator_note(struct ipam_allocator *allocator, void *ctx, const char
 		settle_number(allocator, ctx, network_of(allocator, pool), own, family, number);
 		if (own != NULL)
 			wake_waiting(allocator, ctx, own);
+		else
+			report_stray(allocator, ctx, family, number);
 	}
 	pthread_mutex_unlock(&allocator->lock);
 }

@@ -36,7 +36,8 @@ struct ipam_used {
 			  void (*fn)(void *arg, const char *claim, int64_t created_s), void *arg);
 	/* An address came free: this claim is the next in turn. */
 	void (*wake)(void *ctx, const char *claim);
-	/* The pool has, or had, addresses in common with one that was set or dropped. */
+	/* The pool has, or had, addresses in common with one that was set or dropped, or an address that an object of an
+	 * unknown pool has, too. */
 	void (*overlap)(void *ctx, const char *pool);
 };
 

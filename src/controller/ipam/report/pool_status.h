@@ -15,6 +15,7 @@
 struct ipam_pool_use {
 	int64_t used;	      /* objects */
 	int64_t out_of_range; /* of them, those that the pool may not allocate (any more) */
+	int64_t foreign;      /* addresses that only other providers have in use */
 };
 
 struct ipam_pool_report {
@@ -24,6 +25,7 @@ struct ipam_pool_report {
 	const char *empty;    /* why no address may be allocated; NULL: some may */
 	const char *overlap;  /* other pools that have addresses of this one; NULL: none */
 	const char *stranded; /* addresses in use that are out of range; NULL: none */
+	const char *foreign;  /* addresses that other providers have in use; NULL: none */
 	const char *cut;      /* name servers that guests cannot hold; NULL: none */
 	const char
 		*bad_default; /* what is wrong with the default that the pool has; NULL: nothing */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Names the pools that the allocator finds to share addresses, in the order of their keys: the sentence must
  * not change from pass to pass. Finds addresses that more than one of them has in use. */
-#include "controller/ipam/overlap.h"
+#include "controller/ipam/report/overlap.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Numbers and conditions of a pool's status. */
-#include "controller/ipam/pool_status.h"
+#include "controller/ipam/report/pool_status.h"
 
 #include <string.h>
 
@@ -34,14 +34,15 @@ static bool set_numbers(json_t *status, const struct ipam_pool_report *report)
 	bool changed = set_number(numbers, "total", report->total);
 	changed |= set_number(numbers, "used", report->use.used);
 	changed |= set_number(numbers, "outOfRange", report->use.out_of_range);
-	changed |= set_number(numbers, "free", MAX(report->total - in_range, (int64_t)0));
+	changed |= set_number(numbers, "free",
+			      MAX(report->total - in_range - report->use.foreign, (int64_t)0));
 	return changed;
 }
 
 /* False: the condition is left as it was. */
 static bool is_known(const struct ipam_pool_report *report, const char *type)
 {
-	if (strcmp(type, "OutOfRange") == 0)
+	if (strcmp(type, "OutOfRange") == 0 || strcmp(type, "ForeignAddresses") == 0)
 		return report->error == NULL; /* an invalid spec has no range */
 	if (strcmp(type, "FieldPruned") == 0)
 		return report->pruning != IPAM_PRUNING_UNKNOWN;
@@ -77,6 +78,11 @@ bool ipam_set_pool_status(json_t *pool, const struct ipam_pool_report *report, u
 		  .status = report->stranded != NULL ? API_TRUE : API_FALSE,
 		  .reason = report->stranded != NULL ? "AddressesOutOfRange" : "AllInRange",
 		  .message = report->stranded != NULL ? report->stranded : "",
+		  .generation = generation },
+		{ .type = "ForeignAddresses",
+		  .status = report->foreign != NULL ? API_TRUE : API_FALSE,
+		  .reason = report->foreign != NULL ? "InUseByOtherProviders" : "NoneInUse",
+		  .message = report->foreign != NULL ? report->foreign : "",
 		  .generation = generation },
 		{ .type = "NameserversCut",
 		  .status = report->cut != NULL ? API_TRUE : API_FALSE,
