@@ -84,3 +84,12 @@ int slice_u64(struct slice text, uint64_t *ret)
 	*ret = v;
 	return 0;
 }
+
+int slice_prefix_length(struct slice text, unsigned most, unsigned *ret)
+{
+	uint64_t bits;
+	if ((text.n > 1 && text.p[0] == '0') || slice_u64(text, &bits) < 0 || bits > most)
+		return ERR_PARSE;
+	*ret = (unsigned)bits;
+	return 0;
+}

@@ -51,6 +51,9 @@ ptrdiff_t slice_find(struct slice text, char ch);
 
 /* Whole text as an unsigned decimal; ERR_PARSE (also for "", signs and overflow). */
 MUST_CHECK int slice_u64(struct slice text, uint64_t *ret);
+/* The same for the length of a prefix, at most `most`: without leading zeros, which some programs read as
+ * octal. */
+MUST_CHECK int slice_prefix_length(struct slice text, unsigned most, unsigned *ret);
 
 /* ASCII, whatever the locale. */
 static inline char ascii_lower(char ch)

@@ -68,6 +68,13 @@ static void numbers(void **state)
 	assert_int_equal(v, 77);
 	assert_int_equal(slice_u64(SLICE("18446744073709551615"), &v), 0);
 	assert_true(v == UINT64_MAX);
+	unsigned bits = 0;
+	assert_int_equal(slice_prefix_length(SLICE("0"), 32, &bits), 0);
+	assert_int_equal(slice_prefix_length(SLICE("32"), 32, &bits), 0);
+	assert_int_equal(bits, 32);
+	assert_int_equal(slice_prefix_length(SLICE("33"), 32, &bits), ERR_PARSE);
+	assert_int_equal(slice_prefix_length(SLICE("024"), 32, &bits), ERR_PARSE);
+	assert_int_equal(slice_prefix_length(SLICE(""), 32, &bits), ERR_PARSE);
 	assert_int_equal(slice_u64(SLICE("007"), &v), 0);
 	assert_int_equal(v, 7);
 }

@@ -72,7 +72,7 @@ int net_ip_range_parse(struct slice text, sa_family_t *ret_family, struct net_ip
 	struct slice head = slice_cut(&rest, slice_find(text, '-') >= 0 ? '-' : '/');
 	sa_family_t family, other;
 	struct net_ip_range range;
-	uint64_t bits;
+	unsigned bits;
 	if (parse_address(head, &family, &range.first) < 0)
 		return ERR_PARSE;
 	if (rest.p == NULL) {
@@ -81,10 +81,10 @@ int net_ip_range_parse(struct slice text, sa_family_t *ret_family, struct net_ip
 		if (parse_address(rest, &other, &range.last) < 0 || other != family ||
 		    range.last < range.first)
 			return ERR_PARSE;
-	} else if (slice_u64(rest, &bits) < 0 || bits > (family == AF_INET ? 32 : 128)) {
+	} else if (slice_prefix_length(rest, family == AF_INET ? 32 : 128, &bits) < 0) {
 		return ERR_PARSE;
 	} else {
-		range = net_ip_range_of_network(family, range.first, (unsigned)bits);
+		range = net_ip_range_of_network(family, range.first, bits);
 	}
 	*ret_family = family;
 	*ret = range;

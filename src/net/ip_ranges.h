@@ -22,8 +22,8 @@ net_ip_number net_ip_number_of(const union net_addr *addr);
 /* The address with that number; `family` is AF_INET or AF_INET6. */
 union net_addr net_ip_from_number(sa_family_t family, net_ip_number number);
 
-/* One address, a network "address/length" or a range "first-last", without zone. ERR_PARSE: none of
- * these, or a range whose end is before its begin or of the other family. */
+/* One address, a network "address/length" or a range "first-last", without zone and leading zeros. ERR_PARSE:
+ * none of these, or a range whose end is before its begin or of the other family. */
 MUST_CHECK int net_ip_range_parse(struct slice text, sa_family_t *ret_family,
 				  struct net_ip_range *ret);
 /* The network of that prefix length around an address. `bits` is at most the family's. */

@@ -25,22 +25,13 @@ static bool clear_host_bits(struct egress_range *range)
 	return any;
 }
 
-/* A decimal without sign and leading zeros, as Go's ParseCIDR has it. */
-static bool parse_bits(struct slice text, unsigned max, uint8_t *ret)
-{
-	uint64_t bits;
-	if ((text.n > 1 && text.p[0] == '0') || slice_u64(text, &bits) < 0 || bits > max)
-		return false;
-	*ret = (uint8_t)bits;
-	return true;
-}
-
 const char *egress_range_parse(struct slice text, struct egress_range *ret, bool *ret_has_host_bits)
 {
 	static const char wrong[] = "must be an address and a prefix length, as in "
 				    "\"192.0.2.0/24\" or \"2001:db8::/32\"";
 	char address[TEXT_MAX + 1];
 	ptrdiff_t slash = slice_find(text, '/');
+	unsigned bits;
 	*ret = (struct egress_range){ 0 };
 	if (slash <= 0 || text.n > TEXT_MAX || memchr(text.p, '\0', text.n) != NULL)
 		return wrong;
@@ -51,8 +42,9 @@ const char *egress_range_parse(struct slice text, struct egress_range *ret, bool
 	else if (inet_pton(AF_INET6, address, ret->address) == 1)
 		ret->n = V6_BYTES;
 	if (ret->n == 0 ||
-	    !parse_bits(slice_from(text, (size_t)slash + 1), ret->n * 8U, &ret->bits))
+	    slice_prefix_length(slice_from(text, (size_t)slash + 1), ret->n * 8U, &bits) < 0)
 		return wrong;
+	ret->bits = (uint8_t)bits;
 	if (ret->n == V6_BYTES && memcmp(ret->address, mapped, sizeof(mapped)) == 0)
 		return "must not be an IPv4 range inside of IPv6: write it as IPv4";
 	*ret_has_host_bits = clear_host_bits(ret);

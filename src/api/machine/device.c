@@ -38,19 +38,19 @@ static const char *parse_cidr(const char *text, struct arena *arena, int *ret_fa
 {
 	char ip[MACHINE_IP_TEXT_MAX], copy[MACHINE_IP_TEXT_MAX];
 	const char *slash = strchr(text, '/');
-	uint64_t prefix;
+	unsigned prefix;
 	if (slash == NULL || (size_t)(slash - text) >= sizeof(copy) ||
 	    strlen(slash + 1) > PREFIX_TEXT_MAX)
 		return NULL;
 	memcpy(copy, text, (size_t)(slash - text));
 	copy[slash - text] = '\0';
 	int family = machine_ip_parse(copy, ip);
-	if (family == 0 || slice_u64(slice_of(slash + 1), &prefix) < 0 ||
-	    prefix > (family == AF_INET ? 32U : 128U))
+	if (family == 0 ||
+	    slice_prefix_length(slice_of(slash + 1), family == AF_INET ? 32 : 128, &prefix) < 0)
 		return NULL;
 	if (ret_family != NULL)
 		*ret_family = family;
-	return arena_printf(arena, "%s/%u", ip, (unsigned)prefix);
+	return arena_printf(arena, "%s/%u", ip, prefix);
 }
 
 /* A field that is a string; "" if it is missing, or after a report. */
