@@ -207,7 +207,8 @@ def test_refused_finalizers_hold_up_nobody(c, controller, ns):
 
 
 def test_pauses(c, controller, ns):
-    """CT-2, PR-10: nothing is assigned or released while claim, pool or Cluster is paused, or the Cluster is missing."""
+    """CT-2, PR-10: nothing is assigned or released while claim, pool or Cluster is paused, or the Cluster is missing. Claims that wait for
+    a paused pool say so."""
     make_pool(c, ns, "pool", ["10.4.0.10-10.4.0.20"])
     make_claim(c, ns, "sleeping", "pool", annotations={PAUSED: ""})
     make_claim(c, ns, "lost", "pool", cluster="nowhere")
@@ -234,6 +235,8 @@ def test_pauses(c, controller, ns):
     make_pool(c, ns, "awake", ["10.4.1.10"])
     make_claim(c, ns, "behind", "awake")
     wait_bound(c, ns, "behind")  # those before it have had their pass
+    wait_reason(c, ns, "next", "PoolNotReady")
+    assert ready_of(get(c, claims_path(ns, "next")))[2] == f"{POOL} 'pool' is paused: remove its annotation {PAUSED}"
     assert bound(c, ns, "next") is None and get(c, addresses_path(ns, "next")) is None
     assert get(c, addresses_path(ns, "last"))["metadata"].get("deletionTimestamp") is None
     patch(c, pools_path(ns, "pool"), {"metadata": {"annotations": {PAUSED: None}}})

@@ -84,10 +84,27 @@ static int end_request(const struct pass *pass, int ret)
 
 /* ---- may we act? ---- */
 
+static bool is_pool_paused(const struct pass *pass)
+{
+	return pass->pool_state != IPAM_POOL_MISSING && pass->pool.paused;
+}
+
 static bool is_paused(const struct pass *pass, enum ipam_cluster_state cluster)
 {
-	return cluster == IPAM_CLUSTER_PAUSED || pass->claim->is_paused ||
-	       (pass->pool_state != IPAM_POOL_MISSING && pass->pool.paused);
+	return cluster == IPAM_CLUSTER_PAUSED || pass->claim->is_paused || is_pool_paused(pass);
+}
+
+/* A claim that is paused itself, or by its Cluster, is left alone (CT-2). Who waits for one of a paused pool
+ * sees the reason. */
+static int report_pause(const struct pass *pass, enum ipam_cluster_state cluster)
+{
+	if (!is_pool_paused(pass) || cluster == IPAM_CLUSTER_PAUSED || pass->claim->is_paused ||
+	    pass->claim->deleted_s != 0)
+		return 0;
+	return ipam_report_unbound(
+		pass->ctx, pass->claim, IPAM_POOL_NOT_READY,
+		"%s '%s' is paused: remove its annotation " IPAM_PAUSED_ANNOTATION,
+		ipam_pool_kind_text(pass->claim->pool_kind), pass->claim->pool_name);
 }
 
 /* ---- release ---- */
@@ -446,7 +463,7 @@ int ipam_reconcile_claim(struct controller_ctx *ctx, const char *key)
 		return refuse_prefixes(&pass);
 	if (is_paused(&pass, cluster)) {
 		forget_turn(&pass); /* others need not wait for it */
-		return 0;
+		return report_pause(&pass, cluster);
 	}
 	return pass.claim->deleted_s != 0 ? release(&pass) : reconcile_alive(&pass, cluster);
 }
