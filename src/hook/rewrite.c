@@ -57,12 +57,12 @@ int hook_rewrite_read(int fd, struct strbuf *out, struct err_text err)
 	return 0;
 }
 
-/* One write of all bytes at the file's start; a short one is a failure. */
-static int write_whole(int fd, const void *data, size_t n)
+/* One write of all bytes; a short one is a failure. */
+static int write_whole(int fd, const void *data, size_t n, size_t at)
 {
 	ssize_t done;
 	do
-		done = pwrite(fd, data, n, 0);
+		done = pwrite(fd, data, n, (off_t)at);
 	while (done < 0 && errno == EINTR);
 	if (done < 0)
 		return -errno;
@@ -71,7 +71,7 @@ static int write_whole(int fd, const void *data, size_t n)
 
 static int put_back(int fd, struct slice before)
 {
-	int r = write_whole(fd, before.p, before.n);
+	int r = write_whole(fd, before.p, before.n, 0);
 	if (ftruncate(fd, (off_t)before.n) < 0 && r == 0)
 		r = -errno;
 	return r;
@@ -92,6 +92,17 @@ static int reserve_space(int fd, size_t before, size_t after)
 	return -errno;
 }
 
+/* Adds empty lines up to the length of the new text. File systems such as ext4 change the length of a file after
+ * its content: a reader in between would get the new text, cut at the old length. */
+static int lengthen(int fd, size_t before, size_t after)
+{
+	char lines[HOOK_RESOLV_BYTES_MAX];
+	if (after <= before)
+		return 0;
+	memset(lines, '\n', after - before);
+	return write_whole(fd, lines, after - before, before);
+}
+
 int hook_rewrite_content(int fd, struct slice before, struct slice after, struct err_text err)
 {
 	char buf[HOOK_RESOLV_BYTES_MAX];
@@ -104,7 +115,9 @@ int hook_rewrite_content(int fd, struct slice before, struct slice after, struct
 		err_text_set(err, "no space for the new text: %s", strerror(-r));
 		return r;
 	}
-	r = write_whole(fd, buf, n);
+	r = lengthen(fd, before.n, after.n);
+	if (r == 0)
+		r = write_whole(fd, buf, n, 0);
 	/* Cut even if nothing is behind: a longer file of another writer would otherwise keep its
 	 * end. */
 	if (r == 0 && ftruncate(fd, (off_t)after.n) < 0)

@@ -3,10 +3,11 @@
  * new file under the old name would not reach them, so none of the usual ways to replace a file
  * whole can be used.
  *
- * Old and new content are at most a page. The new content is one write, padded with empty lines to
- * the old length, then the file is cut; the space is reserved before. So at each moment, and after a
- * kill at any moment, the file holds the old text, or the new one, or the new one and empty lines
- * behind it. If the write fails the old text is written back. */
+ * Old and new content are at most a page. If the new one is longer, the space is reserved and empty lines are
+ * written behind the old one first. Then the new content is one write, padded with empty lines to the old
+ * length, and the file is cut. So after a kill at any moment the file holds the old text or the new one, each
+ * perhaps with empty lines behind it. Only who reads in the middle of the one write can get a part of both, where
+ * the file system lets reads pass writes (ext4, tmpfs). If the write fails the old text is written back. */
 #pragma once
 
 #include "base/compiler.h"

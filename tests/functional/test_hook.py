@@ -542,3 +542,18 @@ def test_killed_while_it_writes(tmp_path, call, text):
     # The next container puts it right.
     assert run_hook(bundle.state(), "--fail")[0] == 0
     assert bundle.text() == "nameserver 192.0.2.9\n"
+
+
+@strace
+def test_killed_before_a_longer_text(tmp_path):
+    """A text that is longer than the old one: the file has its length before it has its beginning, so that no reader gets it cut."""
+    domains = [f"d{i}.example" for i in range(20)]
+    longer = f"nameserver 192.0.2.9\nsearch {' '.join(domains)}\n"
+    config = json.dumps({"nameservers": ["192.0.2.9"], "searches": domains})
+    bundle = make_bundle(tmp_path, config, policy="None")
+    done = subprocess.run(["strace", "-qq", "-o", "/dev/null", "-e", "inject=pwrite64:signal=KILL:error=EINTR:when=2",
+                           oci.fairlead_hook()], input=bundle.state(), text=True, timeout=slower(20))
+    assert done.returncode != 0
+    assert bundle.text() == oci.RESOLV_CONF + "\n" * (len(longer) - len(oci.RESOLV_CONF))
+    assert run_hook(bundle.state(), "--fail")[0] == 0
+    assert bundle.text() == longer
