@@ -147,14 +147,18 @@ void strbuf_add_json(struct strbuf *out, struct slice text)
 	strbuf_addc(out, '"');
 }
 
-/* Terminals obey U+0080 to U+009F; the bytes taken, or 0 if the text starts with none. */
-static size_t add_c1(struct strbuf *out, struct slice text)
+/* Terminals obey U+0080 to U+009F, and nobody sees the others; the bytes taken, or 0 if the text starts with
+ * none. */
+static size_t add_unseen(struct strbuf *out, struct slice text)
 {
 	uint32_t code;
-	if ((unsigned char)text.p[0] != 0xc2 || utf8_decode(text, &code) == 0 || code > 0x9f)
+	if ((unsigned char)text.p[0] < 0x80)
 		return 0;
-	strbuf_addf(out, "\\u%04x", code);
-	return 2;
+	size_t n = utf8_decode(text, &code);
+	if (n == 0 || (code > 0x9f && !utf8_is_invisible(code)))
+		return 0;
+	strbuf_addf(out, code > 0xffff ? "\\U%08x" : "\\u%04x", code);
+	return n;
 }
 
 void strbuf_add_quoted(struct strbuf *out, struct slice text)
@@ -162,7 +166,7 @@ void strbuf_add_quoted(struct strbuf *out, struct slice text)
 	strbuf_addc(out, '"');
 	for (size_t i = 0; i < text.n;) {
 		struct slice rest = slice_from(text, i);
-		size_t n = add_c1(out, rest);
+		size_t n = add_unseen(out, rest);
 		if (n == 0)
 			n = add_plain(out, rest);
 		if (n == 0) {

@@ -50,3 +50,19 @@ size_t utf8_length(struct slice text)
 	}
 	return n;
 }
+
+bool utf8_is_invisible(uint32_t code)
+{
+	static const struct {
+		uint32_t first, last;
+	} blocks[] = {
+		{ 0xad, 0xad },	    { 0x61c, 0x61c },	{ 0x180e, 0x180e },
+		{ 0x200b, 0x200f }, { 0x202a, 0x202e }, { 0x2060, 0x206f },
+		{ 0xfeff, 0xfeff }, { 0xfff9, 0xfffb }, { 0xe0000, 0xe007f },
+	};
+	for (size_t i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++) {
+		if (code >= blocks[i].first && code <= blocks[i].last)
+			return true;
+	}
+	return false;
+}

@@ -16,3 +16,6 @@ size_t utf8_encode(uint32_t cp, char out[4]);
 
 /* The number of characters; a byte that is not part of valid UTF-8 counts as one. */
 size_t utf8_length(struct slice text);
+
+/* Characters that nobody sees, of Unicode's category Cf (format): zero-width spaces, joiners, marks of direction. */
+bool utf8_is_invisible(uint32_t code);

@@ -249,8 +249,8 @@ static void add_option(struct computation *computation, struct option_names *nam
 	link->entry = (struct podresolv_entry){
 		.text = option.name, .value = option.value, .source = source, .index = index
 	};
-	if (!podresolv_is_word(option.name) || slice_find(option.name, ':') >= 0 ||
-	    (option.value.n > 0 && !podresolv_is_word(option.value)))
+	if (!podresolv_is_visible_word(option.name) || slice_find(option.name, ':') >= 0 ||
+	    (option.value.n > 0 && !podresolv_is_visible_word(option.value)))
 		link->entry.dropped = PODRESOLV_UNSAFE;
 	uintptr_t place = 0;
 	if (link->entry.dropped == PODRESOLV_KEPT)

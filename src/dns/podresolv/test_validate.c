@@ -262,8 +262,9 @@ static void domain_length(void **state)
 static void option_injection(void **state)
 {
 	static const char bad_name[] =
-		": must not contain white space, control characters or ':'\n";
-	static const char bad_value[] = ": must not contain white space or control characters\n";
+		": must not contain white space, control or invisible characters or ':'\n";
+	static const char bad_value[] =
+		": must not contain white space, control or invisible characters\n";
 	const struct {
 		struct podresolv_option option;
 		const char *field, *shown, *detail; /* NULL: valid */
@@ -282,6 +283,15 @@ static void option_injection(void **state)
 		  "name",
 		  "\"\\u009b1m\"",
 		  bad_name },
+		{ { SLICE("ndots\xe2\x80\x8b"), SLICE("1") },
+		  "name",
+		  "\"ndots\\u200b\"",
+		  bad_name },
+		{ { SLICE("ndots"), SLICE("\xef\xbb\xbf\x31") },
+		  "value",
+		  "\"\\ufeff1\"",
+		  bad_value },
+		{ { SLICE("ndots"), SLICE("1\xe2\x80\xae") }, "value", "\"1\\u202e\"", bad_value },
 		{ { SLICE("a"), SLICE("\xc2\x9f") }, "value", "\"\\u009f\"", bad_value },
 		{ { SLICE("a\xc2\xa0"), SLICE("") }, "name", "\"a\xc2\xa0\"", bad_name },
 		{ { SLICE("a"), SLICE("1\nnameserver 192.0.2.1") },

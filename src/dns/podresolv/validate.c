@@ -231,15 +231,16 @@ static void check_option(struct validation *validation, const struct podresolv_o
 			  "must not be empty");
 		return;
 	}
-	bool is_name = podresolv_is_word(option->name) && slice_find(option->name, ':') < 0;
-	bool is_value = option->value.n == 0 || podresolv_is_word(option->value);
+	bool is_name = podresolv_is_visible_word(option->name) && slice_find(option->name, ':') < 0;
+	bool is_value = option->value.n == 0 || podresolv_is_visible_word(option->value);
 	if (!is_name)
 		refuse_text(validation, arena_printf(arena, "dnsConfig.options[%zu].name", index),
 			    option->name,
-			    "must not contain white space, control characters or ':'");
+			    "must not contain white space, control or invisible characters or ':'");
 	if (!is_value)
 		refuse_text(validation, arena_printf(arena, "dnsConfig.options[%zu].value", index),
-			    option->value, "must not contain white space or control characters");
+			    option->value,
+			    "must not contain white space, control or invisible characters");
 	if (is_name && is_value && validation->profile == PODRESOLV_SEED)
 		check_platform(validation, option, index);
 }

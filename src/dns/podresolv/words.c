@@ -62,6 +62,22 @@ bool podresolv_is_word(struct slice text)
 	return text.n > 0;
 }
 
+static bool starts_invisibly(struct slice text)
+{
+	uint32_t code;
+	return (unsigned char)text.p[0] >= 0x80 && utf8_decode(text, &code) > 0 &&
+	       utf8_is_invisible(code);
+}
+
+bool podresolv_is_visible_word(struct slice text)
+{
+	for (size_t i = 0; i < text.n; i++) {
+		if (starts_invisibly(slice_from(text, i)))
+			return false;
+	}
+	return podresolv_is_word(text);
+}
+
 static const struct {
 	const char *word;
 	enum podresolv_policy policy;
