@@ -169,6 +169,11 @@ def config_map(c, ns, name, data, labels=None, method="POST"):
     return body
 
 
+def searched_corefile(c):
+    """The ConfigMap from which controllers learn that the cluster's DNS servers have the plugin searchpath."""
+    return config_map(c, "kube-system", "coredns", {"Corefile": ". {\n  searchpath cluster.local\n  kubernetes cluster.local\n}\n"})
+
+
 def namespace(c, name, labels=None):
     status, body = c.call("POST", "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace",
                                                          "metadata": {"name": name, "labels": labels or {}}})

@@ -15,7 +15,7 @@ import dns.message
 import dns.query
 import pytest
 
-from controllerlib import config_map, start, until
+from controllerlib import config_map, searched_corefile, start, until
 from lib import certs, cluster
 from poddnslib import (APPLIED, FLAGS, HOOKS, KEY, NAME, SEARCHES, SERVER, Machine, annotate, create, events_of, make_namespace, pod,
                        port_of, register, send, settings, unregister)
@@ -32,6 +32,7 @@ def in_cluster():
             "apiVersion": "v1", "kind": "Service", "metadata": {"name": "kube-dns"},
             "spec": {"clusterIP": SERVER, "ports": [{"port": 53, "protocol": "UDP"}]}})
         assert status == 201, body
+        searched_corefile(c)
         p = start(c.kubeconfig(), *FLAGS, "--dns-cluster-domain", "cluster.local", controllers="poddns")
         register(c, port_of(p))
         c.server, c.own, c.program = SERVER, "default", p

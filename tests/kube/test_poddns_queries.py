@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from controllerlib import start, until
+from controllerlib import searched_corefile, start, until
 from dnslib import Api, fairlead, until_answer
 from lib import cluster, server
 from lib.libc import Port53
@@ -41,6 +41,7 @@ def place():
     """(cluster, counter): a server behind an address that counts, which is the one of the cluster's DNS."""
     with cluster.Cluster() as c, Upstream(WORLD) as up:
         api = Api(c)
+        searched_corefile(c)
         api.namespace("shop")
         api.namespace("other")
         api.service("shop", "web", clusterIP="10.96.1.1", ports=PORTS)

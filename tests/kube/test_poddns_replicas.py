@@ -4,7 +4,7 @@ import signal
 
 import pytest
 
-from controllerlib import config_map, start, until
+from controllerlib import config_map, searched_corefile, start, until
 from lib import cluster
 from poddnslib import FLAGS, KEY, SERVER, annotate, create, make_namespace, port_of, register, settings
 
@@ -17,6 +17,7 @@ LEASE = ["--lease-duration", "3s", "--lease-renew", "2s", "--lease-retry", "300m
 def place():
     """(cluster, the leader, the other one): the hooks of the other one are asked."""
     with cluster.Cluster() as c:
+        searched_corefile(c)
         flags = [*FLAGS, *LEASE, "--dns-cluster-domain", "cluster.local", "--pod-dns-servers", SERVER]
         leader = start(c.kubeconfig(), *flags, controllers="poddns")
         leader.wait_line("leading")

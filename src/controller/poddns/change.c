@@ -10,6 +10,7 @@
 
 #include "api/meta.h"
 #include "api/tree.h"
+#include "controller/poddns/applied.h"
 #include "controller/poddns/cluster.h"
 #include "controller/poddns/names.h"
 #include "controller/poddns/policy.h"
@@ -24,36 +25,13 @@ struct change {
 	const struct poddns_change_input *input;
 	json_t *pod, *spec;
 	struct arena arena;
-	struct strbuf applied;
+	unsigned applied; /* enum poddns_applied */
 	struct admission_reply *reply;
 };
 
-static bool has_word(struct slice list, const char *word)
+static void note_applied(struct change *change, enum poddns_applied field)
 {
-	while (list.n != 0) {
-		if (slice_is(slice_cut(&list, ','), word))
-			return true;
-	}
-	return false;
-}
-
-static void note_applied(struct change *change, const char *text)
-{
-	if (!has_word(strbuf_slice(&change->applied), text))
-		strbuf_addf(&change->applied, "%s%s", change->applied.n != 0 ? "," : "", text);
-}
-
-/* What a pass before this one applied: an API server calls the hook again after others changed the
- * pod. */
-static void read_applied(struct change *change)
-{
-	static const char *const words[] = { "virtual-suffix", "remove-searches", "add-searches",
-					     "ndots" };
-	const char *before = api_annotation(change->pod, PODDNS_APPLIED_KEY);
-	for (size_t i = 0; before != NULL && i < ARRAY_LEN(words); i++) {
-		if (has_word(slice_of(before), words[i]))
-			note_applied(change, words[i]);
-	}
+	change->applied |= field;
 }
 
 /* ---- parts of dnsConfig ---- */
@@ -184,7 +162,7 @@ static void replace_settings(struct change *change, json_t *searches)
 		bool given = (policy->set & PODDNS_NDOTS) != 0;
 		add_ndots(change, given ? policy->ndots : DEFAULT_NDOTS);
 		if (given)
-			note_applied(change, "ndots");
+			note_applied(change, PODDNS_APPLIED_NDOTS);
 	}
 }
 
@@ -239,11 +217,12 @@ static bool use_virtual_suffix(struct change *change)
 	}
 	if (!can_replace(change, "virtual-suffix"))
 		return false;
-	if (cluster->no_searchpath) {
-		admission_warn(
-			change->reply,
-			"virtual-suffix was not applied: the cluster's Corefile has no plugin "
-			"searchpath.");
+	if (cluster->searchpath != PODDNS_SEARCHPATH_FOUND) {
+		admission_warn(change->reply,
+			       "virtual-suffix was not applied: the cluster's Corefile %s.",
+			       cluster->searchpath == PODDNS_SEARCHPATH_MISSING
+				       ? "has no plugin searchpath"
+				       : "is not known");
 		return false;
 	}
 	const char *id = suffix_id(change);
@@ -251,7 +230,7 @@ static bool use_virtual_suffix(struct change *change)
 		return false;
 	json_t *searches = json_array();
 	json_array_append_new(searches, json_sprintf("%s.search.%s", id, cluster->domain));
-	note_applied(change, "virtual-suffix");
+	note_applied(change, PODDNS_APPLIED_SUFFIX);
 	replace_settings(change, searches);
 	return true;
 }
@@ -287,9 +266,9 @@ static bool remove_searches(struct change *change)
 		json_decref(searches);
 		return false;
 	}
-	note_applied(change, "remove-searches");
+	note_applied(change, PODDNS_APPLIED_REMOVE);
 	if (input->policy->n_add != 0)
-		note_applied(change, "add-searches");
+		note_applied(change, PODDNS_APPLIED_ADD);
 	replace_settings(change, searches);
 	if (!input->policy->remove_node)
 		admission_warn(change->reply, "remove-searches also removes the node's own search "
@@ -315,14 +294,12 @@ static void add_searches(struct change *change)
 	}
 	make_list(change, "searches");
 	json_object_set_new(config_of(change), "searches", searches);
-	note_applied(change, "add-searches");
+	note_applied(change, PODDNS_APPLIED_ADD);
 }
 
 static void apply_policy(struct change *change)
 {
 	const struct poddns_policy *policy = change->input->policy;
-	read_applied(change);
-	size_t before = change->applied.n;
 	bool removes = policy->n_remove != 0 || policy->remove_node;
 	/* Each does what those behind it do: these are for pods that cannot have it. */
 	bool done = (policy->virtual_suffix && use_virtual_suffix(change)) ||
@@ -331,10 +308,8 @@ static void apply_policy(struct change *change)
 		add_searches(change);
 	if ((policy->set & PODDNS_NDOTS) != 0 && !has_option(change, "ndots")) {
 		add_ndots(change, policy->ndots);
-		note_applied(change, "ndots");
+		note_applied(change, PODDNS_APPLIED_NDOTS);
 	}
-	if (change->applied.n != before)
-		set_label(change, PODDNS_APPLIED_KEY, change->applied.s, "annotations");
 }
 
 /* ---- which pods ---- */
@@ -366,19 +341,20 @@ static bool uses_cluster_dns(const json_t *spec)
 void poddns_change_pod(const struct poddns_change_input *input, json_t *pod,
 		       struct admission_reply *reply)
 {
-	struct change change = { .input = input,
-				 .pod = pod,
-				 .spec = json_object_get(pod, "spec"),
-				 .applied = STRBUF_INIT,
-				 .reply = reply };
+	struct change change = {
+		.input = input, .pod = pod, .spec = json_object_get(pod, "spec"), .reply = reply
+	};
 	const char *opt_out = api_label(pod, PODDNS_OPT_OUT_LABEL);
 	if (!json_is_object(change.spec) || !json_is_object(json_object_get(pod, "metadata")) ||
-	    !is_well_formed(change.spec) || !uses_cluster_dns(change.spec) ||
-	    (opt_out != NULL && strcmp(opt_out, PODDNS_OPT_OUT) == 0) ||
-	    strcmp(api_get_string(change.spec, "os.name"), "windows") == 0)
+	    !is_well_formed(change.spec))
 		return;
-	arena_init(&change.arena);
-	apply_policy(&change);
-	arena_done(&change.arena);
-	strbuf_done(&change.applied);
+	change.applied = poddns_applied_read(input, pod);
+	if (uses_cluster_dns(change.spec) &&
+	    (opt_out == NULL || strcmp(opt_out, PODDNS_OPT_OUT) != 0) &&
+	    strcmp(api_get_string(change.spec, "os.name"), "windows") != 0) {
+		arena_init(&change.arena);
+		apply_policy(&change);
+		arena_done(&change.arena);
+	}
+	poddns_applied_write(pod, change.applied);
 }

@@ -97,7 +97,8 @@ static void read_corefile(struct poddns_cluster *cluster, const struct controlle
 		parse_corefile(known, kube_tree_of(map), cluster);
 		if (cluster->domain[0] == '\0')
 			snprintf(cluster->domain, sizeof(cluster->domain), "%s", known->domain);
-		cluster->no_searchpath = !known->is_searched;
+		cluster->searchpath =
+			known->is_searched ? PODDNS_SEARCHPATH_FOUND : PODDNS_SEARCHPATH_MISSING;
 		pthread_mutex_unlock(&state->corefiles_lock);
 	}
 	kube_obj_unref(map);
@@ -124,6 +125,7 @@ void poddns_cluster_gather(const struct controller_ctx *ctx, struct poddns_clust
 	if (options->dns_cluster_domain != NULL)
 		snprintf(ret->domain, sizeof(ret->domain), "%s", options->dns_cluster_domain);
 	if (options->machine != NULL) {
+		ret->searchpath = PODDNS_SEARCHPATH_FOUND; /* a Corefile of --conf must have it */
 		if (ret->n_servers == 0)
 			add_machine(ret, options->machine);
 		if (ret->domain[0] == '\0')

@@ -72,8 +72,14 @@ static void put(struct scene *scene, enum poddns_watch watch, const json_t *obje
 static void put_row(struct scene *scene, const json_t *row)
 {
 	static const char *const domain = "cluster.local";
+	json_t *usual =
+		json_string(". {\n searchpath cluster.local\n kubernetes cluster.local\n}\n");
 	json_t *map = json_object_get(row, "policies"),
 	       *corefile = json_object_get(row, "corefile");
+	bool is_usual = corefile == NULL && json_object_get(row, "no domain") == NULL &&
+			json_object_get(row, "no corefile") == NULL;
+	if (is_usual)
+		corefile = usual;
 	json_t *ns = json_pack("{s:{s:s, s:s, s:O*, s:O*}}", "metadata", "name", "shop",
 			       "resourceVersion", "1", "annotations",
 			       json_object_get(row, "annotations"), "labels",
@@ -94,9 +100,10 @@ static void put_row(struct scene *scene, const json_t *row)
 					   "3", "data", "Corefile", corefile);
 		put(scene, PODDNS_WATCH_COREFILE_KUBERNETES, object);
 		json_decref(object);
-	} else if (json_object_get(row, "no domain") == NULL) {
-		scene->options.dns_cluster_domain = domain;
 	}
+	if (is_usual || json_object_get(row, "no corefile") != NULL)
+		scene->options.dns_cluster_domain = domain;
+	json_decref(usual);
 	if (json_object_get(row, "no servers") == NULL) {
 		json_t *object = json_pack("{s:{s:s, s:s, s:s}, "
 					   "s:{s:[s,s]}}",
@@ -171,6 +178,9 @@ static void check_changed(const char *id, const json_t *row, const json_t *pod,
 		json_object_set_new(
 			meta, "annotations",
 			json_pack("{s:s}", "dns.fairlead.dev/pod-dns-applied", applied));
+	if (json_is_null(json_object_get(row, "applied")))
+		json_object_del(json_object_get(meta, "annotations"),
+				"dns.fairlead.dev/pod-dns-applied");
 	if (list[0] != '\0') {
 		json_object_set_new(meta, "labels",
 				    json_pack("{s:s}", "dns.fairlead.dev/search-list", list));
