@@ -2,6 +2,7 @@
 """The controller ipam on a real API server and on the embedded one: claims get addresses, keep them, give them back."""
 import contextlib
 import itertools
+import subprocess
 
 import pytest
 
@@ -10,6 +11,7 @@ from bothlib import c as served, embedded, real, real_only  # noqa: F401 (fixtur
 from controllerlib import config_map, events, namespace, start, until
 from ipamlib import (GLOBAL_POOL, GROUP, NETWORK, POOL, Log, addresses_path, bound, claims_path, delete, get, items, make, make_claim,
                      make_pool, patch, pools_path, ready_of, version_of, wait_bound, wait_reason)
+from lib import server
 from lib.cluster import Cluster
 
 PAUSED = "cluster.x-k8s.io/paused"
@@ -43,6 +45,12 @@ def ns(c, request):
     return name
 
 
+def shown(c, ns, kinds, form):
+    """What the columns show."""
+    return subprocess.run([server.fairlead_program(), "get", kinds, "-n", ns, "-o", form, "--kubeconfig", c.kubeconfig()], check=True,
+                          capture_output=True, text=True, timeout=60).stdout
+
+
 def test_claim_gets_an_address(c, controller, ns):
     """CT-3, CT-4, CT-6, PR-3, PR-4, PR-7, IP-2: address, owners, finalizers, label, conditions in both forms."""
     pool = make_pool(c, ns, "pool", ["10.0.0.0/29"], 29, gateway="10.0.0.1",
@@ -53,6 +61,9 @@ def test_claim_gets_an_address(c, controller, ns):
     assert address["spec"] == {"address": "10.0.0.2", "prefix": 29, "gateway": "10.0.0.1", "claimRef": {"name": "vm-0-0"},
                                "poolRef": {"apiGroup": GROUP, "kind": "InClusterIPPool", "name": "pool"},
                                "nameservers": {"search": ["corp.example"], "addresses": ["10.0.0.53", "2001:db8::53"]}}
+    for kinds in ("inclusterippools", "ipaddresses"):
+        assert '["10.0.0.53","2001:db8::53"]   ["corp.example"]' in shown(c, ns, kinds, "wide"), kinds
+        assert "corp.example" not in shown(c, ns, kinds, "table"), kinds
     owners = {o["kind"]: o for o in address["metadata"]["ownerReferences"]}
     assert owners["IPAddressClaim"]["uid"] == claim["metadata"]["uid"] and owners["IPAddressClaim"]["controller"]
     assert owners["InClusterIPPool"]["uid"] == pool["metadata"]["uid"] and not owners["InClusterIPPool"]["controller"]
@@ -394,6 +405,10 @@ def test_pools_of_the_cluster(c, controller, ns):
     assert {wait_bound(c, ns, name) for name in ["a", "b", "d"]} == {"2001:db8::1", "2001:db8::2", "2001:db8::3"}
     make_claim(c, ns, "e", "wide", kind=GLOBAL_POOL)
     wait_reason(c, ns, "e", "PoolExhausted")
+    make_claim(c, ns, "f", "wide")
+    wait_reason(c, ns, "f", "PoolNotReady")
+    assert ready_of(get(c, claims_path(ns, "f")))[2] == (f"{POOL} 'wide' does not exist; a {GLOBAL_POOL} of this name does: "
+                                                         "the claim's poolRef has the wrong kind")
     numbers = until(lambda: (s := get(c, pools_path(None, "wide")).get("status", {}).get("ipAddresses", {})) and s["used"] == 3 and s)
     assert numbers == {"total": 3, "used": 3, "free": 0, "outOfRange": 0}
 

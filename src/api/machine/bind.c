@@ -127,6 +127,18 @@ static const json_t *find_address(const struct binder *binder)
 	return address == NULL || api_is_deleting(address) ? NULL : address;
 }
 
+/* Two pools of one name may differ in their kind: InClusterIPPool and GlobalInClusterIPPool. */
+static void warn_about_kind(const struct binder *binder, const json_t *used)
+{
+	const char *kind = api_text(json_object_get(binder->ref, "kind"));
+	const char *used_kind = api_text(json_object_get(used, "kind"));
+	if (kind[0] != '\0' && used_kind[0] != '\0' && strcmp(kind, used_kind) != 0)
+		machine_warn(binder->problems, binder->address, "spec.poolRef.kind",
+			     "the pool of the address is of the kind '%.100s', but device %zu of "
+			     "the machine names the kind '%.100s'",
+			     used_kind, binder->device, kind);
+}
+
 static void check_pool_ref(const struct binder *binder)
 {
 	const json_t *used = api_get(binder->address, "spec.poolRef");
@@ -142,6 +154,7 @@ static void check_pool_ref(const struct binder *binder)
 			     "names '%.100s'; it is used, because its name says device %zu, pool "
 			     "%zu",
 			     used_name, binder->device, name, binder->device, binder->pool);
+	warn_about_kind(binder, used);
 	if (json_object_get(binder->address, "nameservers") != NULL)
 		machine_report(binder->problems, binder->address, "nameservers",
 			       "this belongs into the spec, as spec.nameservers");

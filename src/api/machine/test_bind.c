@@ -125,6 +125,11 @@ static const struct {
 		  ADDRESS("m-0-0", "address: 10.0.0.1, prefix: 24"),
 	  "spec.poolRef.name",
 	  "the address is from the pool 'p', but device 0 of the machine names 'q'; it is used" },
+	{ VM("{addressesFromPools: [{apiGroup: ipam.cluster.x-k8s.io, kind: GlobalP, name: p}]}")
+		  ADDRESS("m-0-0", "address: 10.0.0.1, prefix: 24"),
+	  "spec.poolRef.kind",
+	  "the pool of the address is of the kind 'P', but device 0 of the machine names the kind "
+	  "'GlobalP'" },
 	{ VM("{addressesFromPools: [{group: ipam.cluster.x-k8s.io/v1, kind: P, name: p}]}")
 		  ADDRESS("m-0-0", "address: 10.0.0.1, prefix: 24"),
 	  "spec.network.devices[0].addressesFromPools[0]",

@@ -332,13 +332,29 @@ static int use_address(struct pass *pass)
 
 /* ---- the pass ---- */
 
+/* Names a pool of the other kind that has the name: the claim may mean that one. */
+static int report_missing_pool(const struct pass *pass)
+{
+	uint8_t own = pass->claim->pool_kind;
+	const char *other = ipam_pool_kind_text(own == IPAM_GLOBAL_POOL ? IPAM_NAMESPACED_POOL
+									: IPAM_GLOBAL_POOL);
+	char key[IPAM_KEY_MAX], hint[128] = "";
+	ipam_pool_key(key, other, pass->claim->o.ns, pass->claim->pool_name);
+	struct kube_obj *namesake = ipam_find_pool(pass->ctx, key);
+	if (namesake != NULL)
+		snprintf(hint, sizeof(hint),
+			 "; a %s of this name does: the claim's poolRef has the wrong kind", other);
+	kube_obj_unref(namesake);
+	return ipam_report_unbound(pass->ctx, pass->claim, IPAM_POOL_NOT_READY,
+				   "%s '%s' does not exist%s", ipam_pool_kind_text(own),
+				   pass->claim->pool_name, hint);
+}
+
 static int check_pool(const struct pass *pass)
 {
 	switch (pass->pool_state) {
 	case IPAM_POOL_MISSING:
-		return ipam_report_unbound(
-			pass->ctx, pass->claim, IPAM_POOL_NOT_READY, "%s '%s' does not exist",
-			ipam_pool_kind_text(pass->claim->pool_kind), pass->claim->pool_name);
+		return report_missing_pool(pass);
 	case IPAM_POOL_INVALID:
 		return ipam_report_unbound(pass->ctx, pass->claim, IPAM_POOL_NOT_READY,
 					   "%s '%s' is invalid: %s",
