@@ -54,6 +54,8 @@ const struct api_kind api_kinds[] = {
 	{ "ipam.cluster.x-k8s.io",       "v1beta2",   "IPAddress",             "ipaddresses",             "ipaddress",              "",       true,  false, true },
 	{ "ipam.cluster.x-k8s.io",       "v1alpha2",  "InClusterIPPool",       "inclusterippools",        "inclusterippool",        "",       true,  true,  true },
 	{ "ipam.cluster.x-k8s.io",       "v1alpha2",  "GlobalInClusterIPPool", "globalinclusterippools",  "globalinclusterippool",  "",       false, true,  true },
+	{ "ipam.cluster.x-k8s.io",       "v1alpha2",  "InClusterPrefixPool",   "inclusterprefixpools",    "inclusterprefixpool",    "",       true,  true,  true },
+	{ "ipam.cluster.x-k8s.io",       "v1alpha2",  "GlobalInClusterPrefixPool", "globalinclusterprefixpools", "globalinclusterprefixpool", "", false, true, true },
 	{ "cluster.x-k8s.io",            "v1beta2",   "Cluster",               "clusters",                "cluster",                "cl",     true,  true,  true },
 	{ "extensions.gardener.cloud",   "v1alpha1",  "DNSRecord",             "dnsrecords",              "dnsrecord",              "dns",    true,  true,  true },
 	{ "extensions.gardener.cloud",   "v1alpha1",  "Cluster",               "clusters",                "cluster",                "",       false, false, true },

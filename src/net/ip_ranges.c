@@ -299,11 +299,17 @@ bool net_ip_ranges_lowest(const struct net_ip_ranges *set, net_ip_number *ret)
 	return true;
 }
 
-int64_t net_ip_ranges_count(const struct net_ip_ranges *set)
+int64_t net_ip_ranges_count_blocks(const struct net_ip_ranges *set, unsigned bits)
 {
 	if (set->root == NULL)
 		return 0;
-	return set->root->others >= INT64_MAX ? INT64_MAX : (int64_t)set->root->others + 1;
+	net_ip_number others = set->root->others >> bits;
+	return others >= INT64_MAX ? INT64_MAX : (int64_t)others + 1;
+}
+
+int64_t net_ip_ranges_count(const struct net_ip_ranges *set)
+{
+	return net_ip_ranges_count_blocks(set, 0);
 }
 
 static bool walk_tree(const struct net_ip_ranges_node *node,

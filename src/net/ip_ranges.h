@@ -54,6 +54,8 @@ void net_ip_ranges_each_within(const struct net_ip_ranges *set, struct net_ip_ra
 			       void (*fn)(void *ctx, struct net_ip_range found), void *ctx);
 /* The number of addresses; INT64_MAX if it is larger, as Kubernetes' status fields have it. */
 int64_t net_ip_ranges_count(const struct net_ip_ranges *set);
+/* The number of blocks of 2^bits addresses, of which the set must have whole ones only; `bits` is less than 128. */
+int64_t net_ip_ranges_count_blocks(const struct net_ip_ranges *set, unsigned bits);
 /* Calls `fn` for each range, in ascending order, until it returns false. */
 void net_ip_ranges_each(const struct net_ip_ranges *set,
 			bool (*fn)(void *ctx, struct net_ip_range range), void *ctx);

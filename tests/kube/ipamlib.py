@@ -11,6 +11,7 @@ from controllerlib import until
 GROUP = "ipam.cluster.x-k8s.io"
 NETWORK = "ipam.fairlead.dev/network"
 POOL, GLOBAL_POOL = "InClusterIPPool", "GlobalInClusterIPPool"
+PREFIX_POOL, GLOBAL_PREFIX_POOL = "InClusterPrefixPool", "GlobalInClusterPrefixPool"
 
 
 def path_of(plural, version, ns=None, name=None):
@@ -33,6 +34,18 @@ def make(c, path, o):
     status, body = c.call("POST", path, o)
     assert status == 201, body
     return body
+
+
+def prefix_pools_path(ns, name=None):
+    return path_of("inclusterprefixpools", "v1alpha2", ns, name) if ns else path_of("globalinclusterprefixpools", "v1alpha2", None, name)
+
+
+def make_prefix_pool(c, ns, name, prefixes, network=None, **spec):
+    """As make_pool."""
+    network = (ns or name) if network is None else network
+    return make(c, prefix_pools_path(ns), {
+        "apiVersion": f"{GROUP}/v1alpha2", "kind": PREFIX_POOL if ns else GLOBAL_PREFIX_POOL,
+        "metadata": {"name": name, "annotations": {NETWORK: network} if network else {}}, "spec": {"prefixes": prefixes, **spec}})
 
 
 def make_pool(c, ns, name, addresses, prefix=24, network=None, **spec):

@@ -4,6 +4,7 @@ src/api/test_product.json. CASES: (what it is about, kind.group/version, spec[, 
 that is written[, status before])."""
 DNS, EGRESS, RECORD = "DNS.operator.openshift.io/v1", "EgressFirewall.k8s.ovn.org/v1", "DNSRecord.extensions.gardener.cloud/v1alpha1"
 GATE, NETWORK, NAME = "FeatureGate.config.openshift.io/v1", "Network.config.openshift.io/v1", "DNSName.k8s.ovn.org/v1"
+PREFIX_POOL, GLOBAL_PREFIX_POOL = (f"{k}.ipam.cluster.x-k8s.io/v1alpha2" for k in ("InClusterPrefixPool", "GlobalInClusterPrefixPool"))
 ADDRESS, CLAIM, POOL = (f"{k}.ipam.cluster.x-k8s.io/{v}" for k, v in (("IPAddress", "v1beta2"), ("IPAddressClaim", "v1beta2"), ("InClusterIPPool", "v1alpha2")))
 OLD_ADDRESS = "IPAddress.ipam.cluster.x-k8s.io/v1alpha1"
 
@@ -76,6 +77,10 @@ CASES = [
     ("IP-11", ADDRESS, address(address="10.0.0.2"), address()), ("IP-11", ADDRESS, address(), address()), ("IP-11", ADDRESS, address(nameservers={"addresses": ["1.1.1.1"]}), address()),
     ("CT-1", CLAIM, {"poolRef": {"name": "p"}}), ("CT-1", CLAIM, {"poolRef": {"name": "p", "kind": "K", "apiGroup": "g"}}), ("CT-1", CLAIM, {"poolRef": {"name": "q", "kind": "K", "apiGroup": "g"}}, {"poolRef": {"name": "p", "kind": "K", "apiGroup": "g"}}),
     ("PR-2", POOL, {"addresses": ["10.0.0.0/24"], "prefix": 24}), ("PR-12", POOL, {"addresses": [], "prefix": 24}), ("PR-12", POOL, {"prefix": 24}), ("PR-12", POOL, {"addresses": ["a"], "prefix": -1, "addressReuseGracePeriodSeconds": -1}),
+    ("PR-1", PREFIX_POOL, {"prefixes": ["fd00::/48"]}), ("PR-1", GLOBAL_PREFIX_POOL, {"prefixes": ["fd00::/48"], "allocationPrefixLength": 56,
+     "excludedPrefixes": ["fd00::5"], "gateway": "fd00::1", "nameservers": {"addresses": ["fd00::53"]}}),
+    ("PR-12", PREFIX_POOL, {"prefixes": []}), ("PR-12", GLOBAL_PREFIX_POOL, {}), ("PR-12", PREFIX_POOL, {"prefixes": [""], "allocationPrefixLength": 129}),
+    ("PR-12", PREFIX_POOL, {"prefixes": ["fd00::/48"], "allocationPrefixLength": 0, "excludedPrefixes": [7]}),
 
     ("OP-35", GATE, {"featureSet": "CustomNoUpgrade", "customNoUpgrade": {"enabled": ["DNSTemplatePlugin"]}}), ("OP-35", GATE, {"customNoUpgrade": {"enabled": ["X"]}}), ("OP-35", GATE, {"customNoUpgrade": None}), ("OP-35", GATE, {"featureSet": "Other"}),
     ("OP-35", GATE, {"featureSet": ""}, {"featureSet": "TechPreviewNoUpgrade"}), ("OP-35", GATE, {}, {"featureSet": "TechPreviewNoUpgrade"}), ("OP-35", GATE, {"featureSet": "CustomNoUpgrade"}, {"featureSet": "TechPreviewNoUpgrade"}),

@@ -32,7 +32,7 @@ def test_every_file_holds_one_crd_named_after_it():
         group, plural = re.match(r"(\S+)_(\S+)\.yaml:0$", place).groups()
         assert f"\n  name: {plural}.{group}\n" in text
         names.append((group, plural))
-    assert len(names) == len(set(names)) == 13
+    assert len(names) == len(set(names)) == 15
 
 
 def test_accepted(crds):
@@ -146,4 +146,4 @@ def test_print_columns(cluster, objects):
     assert table("co")[0] == ["NAME", "VERSION", "AVAILABLE", "PROGRESSING", "DEGRADED", "SINCE"]
     names = {f"{d.collection.split('/')[-1]}.{d.version.split('/')[0]}" for d, _ in objects if "/" in d.version}
     headers = [row for row in table(",".join(sorted(names))) if row[0] in ("NAME", "NAMESPACE")]
-    assert len(headers) == len(names) == 13
+    assert len(headers) == len(names) == 15

@@ -9,8 +9,9 @@ import pytest
 import crdlib
 from bothlib import c as served, embedded, real, real_only  # noqa: F401 (fixtures)
 from controllerlib import config_map, events, namespace, start, until
-from ipamlib import (GLOBAL_POOL, GROUP, NETWORK, POOL, Log, addresses_path, bound, claims_path, delete, get, items, make, make_claim,
-                     make_pool, patch, pools_path, ready_of, version_of, wait_bound, wait_reason)
+from ipamlib import (GLOBAL_POOL, GLOBAL_PREFIX_POOL, GROUP, NETWORK, POOL, PREFIX_POOL, Log, addresses_path, bound, claims_path, delete, get,
+                     items, make, make_claim, make_pool, make_prefix_pool, patch, pools_path, prefix_pools_path, ready_of, version_of, wait_bound,
+                     wait_reason)
 from lib import server
 from lib.cluster import Cluster
 
@@ -597,18 +598,71 @@ def test_invalid_default_nameservers(c, controller, ns):
     until(lambda: nameservers_of(f"last-{next(numbers)}") is None)
 
 
-def test_prefix_pools_and_foreign_claims(c, controller, ns):
-    """CT-1, PR-1: claims of other providers are left alone; both kinds of pools of prefixes are refused with a sentence."""
-    for name, kind in (("prefix", "InClusterPrefixPool"), ("global-prefix", "GlobalInClusterPrefixPool")):
-        make_claim(c, ns, name, "pool", kind=kind)
-        wait_reason(c, ns, name, "AllocationFailed")
-        assert "pools of prefixes are not supported" in ready_of(get(c, claims_path(ns, name)))[2]
+def test_foreign_claims(c, controller, ns):
+    """CT-1: claims of other providers are left alone."""
     make_claim(c, ns, "foreign", "pool", kind="MetalPool")
     make_pool(c, ns, "pool", ["10.7.0.10"])
     make_claim(c, ns, "ours", "pool")
     wait_bound(c, ns, "ours")
     foreign = get(c, claims_path(ns, "foreign"))
     assert "status" not in foreign and "finalizers" not in foreign["metadata"]
+
+
+@pytest.mark.parametrize("kind", [PREFIX_POOL, GLOBAL_PREFIX_POOL])
+def test_prefix_pools(c, controller, kind):
+    """PR-1, PR-4, PR-8, PR-9, IP-2: a claim gets the lowest free prefix, with gateway and name servers of the pool; numbers are those of
+    prefixes; who waits is served when one comes free."""
+    ns = f"of-{kind.lower()}"
+    where, name = (ns, "pool") if kind == PREFIX_POOL else (None, ns)
+    namespace(c, ns)
+    servers = {"search": ["corp.example"], "addresses": ["fd00::53"]}
+    pool = make_prefix_pool(c, where, name, ["fd00:7::/62"], gateway="fd00:7::1", excludedPrefixes=["fd00:7:0:1::5"], nameservers=servers)
+    assert pool["spec"]["allocationPrefixLength"] == 64
+    for claim in "abc":
+        make_claim(c, ns, claim, name, kind=kind)
+        assert wait_bound(c, ns, claim) == {"a": "fd00:7::", "b": "fd00:7:0:2::", "c": "fd00:7:0:3::"}[claim]
+    address = get(c, addresses_path(ns, "b"))
+    assert address["spec"] == {"address": "fd00:7:0:2::", "prefix": 64, "gateway": "fd00:7::1", "claimRef": {"name": "b"},
+                               "poolRef": {"apiGroup": GROUP, "kind": kind, "name": name}, "nameservers": servers}
+    assert {o["kind"] for o in address["metadata"]["ownerReferences"]} == {"IPAddressClaim", kind}
+    make_claim(c, ns, "d", name, kind=kind)
+    wait_reason(c, ns, "d", "PoolExhausted")
+    assert "has no free prefix: delete a claim or add prefixes to the pool" in ready_of(get(c, claims_path(ns, "d")))[2]
+
+    def status():
+        return get(c, prefix_pools_path(where, name)).get("status", {})
+    until(lambda: status().get("ipAddresses") == {"total": 3, "used": 3, "free": 0, "outOfRange": 0})
+    assert [x["status"] for x in status()["conditions"] if x["type"] == "Ready"] == ["True"]
+    delete(c, claims_path(ns, "b"))
+    assert wait_bound(c, ns, "d") == "fd00:7:0:2::"
+    patch(c, prefix_pools_path(where, name), {"metadata": {"annotations": {PAUSED: ""}}})
+    make_claim(c, ns, "e", name, kind=kind)
+    wait_reason(c, ns, "e", "PoolNotReady")
+    for claim in "acde":
+        delete(c, claims_path(ns, claim))
+    patch(c, prefix_pools_path(where, name), {"metadata": {"annotations": {PAUSED: None}}})
+    until(lambda: not items(c, addresses_path(ns)))
+    delete(c, prefix_pools_path(where, name))
+    until(lambda: get(c, prefix_pools_path(where, name)) is None)
+
+
+def test_prefixes_and_addresses_of_a_network(c, controller, ns):
+    """PR-5, PR-13: no prefix has an address that is in use in its network, and no address of a prefix in use is allocated."""
+    make_prefix_pool(c, ns, "prefixes", ["fd00:8::/62"])
+    make_pool(c, ns, "addresses", ["fd00:8::/64", "fd00:8:0:1::/64"], 62)
+    make_claim(c, ns, "a", "addresses")
+    assert wait_bound(c, ns, "a") == "fd00:8::1"
+    make_claim(c, ns, "b", "prefixes", kind=PREFIX_POOL)
+    assert wait_bound(c, ns, "b") == "fd00:8:0:1::"
+    delete(c, claims_path(ns, "a"))
+    until(lambda: get(c, claims_path(ns, "a")) is None)
+    make_claim(c, ns, "d", "prefixes", kind=PREFIX_POOL)
+    assert wait_bound(c, ns, "d") == "fd00:8::"
+    make_claim(c, ns, "e", "addresses")
+    wait_reason(c, ns, "e", "PoolExhausted")
+    assert f"{PREFIX_POOL} '{ns}/prefixes' (first shared one: fd00:8::" in ready_of(get(c, claims_path(ns, "e")))[2]
+    delete(c, claims_path(ns, "b"))
+    assert wait_bound(c, ns, "e") == "fd00:8:0:1::"
 
 
 def test_settled_writes_nothing(c, controller, ns):

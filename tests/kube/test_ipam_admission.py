@@ -6,8 +6,8 @@ import pytest
 import crdlib
 from controllerlib import events, namespace, start, until
 from ipamhooklib import FLAGS, HOOK, NAME, REGISTRATIONS, Machine, port_of, register, registration
-from ipamlib import (GLOBAL_POOL, GROUP, POOL, addresses_path, bound, claims_path, delete, get, make_claim, make_pool, patch,
-                     pools_path, ready_of, wait_bound)
+from ipamlib import (GLOBAL_POOL, GLOBAL_PREFIX_POOL, GROUP, POOL, PREFIX_POOL, addresses_path, bound, claims_path, delete, get, make_claim,
+                     make_pool, make_prefix_pool, patch, pools_path, prefix_pools_path, ready_of, wait_bound)
 from lib.cluster import Child, Cluster, peer
 
 KINDS = (POOL, GLOBAL_POOL)
@@ -99,7 +99,7 @@ def c(request):
 
 @pytest.fixture
 def ns(c, request):
-    name = request.node.originalname.replace("_", "-") + ("-global" if GLOBAL_POOL in request.node.name else "")
+    name = request.node.originalname.replace("_", "-") + ("-global" if "[Global" in request.node.name or "-Global" in request.node.name else "")
     namespace(c, name)
     return name
 
@@ -259,6 +259,42 @@ def test_deletion(c, ns, kind):
     assert c.call("DELETE", path)[0] == 200
     assert get(c, path)["metadata"]["deletionTimestamp"]
     release(c, ns, kind, path)
+
+
+@pytest.mark.parametrize("kind", [PREFIX_POOL, GLOBAL_PREFIX_POOL])
+def test_pools_of_prefixes(c, ns, kind):
+    """PR-12: a pool of prefixes is checked like one of addresses; the length of what it allocates never changes."""
+    where, name = (ns, "pool") if kind == PREFIX_POOL else (None, ns)
+    path = prefix_pools_path(where, name)
+
+    def refused(words, **spec):
+        status, body = c.call("POST", prefix_pools_path(where) + "?dryRun=All", {
+            "apiVersion": f"{GROUP}/v1alpha2", "kind": kind, "metadata": {"name": "tried"}, "spec": spec})
+        assert status == 422 and all(word in body["message"] for word in (HOOK, *words)), body
+    refused(["spec.prefixes[0]: ", "must begin at the first address"], prefixes=["fd00::1/48"])
+    refused(["spec.prefixes[1]: ", "must be an IPv6 network"], prefixes=["fd00::/48", "10.0.0.0/8"])
+    refused(["spec.prefixes[0]: ", "must not be longer than spec.allocationPrefixLength"], prefixes=["fd00::/48"], allocationPrefixLength=40)
+    refused(["spec.gateway: ", "spec.excludedPrefixes[0]: ", "spec.nameservers.addresses[0]: "], prefixes=["fd00::/48"], gateway="10.0.0.1",
+            excludedPrefixes=["10.0.0.1"], nameservers={"addresses": ["::"]})
+    make_prefix_pool(c, where, name, ["fd00:9::/62"])
+    make_claim(c, ns, "a", name, kind=kind)
+    wait_bound(c, ns, "a")
+    until(lambda: get(c, path).get("status", {}).get("ipAddresses", {}).get("used") == 1)
+
+    def edit(**spec):
+        return c.call("PATCH", path, {"spec": spec}, content_type="application/merge-patch+json")
+    for spec, why in (({"prefixes": ["fd00:9:0:2::/63"]}, "is not in spec.prefixes"),
+                      ({"excludedPrefixes": ["fd00:9::7"]}, "has addresses of spec.excludedPrefixes")):
+        status, body = edit(**spec)
+        assert status == 409 and f"the pool would lose 1 allocated address: fd00:9:: {why}; delete its claim first" in body["message"], body
+    status, body = edit(allocationPrefixLength=63)
+    assert status == 422 and "allocationPrefixLength is immutable" in body["message"], body
+    assert edit(prefixes=["fd00:9::/61"], excludedPrefixes=["fd00:9:0:1::"], gateway="fd00:9::1")[0] == 200
+    status, body = c.call("DELETE", path)
+    assert status == 409 and "1 address of the pool is allocated" in body["message"], body
+    delete(c, claims_path(ns, "a"))
+    until(lambda: get(c, claims_path(ns, "a")) is None)
+    delete_pool(c, path)
 
 
 def test_claims_that_came_meanwhile(c, ns):

@@ -19,7 +19,7 @@ NAME, NS = "fairlead-ipam", "fairlead-ipam-system"
 TOKEN = "ipam-token"
 LABEL = "cluster.x-k8s.io/provider"
 COMPONENTS = os.path.join(os.path.dirname(server.fairlead_program()), "deploy", "clusterctl", "ipam-components.yaml")
-OWN_CRDS = ("inclusterippools.ipam.cluster.x-k8s.io", "globalinclusterippools.ipam.cluster.x-k8s.io")
+OWN_CRDS = tuple(f"{scope}incluster{what}pools.ipam.cluster.x-k8s.io" for what in ("ip", "prefix") for scope in ("", "global"))
 
 
 def components():

@@ -7,8 +7,8 @@ import pytest
 import crdlib
 from controllerlib import config_map, events, namespace, start
 from ipamhooklib import FLAGS, NAME, REGISTRATIONS, registration
-from ipamlib import (GLOBAL_POOL, addresses_path, bound, claims_path, delete, get, make, make_claim, make_pool, patch,
-                     pools_path, ready_of)
+from ipamlib import (GLOBAL_POOL, GLOBAL_PREFIX_POOL, POOL, PREFIX_POOL, addresses_path, bound, claims_path, delete, get, make, make_claim,
+                     make_pool, make_prefix_pool, patch, pools_path, prefix_pools_path, ready_of)
 from rbaclib import (RBAC, Audited, bundle_of, certificate_of, check_every_verb, check_nothing_is_refused, install_roles,
                      stepper)
 from test_ipam_capv import claims, definition, machine
@@ -55,25 +55,31 @@ def alternate(c, ns, step):
     return step(lambda: any(e.get("series") for e in events(c, ns)))
 
 
-def live(c, ns, step):
-    """The life of two claims, with a pool of each kind."""
+def pools_of(ns):
+    """The path of a pool of each kind."""
     wide = f"wide-{ns}"
+    return [pools_path(ns, "pool"), pools_path(None, wide), prefix_pools_path(ns, "pool"), prefix_pools_path(None, wide)]
+
+
+def live(c, ns, step):
+    """The life of four claims, with a pool of each kind."""
+    wide, pools = f"wide-{ns}", pools_of(ns)
     make_pool(c, ns, "pool", ["10.0.0.10-10.0.0.20"])
     make_pool(c, None, wide, ["10.0.1.10-10.0.1.20"])
-    make_claim(c, ns, "a", "pool")
-    make_claim(c, ns, "b", wide, kind=GLOBAL_POOL)
-    if step(lambda: bound(c, ns, "a") and bound(c, ns, "b")):
+    make_prefix_pool(c, ns, "pool", ["fd00:1::/48"])
+    make_prefix_pool(c, None, wide, ["fd00:2::/48"])
+    for claim, pool, kind in (("a", "pool", POOL), ("b", wide, GLOBAL_POOL), ("d", "pool", PREFIX_POOL), ("e", wide, GLOBAL_PREFIX_POOL)):
+        make_claim(c, ns, claim, pool, kind=kind)
+    if step(lambda: all(bound(c, ns, claim) for claim in "abde")):
         return True
-    if step(lambda: all(get(c, path).get("status", {}).get("ipAddresses", {}).get("used") == 1
-                        for path in (pools_path(ns, "pool"), pools_path(None, wide)))):
+    if step(lambda: all(get(c, path).get("status", {}).get("ipAddresses", {}).get("used") == 1 for path in pools)):
         return True
     patch(c, addresses_path(ns, "a"), {"metadata": {"finalizers": None}})
     if step(lambda: get(c, addresses_path(ns, "a"))["metadata"].get("finalizers")):
         return True
-    for path in (claims_path(ns, "a"), claims_path(ns, "b"), pools_path(ns, "pool"), pools_path(None, wide)):
+    for path in [*(claims_path(ns, claim) for claim in "abde"), *pools]:
         delete(c, path)
-    return step(lambda: not any(get(c, path) for path in (claims_path(ns, "a"), pools_path(ns, "pool"),
-                                                          pools_path(None, wide))))
+    return step(lambda: not any(get(c, path) for path in (claims_path(ns, "a"), *pools)))
 
 
 def make_rival_lease(c, holder):
@@ -90,8 +96,8 @@ def outlive_rival(c, ns, step):
 
 def clean(c, ns):
     """Nobody is there who would take finalizers away."""
-    paths = [pools_path(ns, "pool"), pools_path(ns, "full"), pools_path(None, f"wide-{ns}")]
-    paths += [of(ns, name) for of in (claims_path, addresses_path) for name in ("a", "b", "poor")]
+    paths = [pools_path(ns, "full"), *pools_of(ns)]
+    paths += [of(ns, name) for of in (claims_path, addresses_path) for name in ("a", "b", "d", "e", "poor")]
     for path in paths:
         c.call("DELETE", path)
         c.call("PATCH", path, {"metadata": {"finalizers": None}}, content_type="application/merge-patch+json")

@@ -139,6 +139,18 @@ static void warn_about_kind(const struct binder *binder, const json_t *used)
 			     used_kind, binder->device, kind);
 }
 
+static void warn_about_prefix(const struct binder *binder, const json_t *used)
+{
+	const char *kind = api_text(json_object_get(used, "kind"));
+	if (!binder->dns_only && (strcmp(kind, "InClusterPrefixPool") == 0 ||
+				  strcmp(kind, "GlobalInClusterPrefixPool") == 0))
+		machine_warn(binder->problems, binder->address, "spec.poolRef.kind",
+			     "the IPAddress stands for a prefix (its pool is of the kind %s): "
+			     "device %zu "
+			     "gets the prefix's first address",
+			     kind, binder->device);
+}
+
 static void check_pool_ref(const struct binder *binder)
 {
 	const json_t *used = api_get(binder->address, "spec.poolRef");
@@ -155,6 +167,7 @@ static void check_pool_ref(const struct binder *binder)
 			     "%zu",
 			     used_name, binder->device, name, binder->device, binder->pool);
 	warn_about_kind(binder, used);
+	warn_about_prefix(binder, used);
 	if (json_object_get(binder->address, "nameservers") != NULL)
 		machine_report(binder->problems, binder->address, "nameservers",
 			       "this belongs into the spec, as spec.nameservers");

@@ -130,6 +130,15 @@ static const struct {
 	  "spec.poolRef.kind",
 	  "the pool of the address is of the kind 'P', but device 0 of the machine names the kind "
 	  "'GlobalP'" },
+	{ VM("{addressesFromPools: [{apiGroup: ipam.cluster.x-k8s.io, kind: InClusterPrefixPool, "
+	     "name: p}]}") IPAM
+	  "IPAddress, " META("m-0-0") ", spec: {poolRef: {apiGroup: "
+				      "ipam.cluster.x-k8s.io, kind: InClusterPrefixPool, name: p}, "
+				      "address: \"fd00::\", "
+				      "prefix: 64}}\n",
+	  "spec.poolRef.kind",
+	  "the IPAddress stands for a prefix (its pool is of the kind InClusterPrefixPool): device "
+	  "0 gets the prefix's first address" },
 	{ VM("{addressesFromPools: [{group: ipam.cluster.x-k8s.io/v1, kind: P, name: p}]}")
 		  ADDRESS("m-0-0", "address: 10.0.0.1, prefix: 24"),
 	  "spec.network.devices[0].addressesFromPools[0]",

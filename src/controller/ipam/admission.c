@@ -30,16 +30,13 @@ static bool find_stranded(void *ctx, struct kube_obj *obj)
 {
 	struct stranded *stranded = ctx;
 	const struct ipam_address *address = ipam_address_of(obj);
-	net_ip_number number;
-	if (!ipam_number_of(address, &number) ||
-	    !net_ip_ranges_has(&stranded->old->usable, number) ||
-	    (stranded->new->family ==
-	     stranded->old->family &&net_ip_ranges_has(&stranded->new->usable, number)))
+	struct ipam_block block;
+	if (!ipam_block_of(address, &block) || !ipam_pool_spec_has(stranded->old, block) ||
+	    ipam_pool_spec_has(stranded->new, block))
 		return true;
 	if (stranded->n++ < STRANDED_NAMED_MAX)
-		strbuf_addf(
-			&stranded->named, "%s%s %s", stranded->n > 1 ? ", " : "", address->address,
-			ipam_pool_spec_why_unusable(stranded->new, stranded->old->family, number));
+		strbuf_addf(&stranded->named, "%s%s %s", stranded->n > 1 ? ", " : "",
+			    address->address, ipam_pool_spec_why_unusable(stranded->new, block));
 	return true;
 }
 
@@ -194,5 +191,9 @@ const struct admission_hook ipam_hooks[IPAM_HOOKS] = {
 	{ ADMISSION_VALIDATE, "pools.ipam.fairlead.dev", IPAM_GROUP, IPAM_POOL_KIND,
 	  .operations = OPERATIONS, .review = review_pool },
 	{ ADMISSION_VALIDATE, "pools.ipam.fairlead.dev", IPAM_GROUP, IPAM_GLOBAL_POOL_KIND,
+	  .operations = OPERATIONS, .review = review_pool },
+	{ ADMISSION_VALIDATE, "pools.ipam.fairlead.dev", IPAM_GROUP, IPAM_PREFIX_POOL_KIND,
+	  .operations = OPERATIONS, .review = review_pool },
+	{ ADMISSION_VALIDATE, "pools.ipam.fairlead.dev", IPAM_GROUP, IPAM_GLOBAL_PREFIX_POOL_KIND,
 	  .operations = OPERATIONS, .review = review_pool },
 };

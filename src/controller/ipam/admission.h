@@ -6,5 +6,5 @@
 
 #include "kube/webhook/admission.h"
 
-enum { IPAM_HOOKS = 2 };
+enum { IPAM_HOOKS = 4 };
 extern const struct admission_hook ipam_hooks[IPAM_HOOKS];

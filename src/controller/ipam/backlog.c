@@ -111,11 +111,11 @@ static bool is_address_fine(const struct controller_ctx *ctx, const struct ipam_
 			    const struct ipam_address *address)
 {
 	char pool_key[IPAM_KEY_MAX], own_key[IPAM_KEY_MAX];
-	net_ip_number number;
+	struct ipam_block block;
 	ipam_pool_key_of_claim(pool_key, claim);
 	ipam_pool_key_of_address(own_key, address);
 	if (strcmp(ipam_claim_name_of(address), claim->o.name) != 0 ||
-	    strcmp(pool_key, own_key) != 0 || !ipam_number_of(address, &number))
+	    strcmp(pool_key, own_key) != 0 || !ipam_block_of(address, &block))
 		return false;
 	struct kube_obj *pool = ipam_find_pool(ctx, pool_key);
 	bool fine = pool != NULL &&
@@ -197,9 +197,8 @@ static void emit_claim(const struct controller_ctx *ctx, const char *ns, const c
 static void queue_unsettled(const struct controller_ctx *ctx, struct kube_obj *obj)
 {
 	const struct ipam_claim *claim = ipam_claim_of(obj);
-	bool ours = ipam_is_our_claim(claim);
-	if (ours ? !ipam_is_new_claim(claim) && ipam_needs_pass(ctx, obj->ns, obj->name)
-		 : ipam_is_prefix_claim(claim))
+	if (ipam_is_our_claim(claim) && !ipam_is_new_claim(claim) &&
+	    ipam_needs_pass(ctx, obj->ns, obj->name))
 		emit_claim(ctx, obj->ns, obj->name);
 }
 

@@ -201,9 +201,8 @@ static void add_from_store(struct filling *filling, struct kube_obj *obj)
 
 static bool is_our_pool(const json_t *ref)
 {
-	const char *kind = api_text(json_object_get(ref, "kind"));
 	return strcmp(api_text(json_object_get(ref, "apiGroup")), IPAM_GROUP) == 0 &&
-	       (strcmp(kind, IPAM_POOL_KIND) == 0 || strcmp(kind, IPAM_GLOBAL_POOL_KIND) == 0);
+	       ipam_is_pool_kind(api_text(json_object_get(ref, "kind")));
 }
 
 /* 1: the address exists, or another provider makes it, which has no name servers for us; 0: it is

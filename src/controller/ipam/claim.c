@@ -221,6 +221,7 @@ static int create_address(const struct pass *pass, net_ip_number number)
 static int report_exhausted(const struct pass *pass)
 {
 	CLEANUP(strbuf_done) struct strbuf more = STRBUF_INIT, shared = STRBUF_INIT;
+	bool prefixes = ipam_is_prefix_claim(pass->claim);
 	ipam_find_overlaps(pass->ctx, pass->pool_key, &shared);
 	if (pass->pool.grace_s > 0)
 		strbuf_addf(&more, "; addresses of deleted claims rest for %lld s",
@@ -228,11 +229,11 @@ static int report_exhausted(const struct pass *pass)
 	if (shared.n != 0)
 		strbuf_addf(&more, "; %s", shared.s);
 	pass->ctx->again_ns = EXHAUSTED_AGAIN_S * NS_PER_S;
-	return ipam_report_unbound(
-		pass->ctx, pass->claim, IPAM_POOL_EXHAUSTED,
-		"%s '%s' has no free address: delete a claim or add addresses to the pool%s",
-		ipam_pool_kind_text(pass->claim->pool_kind), pass->claim->pool_name,
-		more.n != 0 ? more.s : "");
+	return ipam_report_unbound(pass->ctx, pass->claim, IPAM_POOL_EXHAUSTED,
+				   "%s '%s' has no free %s: delete a claim or add %s to the pool%s",
+				   ipam_pool_kind_text(pass->claim->pool_kind),
+				   pass->claim->pool_name, prefixes ? "prefix" : "address",
+				   prefixes ? "prefixes" : "addresses", more.n != 0 ? more.s : "");
 }
 
 static int allocate(const struct pass *pass)
@@ -285,10 +286,10 @@ static int repair(struct pass *pass, const struct ipam_address *address)
 static bool is_of_claim(const struct pass *pass, const struct ipam_address *address)
 {
 	char pool_key[IPAM_KEY_MAX];
-	net_ip_number number;
+	struct ipam_block block;
 	ipam_pool_key_of_address(pool_key, address);
 	return strcmp(ipam_claim_name_of(address), pass->claim->o.name) == 0 &&
-	       strcmp(pool_key, pass->pool_key) == 0 && ipam_number_of(address, &number);
+	       strcmp(pool_key, pass->pool_key) == 0 && ipam_block_of(address, &block);
 }
 
 static int bind_claim(struct pass *pass, const struct ipam_address *address)
@@ -332,22 +333,25 @@ static int use_address(struct pass *pass)
 
 /* ---- the pass ---- */
 
-/* Names a pool of the other kind that has the name: the claim may mean that one. */
+/* Names a pool of another kind that has the name: the claim may mean that one. */
 static int report_missing_pool(const struct pass *pass)
 {
-	uint8_t own = pass->claim->pool_kind;
-	const char *other = ipam_pool_kind_text(own == IPAM_GLOBAL_POOL ? IPAM_NAMESPACED_POOL
-									: IPAM_GLOBAL_POOL);
 	char key[IPAM_KEY_MAX], hint[128] = "";
-	ipam_pool_key(key, other, pass->claim->o.ns, pass->claim->pool_name);
-	struct kube_obj *namesake = ipam_find_pool(pass->ctx, key);
-	if (namesake != NULL)
-		snprintf(hint, sizeof(hint),
-			 "; a %s of this name does: the claim's poolRef has the wrong kind", other);
-	kube_obj_unref(namesake);
-	return ipam_report_unbound(pass->ctx, pass->claim, IPAM_POOL_NOT_READY,
-				   "%s '%s' does not exist%s", ipam_pool_kind_text(own),
-				   pass->claim->pool_name, hint);
+	for (size_t watch = IPAM_FIRST_POOLS; hint[0] == '\0' && watch <= IPAM_LAST_POOLS;
+	     watch++) {
+		const char *kind = ipam_watches[watch].kind;
+		ipam_pool_key(key, kind, pass->claim->o.ns, pass->claim->pool_name);
+		struct kube_obj *namesake = ipam_find_pool(pass->ctx, key);
+		if (namesake != NULL)
+			snprintf(hint, sizeof(hint),
+				 "; a%s %s of this name does: the claim's poolRef has the wrong "
+				 "kind",
+				 kind[0] == 'I' ? "n" : "", kind);
+		kube_obj_unref(namesake);
+	}
+	return ipam_report_unbound(
+		pass->ctx, pass->claim, IPAM_POOL_NOT_READY, "%s '%s' does not exist%s",
+		ipam_pool_kind_text(pass->claim->pool_kind), pass->claim->pool_name, hint);
 }
 
 static int check_pool(const struct pass *pass)
@@ -441,14 +445,6 @@ static bool pass_init(struct pass *pass, struct controller_ctx *ctx, const char 
 	return true;
 }
 
-static int refuse_prefixes(const struct pass *pass)
-{
-	if (!ipam_is_prefix_claim(pass->claim) || pass->claim->deleted_s != 0)
-		return 0;
-	return ipam_report_unbound(pass->ctx, pass->claim, IPAM_ALLOCATION_FAILED,
-				   "pools of prefixes are not supported: use an " IPAM_POOL_KIND);
-}
-
 /* No such claim: it has neither a turn nor an address. */
 static int reconcile_gone(struct pass *pass)
 {
@@ -476,7 +472,7 @@ int ipam_reconcile_claim(struct controller_ctx *ctx, const char *key)
 		return reconcile_gone(&pass);
 	enum ipam_cluster_state cluster = ipam_cluster_state_of(ctx, pass.claim);
 	if (!ipam_is_our_claim(pass.claim))
-		return refuse_prefixes(&pass);
+		return 0;
 	if (is_paused(&pass, cluster)) {
 		forget_turn(&pass); /* others need not wait for it */
 		return report_pause(&pass, cluster);

@@ -39,11 +39,11 @@ static bool is_other(const struct controller_ctx *ctx, const struct kube_obj *ob
 /* Another object of the network with the address, a reference, or NULL. The allocator is asked after the
  * store was left: it reads the store itself, under its own lock. */
 static struct kube_obj *find_other(const struct controller_ctx *ctx, const struct ipam_address *own,
-				   const char *pool_key, sa_family_t family, net_ip_number number)
+				   const char *pool_key, struct ipam_block block)
 {
 	object_list list = { 0 };
 	struct kube_obj *found = NULL;
-	ipam_each_address_with(ctx, family, number, collect_object, &list);
+	ipam_each_address_with(ctx, block, collect_object, &list);
 	for (size_t i = 0; i < list.n; i++) {
 		if (found == NULL && is_other(ctx, list.v[i], own, pool_key))
 			found = kube_obj_ref(list.v[i]);
@@ -167,17 +167,16 @@ int ipam_find_conflict(struct controller_ctx *ctx, const struct ipam_claim *clai
 		       const struct ipam_address *address, const char *pool_key,
 		       enum ipam_conflict *ret)
 {
-	sa_family_t family;
-	net_ip_number number;
+	struct ipam_block block;
 	json_t *now;
 	*ret = IPAM_NO_CONFLICT;
-	if (claim->is_bound || !ipam_ip_of(address, &family, &number))
+	if (claim->is_bound || !ipam_block_of(address, &block))
 		return 0;
 	if (ipam_is_rejected(claim, address)) {
 		*ret = IPAM_MUST_GO; /* decided before; its removal failed */
 		return 0;
 	}
-	struct kube_obj *other = find_other(ctx, address, pool_key, family, number);
+	struct kube_obj *other = find_other(ctx, address, pool_key, block);
 	if (other == NULL && address->deleted_s == 0)
 		return 0;
 	int r = read_claim(ctx, address, &now);

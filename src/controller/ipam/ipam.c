@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* ipam: allocates addresses of InClusterIPPools and GlobalInClusterIPPools to IPAddressClaims, with the
- * name servers of the pool. docs/controllers/ipam.md describes it for users. */
+/* ipam: allocates addresses of InClusterIPPools and GlobalInClusterIPPools, and prefixes of InClusterPrefixPools and
+ * GlobalInClusterPrefixPools, to IPAddressClaims, with the name servers of the pool. docs/controllers/ipam.md describes it for users. */
 #include <string.h>
 
 #include "base/compiler.h"
@@ -38,7 +38,8 @@ static int reconcile(struct controller_ctx *ctx, const char *key)
 
 const struct controller ipam_controller = {
 	.name = "ipam",
-	.help = "allocates addresses of in-cluster pools, with name servers, to IPAddressClaims",
+	.help = "allocates addresses and prefixes of in-cluster pools, with name servers, to "
+		"IPAddressClaims",
 	.watch = ipam_watches,
 	.n_watch = IPAM_WATCHES,
 	/* Writes at one time share a commit of the embedded API, and its threads find the next request instead of

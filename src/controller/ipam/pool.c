@@ -31,32 +31,28 @@
 struct counting {
 	const struct ipam_pool_spec *spec; /* NULL: invalid, nothing is in range */
 	struct ipam_pool_use use;
-	sa_family_t family;   /* of the lowest one that is out of range; AF_UNSPEC: none */
-	net_ip_number lowest; /* it */
+	struct ipam_block lowest; /* that is out of range; AF_UNSPEC: none */
 };
 
-static void note_out_of_range(struct counting *counting, sa_family_t family, net_ip_number number)
+static void note_out_of_range(struct counting *counting, struct ipam_block block)
 {
-	if (counting->family == AF_UNSPEC || family < counting->family ||
-	    (family == counting->family && number < counting->lowest)) {
-		counting->family = family;
-		counting->lowest = number;
-	}
+	const struct ipam_block *lowest = &counting->lowest;
+	if (lowest->family == AF_UNSPEC || block.family < lowest->family ||
+	    (block.family == lowest->family && block.first < lowest->first))
+		counting->lowest = block;
 }
 
 static bool count_address(void *ctx, struct kube_obj *obj)
 {
 	struct counting *counting = ctx;
-	sa_family_t family;
-	net_ip_number number;
-	bool known = ipam_ip_of(ipam_address_of(obj), &family, &number);
+	struct ipam_block block;
+	bool known = ipam_block_of(ipam_address_of(obj), &block);
 	counting->use.used++;
-	if (counting->spec != NULL && known && family == counting->spec->family &&
-	    net_ip_ranges_has(&counting->spec->usable, number))
+	if (counting->spec != NULL && known && ipam_pool_spec_has(counting->spec, block))
 		return true;
 	counting->use.out_of_range++;
 	if (known)
-		note_out_of_range(counting, family, number);
+		note_out_of_range(counting, block);
 	return true;
 }
 
@@ -65,9 +61,9 @@ static void write_out_of_range(const struct counting *counting, struct strbuf *o
 {
 	bool one = counting->use.out_of_range == 1;
 	char text[NET_ADDR_TEXT_MAX];
-	if (counting->spec == NULL || counting->family == AF_UNSPEC)
+	if (counting->spec == NULL || counting->lowest.family == AF_UNSPEC)
 		return;
-	union net_addr lowest = net_ip_from_number(counting->family, counting->lowest);
+	union net_addr lowest = net_ip_from_number(counting->lowest.family, counting->lowest.first);
 	net_addr_ip_str(&lowest, text);
 	if (one)
 		strbuf_addf(out, "the allocated address %s ", text);
@@ -76,8 +72,7 @@ static void write_out_of_range(const struct counting *counting, struct strbuf *o
 			    "%lld allocated addresses are out of the pool's range; the lowest one, "
 			    "%s, ",
 			    (long long)counting->use.out_of_range, text);
-	strbuf_adds(out, ipam_pool_spec_why_unusable(counting->spec, counting->family,
-						     counting->lowest));
+	strbuf_adds(out, ipam_pool_spec_why_unusable(counting->spec, counting->lowest));
 	strbuf_adds(out, one ? "; it stays until its claim is deleted"
 			     : "; they stay until their claims are deleted");
 }
@@ -198,7 +193,7 @@ static int report_pool(struct controller_ctx *ctx, const char *key, const json_t
 		ipam_detect_pruning_of_pool(ctx, pool, &spec, nameservers);
 	struct ipam_pool_report report = {
 		.use = counting.use,
-		.total = valid ? net_ip_ranges_count(&spec.usable) : 0,
+		.total = valid ? net_ip_ranges_count_blocks(&spec.usable, spec.bits) : 0,
 		.error = valid ? NULL : error,
 		.empty = empty ? error : NULL,
 		.overlap = overlap.n != 0 ? overlap.s : NULL,

@@ -36,6 +36,7 @@ struct address_record {
 	const char *claim;
 	const char *pool_group, *pool_kind, *pool_name;
 	const char *address, *cluster_label;
+	int64_t prefix;
 	uint64_t created_ns;
 	struct kube_record_texts finalizers, owner_uids, owner_kinds;
 };
@@ -68,6 +69,7 @@ static const struct kube_record_field address_fields[] = {
 	{ "spec.poolRef.kind", KUBE_RECORD_TEXT, ADDRESS(pool_kind) },
 	{ "spec.poolRef.name", KUBE_RECORD_TEXT, ADDRESS(pool_name) },
 	{ "spec.address", KUBE_RECORD_TEXT, ADDRESS(address) },
+	{ "spec.prefix", KUBE_RECORD_INTEGER, ADDRESS(prefix) },
 	{ "metadata.creationTimestamp", KUBE_RECORD_TIME, ADDRESS(created_ns) },
 	{ "metadata.finalizers[]", KUBE_RECORD_TEXTS, ADDRESS(finalizers) },
 	{ "metadata.labels[" IPAM_CLUSTER_LABEL "]", KUBE_RECORD_TEXT, ADDRESS(cluster_label) },
@@ -103,8 +105,8 @@ static const struct {
 } pool_kinds[] = {
 	{ IPAM_POOL_KIND, IPAM_NAMESPACED_POOL },
 	{ IPAM_GLOBAL_POOL_KIND, IPAM_GLOBAL_POOL },
-	{ "InClusterPrefixPool", IPAM_PREFIX_POOL },
-	{ "GlobalInClusterPrefixPool", IPAM_PREFIX_POOL },
+	{ IPAM_PREFIX_POOL_KIND, IPAM_PREFIX_POOL },
+	{ IPAM_GLOBAL_PREFIX_POOL_KIND, IPAM_GLOBAL_PREFIX_POOL },
 };
 
 static enum ipam_pool_kind pool_kind_of(const char *group, const char *kind)
@@ -118,9 +120,16 @@ static enum ipam_pool_kind pool_kind_of(const char *group, const char *kind)
 
 const char *ipam_pool_kind_text(uint8_t kind)
 {
-	return kind == IPAM_NAMESPACED_POOL ? IPAM_POOL_KIND
-	       : kind == IPAM_GLOBAL_POOL   ? IPAM_GLOBAL_POOL_KIND
-					    : "";
+	for (size_t i = 0; i < ARRAY_LEN(pool_kinds); i++) {
+		if (pool_kinds[i].kind == kind)
+			return pool_kinds[i].name;
+	}
+	return "";
+}
+
+bool ipam_is_pool_kind(const char *kind)
+{
+	return pool_kind_of(IPAM_GROUP, kind) != IPAM_FOREIGN_POOL;
 }
 
 /* ---- kept ---- */
@@ -343,6 +352,7 @@ static void fill_address(struct ipam_address *address, const struct address_reco
 	address->created_s = (uint32_t)(record->created_ns / NS_PER_S);
 	address->deleted_s = seconds_of(record->head.deleted_ns);
 	address->pool_kind = (uint8_t)pool_kind_of(record->pool_group, record->pool_kind);
+	address->prefix = record->prefix > 0 && record->prefix <= 128 ? (uint8_t)record->prefix : 0;
 	address->has_finalizer = has_text(&record->finalizers, IPAM_ADDRESS_FINALIZER);
 	address->has_cluster_label = record->cluster_label[0] != '\0';
 	for (uint32_t i = 0; i < MIN(record->owner_uids.n, record->owner_kinds.n); i++) {
@@ -424,25 +434,25 @@ bool ipam_is_owned_by(const struct ipam_address *address, const char *uid)
 	return address->owners[0] == hash || address->owners[1] == hash;
 }
 
-static bool is_our_pool(uint8_t kind)
-{
-	return kind == IPAM_NAMESPACED_POOL || kind == IPAM_GLOBAL_POOL;
-}
-
 /* CT-1 */
 bool ipam_is_our_claim(const struct ipam_claim *claim)
 {
-	return is_our_pool(claim->pool_kind);
+	return claim->pool_kind != IPAM_FOREIGN_POOL;
+}
+
+static bool is_of_prefixes(uint8_t kind)
+{
+	return kind == IPAM_PREFIX_POOL || kind == IPAM_GLOBAL_PREFIX_POOL;
 }
 
 bool ipam_is_prefix_claim(const struct ipam_claim *claim)
 {
-	return claim->pool_kind == IPAM_PREFIX_POOL;
+	return is_of_prefixes(claim->pool_kind);
 }
 
 bool ipam_is_our_address(const struct ipam_address *address)
 {
-	return is_our_pool(address->pool_kind);
+	return address->pool_kind != IPAM_FOREIGN_POOL;
 }
 
 const char *ipam_uid_text(const struct ipam_uid *uid, char buf[IPAM_UID_TEXT_MAX])
@@ -494,18 +504,17 @@ const char *ipam_claim_name_of(const struct ipam_address *address)
 	return (const char *)address + address->claim_at;
 }
 
-bool ipam_ip_of(const struct ipam_address *address, sa_family_t *ret_family, net_ip_number *ret)
+bool ipam_block_of(const struct ipam_address *address, struct ipam_block *ret)
 {
 	union net_addr addr;
 	if (net_addr_parse_ip(slice_of(address->address), &addr) < 0)
 		return false;
-	*ret_family = addr.family;
-	*ret = net_ip_number_of(&addr);
+	*ret = ipam_block_of_one(addr.family, net_ip_number_of(&addr));
+	if (!is_of_prefixes(address->pool_kind))
+		return true;
+	if (addr.family != AF_INET6 || address->prefix == 0)
+		return false;
+	ret->bits = (uint8_t)(128 - address->prefix);
+	ret->first &= ~ipam_block_mask(ret->bits);
 	return true;
-}
-
-bool ipam_number_of(const struct ipam_address *address, net_ip_number *ret)
-{
-	sa_family_t family;
-	return ipam_ip_of(address, &family, ret);
 }

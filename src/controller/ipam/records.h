@@ -7,16 +7,18 @@
 #include <stdint.h>
 
 #include "kube/decode/obj.h"
-#include "net/ip_ranges.h"
+#include "controller/ipam/allocation/block.h"
 
-#define IPAM_GROUP	       "ipam.cluster.x-k8s.io"
-#define IPAM_POOL_KIND	       "InClusterIPPool"
-#define IPAM_GLOBAL_POOL_KIND  "GlobalInClusterIPPool"
-#define IPAM_RELEASE_FINALIZER "ipam.cluster.x-k8s.io/ReleaseAddress" /* on claims */
-#define IPAM_ADDRESS_FINALIZER "ipam.cluster.x-k8s.io/ProtectAddress" /* on addresses */
-#define IPAM_POOL_FINALIZER    "ipam.cluster.x-k8s.io/ProtectPool"    /* on pools */
-#define IPAM_CLUSTER_LABEL     "cluster.x-k8s.io/cluster-name"
-#define IPAM_PAUSED_ANNOTATION "cluster.x-k8s.io/paused"
+#define IPAM_GROUP		     "ipam.cluster.x-k8s.io"
+#define IPAM_POOL_KIND		     "InClusterIPPool"
+#define IPAM_GLOBAL_POOL_KIND	     "GlobalInClusterIPPool"
+#define IPAM_PREFIX_POOL_KIND	     "InClusterPrefixPool"
+#define IPAM_GLOBAL_PREFIX_POOL_KIND "GlobalInClusterPrefixPool"
+#define IPAM_RELEASE_FINALIZER	     "ipam.cluster.x-k8s.io/ReleaseAddress" /* on claims */
+#define IPAM_ADDRESS_FINALIZER	     "ipam.cluster.x-k8s.io/ProtectAddress" /* on addresses */
+#define IPAM_POOL_FINALIZER	     "ipam.cluster.x-k8s.io/ProtectPool"    /* on pools */
+#define IPAM_CLUSTER_LABEL	     "cluster.x-k8s.io/cluster-name"
+#define IPAM_PAUSED_ANNOTATION	     "cluster.x-k8s.io/paused"
 /* On a claim: the uid of an IPAddress of its name that is never bound to it (conflict.h). */
 #define IPAM_REJECTED_ANNOTATION "ipam.fairlead.dev/rejected-address"
 /* On a pool: the network of its addresses; pools of one network never use an address twice. */
@@ -39,9 +41,10 @@ enum ipam_reason {
 /* Which pool a claim or an address names. */
 enum ipam_pool_kind {
 	IPAM_FOREIGN_POOL,
-	IPAM_PREFIX_POOL, /* of this group, but not served */
 	IPAM_NAMESPACED_POOL,
 	IPAM_GLOBAL_POOL,
+	IPAM_PREFIX_POOL,
+	IPAM_GLOBAL_PREFIX_POOL,
 };
 
 /* A uid of the usual form (UUID in lower case) as its 16 bytes; any other as a text in the object's
@@ -87,6 +90,7 @@ struct ipam_address {
 	uint32_t owners[2]; /* hashes of uids: of its pool, of its claim; others are not kept */
 	uint32_t claim_at;  /* where its claim's name begins, from the start of the struct */
 	uint8_t pool_kind;
+	uint8_t prefix;	    /* 0: none, or one that no address has */
 	bool has_finalizer; /* ours */
 	bool has_cluster_label;
 	char address[];
@@ -124,11 +128,13 @@ enum ipam_reason ipam_reason_of(const char *text);
 const char *ipam_pool_kind_text(uint8_t kind);
 /* Is the pool or the claim with this uid an owner of the address? The last one of each counts. */
 bool ipam_is_owned_by(const struct ipam_address *address, const char *uid);
-/* Is it a claim of a pool of prefixes? Those exist in the same group, and are not served. */
+/* Does it claim a prefix? */
 bool ipam_is_prefix_claim(const struct ipam_claim *claim);
+/* Does the kind of a reference, in our group, name a pool that this controller serves? */
+bool ipam_is_pool_kind(const char *kind);
 /* Is it a claim of a kind of pool that this controller serves? */
 bool ipam_is_our_claim(const struct ipam_claim *claim);
 bool ipam_is_our_address(const struct ipam_address *address);
-/* False: the text is no address. */
-bool ipam_number_of(const struct ipam_address *address, net_ip_number *ret);
-bool ipam_ip_of(const struct ipam_address *address, sa_family_t *ret_family, net_ip_number *ret);
+/* What it keeps from being allocated again: of a pool of prefixes all addresses of the prefix. False: the text is no
+ * address, or the prefix is not one. */
+bool ipam_block_of(const struct ipam_address *address, struct ipam_block *ret);

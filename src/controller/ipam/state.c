@@ -229,8 +229,8 @@ void ipam_state_sync_all_pools(const struct controller_ctx *ctx)
 	struct ipam_known_pools *known = ipam_state_of(ctx)->known;
 	pthread_mutex_lock(&known->first);
 	if (!known->has_all) {
-		sync_pools_of(ctx, IPAM_POOLS);
-		sync_pools_of(ctx, IPAM_GLOBAL_POOLS);
+		for (size_t watch = IPAM_FIRST_POOLS; watch <= IPAM_LAST_POOLS; watch++)
+			sync_pools_of(ctx, watch);
 		known->has_all = true;
 	}
 	pthread_mutex_unlock(&known->first);

@@ -263,12 +263,12 @@ static void kept_address(void **state)
 		"\"spec\":{\"claimRef\":{\"name\":\"b\"},\"address\":\"10.0.0.1\",\"poolRef\":"
 		"{\"apiGroup\":\"other\",\"kind\":\"InClusterIPPool\",\"name\":\"p\"}}}");
 	const struct ipam_address *address = ipam_address_of(obj);
-	net_ip_number number;
+	struct ipam_block block;
 	assert_string_equal(ipam_claim_name_of(address), "b");
 	assert_true(address->has_finalizer && ipam_is_owned_by(address, "one") &&
 		    ipam_is_owned_by(address, "two"));
 	assert_false(ipam_is_owned_by(address, "three") || ipam_is_our_address(address));
-	assert_true(ipam_number_of(address, &number) && number == 0x0a000001);
+	assert_true(ipam_block_of(address, &block) && block.first == 0x0a000001);
 	kube_obj_unref(obj);
 	kube_codec_free(codec);
 }
@@ -355,7 +355,9 @@ static void put_pool(struct bound_world *world)
 
 static int start_bound(void **state)
 {
-	static const size_t kept[] = { IPAM_CLAIMS, IPAM_ADDRESSES, IPAM_POOLS, IPAM_GLOBAL_POOLS };
+	static const size_t kept[] = { IPAM_CLAIMS,	  IPAM_ADDRESSES,
+				       IPAM_POOLS,	  IPAM_GLOBAL_POOLS,
+				       IPAM_PREFIX_POOLS, IPAM_GLOBAL_PREFIX_POOLS };
 	struct bound_world *world = xcalloc(1, sizeof(*world));
 	void *own = NULL;
 	char err[64];

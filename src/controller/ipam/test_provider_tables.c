@@ -228,11 +228,10 @@ static void usable(void **state)
 /* ---- the next free address ---- */
 
 /* The IPAddress objects of a pool. */
-static void each_pool_with(void *ctx, sa_family_t family, net_ip_number number,
+static void each_pool_with(void *ctx, struct ipam_block block,
 			   bool (*fn)(void *arg, const char *pool), void *arg)
 {
-	(void)family;
-	if (net_ip_ranges_has(ctx, number))
+	if (net_ip_ranges_has(ctx, block.first))
 		fn(arg, POOL);
 }
 
@@ -245,7 +244,7 @@ static bool call_for_range(void *ctx, struct net_ip_range range)
 {
 	const struct number_call *call = ctx;
 	for (net_ip_number number = range.first; number <= range.last; number++)
-		call->fn(call->arg, POOL, AF_UNSPEC, number);
+		call->fn(call->arg, POOL, ipam_block_of_one(AF_UNSPEC, number));
 	return true;
 }
 
@@ -317,7 +316,8 @@ static struct net_ip_ranges allocate(const struct ipam_pool_spec *spec, int clai
 		assert_int_equal(ipam_allocator_take(allocator, &used, POOL, claim, 1, &number),
 				 IPAM_TAKEN);
 		net_ip_ranges_add(&used, (struct net_ip_range){ number, number });
-		ipam_allocator_note(allocator, &used, POOL, spec->family, number);
+		ipam_allocator_note(allocator, &used, POOL,
+				    ipam_block_of_one(spec->family, number));
 		ipam_allocator_forget(allocator, &used, claim);
 	}
 	ipam_allocator_free(allocator);

@@ -17,7 +17,8 @@
 
 enum { UNSETTLED_CLAIMS_BY_POOL, CLAIMS_BY_CLUSTER };
 enum { ADDRESSES_BY_POOL, ADDRESSES_BY_NUMBER };
-enum { NUMBER_KEY_MAX = 1 + 128 / 4 + 1 }; /* a digit for the family, and those of the number */
+/* A digit for the family, those of the number, two for the size. */
+enum { BLOCK_KEY_MAX = 1 + 128 / 4 + 2 + 1 };
 
 /* ---- keys ---- */
 
@@ -33,7 +34,7 @@ static char *append_text(char *at, const char *end, const char *text)
 
 void ipam_pool_key(char out[IPAM_KEY_MAX], const char *kind, const char *ns, const char *name)
 {
-	bool global = strcmp(kind, IPAM_GLOBAL_POOL_KIND) == 0;
+	bool global = slice_starts(slice_of(kind), SLICE("Global"));
 	const char *end = out + IPAM_KEY_MAX;
 	char *at = append_text(out, end, kind);
 	at = append_text(at, end, "/");
@@ -57,8 +58,11 @@ struct kube_obj *ipam_find_pool(const struct controller_ctx *ctx, const char *po
 {
 	struct slice rest = slice_of(pool_key);
 	struct slice kind = slice_cut(&rest, '/'), ns = slice_cut(&rest, '/');
-	size_t watch = slice_is(kind, IPAM_POOL_KIND) ? IPAM_POOLS : IPAM_GLOBAL_POOLS;
-	return kube_store_get(ctx->stores[watch], ns, rest);
+	for (size_t watch = IPAM_FIRST_POOLS; watch <= IPAM_LAST_POOLS; watch++) {
+		if (slice_is(kind, ipam_watches[watch].kind))
+			return kube_store_get(ctx->stores[watch], ns, rest);
+	}
+	return NULL;
 }
 
 /* ---- indexes ----
@@ -140,25 +144,25 @@ static void index_address_by_pool(const struct kube_obj *obj, kube_index_emit em
 }
 
 /* Numbers have a canonical form, texts of IPv6 addresses need not. */
-static void number_key(char out[NUMBER_KEY_MAX], sa_family_t family, net_ip_number number)
+static void block_key(char out[BLOCK_KEY_MAX], struct ipam_block block)
 {
 	static const char digits[] = "0123456789abcdef";
-	out[0] = family == AF_INET ? '4' : '6';
-	for (size_t i = 128 / 4; i > 0; i--, number >>= 4)
-		out[i] = digits[number & 15];
-	out[NUMBER_KEY_MAX - 1] = '\0';
+	out[0] = block.family == AF_INET ? '4' : '6';
+	for (size_t i = 128 / 4; i > 0; i--, block.first >>= 4)
+		out[i] = digits[block.first & 15];
+	out[BLOCK_KEY_MAX - 3] = digits[block.bits >> 4];
+	out[BLOCK_KEY_MAX - 2] = digits[block.bits & 15];
+	out[BLOCK_KEY_MAX - 1] = '\0';
 }
 
 /* Of whichever pool, also of another provider: no two of a network may have one. */
 static void index_address_by_number(const struct kube_obj *obj, kube_index_emit emit, void *ctx)
 {
-	const struct ipam_address *address = ipam_address_of(obj);
-	char key[NUMBER_KEY_MAX];
-	sa_family_t family;
-	net_ip_number number;
-	if (!ipam_ip_of(address, &family, &number))
+	struct ipam_block block;
+	char key[BLOCK_KEY_MAX];
+	if (!ipam_block_of(ipam_address_of(obj), &block))
 		return;
-	number_key(key, family, number);
+	block_key(key, block);
 	emit(ctx, slice_of(key));
 }
 
@@ -183,11 +187,11 @@ void ipam_each_foreign_address(const struct controller_ctx *ctx, kube_store_fn f
 	each_sharded(ctx, IPAM_ADDRESSES, ADDRESSES_BY_POOL, FOREIGN_KEY, fn, arg);
 }
 
-void ipam_each_address_with(const struct controller_ctx *ctx, sa_family_t family,
-			    net_ip_number number, kube_store_fn fn, void *arg)
+void ipam_each_address_with(const struct controller_ctx *ctx, struct ipam_block block,
+			    kube_store_fn fn, void *arg)
 {
-	char key[NUMBER_KEY_MAX];
-	number_key(key, family, number);
+	char key[BLOCK_KEY_MAX];
+	block_key(key, block);
 	controller_each_by(ctx, IPAM_ADDRESSES, ADDRESSES_BY_NUMBER, slice_of(key), fn, arg);
 }
 
@@ -235,40 +239,39 @@ static bool call_with_pool(void *ctx, struct kube_obj *obj)
 	return call->fn(call->arg, pool);
 }
 
-static void each_pool_with(void *ctx, sa_family_t family, net_ip_number number,
+static void each_pool_with(void *ctx, struct ipam_block block,
 			   bool (*fn)(void *arg, const char *pool), void *arg)
 {
 	struct pool_call call = { fn, arg };
-	ipam_each_address_with(ctx, family, number, call_with_pool, &call);
+	ipam_each_address_with(ctx, block, call_with_pool, &call);
 }
 
-struct number_call {
+struct block_call {
 	ipam_object_fn fn;
 	void *arg;
 };
 
-static bool call_with_number(void *ctx, struct kube_obj *obj)
+static bool call_with_block(void *ctx, struct kube_obj *obj)
 {
-	const struct number_call *call = ctx;
+	const struct block_call *call = ctx;
 	const struct ipam_address *address = ipam_address_of(obj);
 	char pool[IPAM_KEY_MAX];
-	sa_family_t family;
-	net_ip_number number;
-	if (!ipam_ip_of(address, &family, &number))
+	struct ipam_block block;
+	if (!ipam_block_of(address, &block))
 		return true;
 	ipam_pool_key_of_address(pool, address);
-	call->fn(call->arg, pool, family, number);
+	call->fn(call->arg, pool, block);
 	return true;
 }
 
-static void each_number(void *ctx, const char *pool, ipam_object_fn fn, void *arg)
+static void each_block(void *ctx, const char *pool, ipam_object_fn fn, void *arg)
 {
 	const struct controller_ctx *controller = ctx;
-	struct number_call call = { fn, arg };
+	struct block_call call = { fn, arg };
 	if (pool != NULL)
-		ipam_each_address(controller, pool, call_with_number, &call);
+		ipam_each_address(controller, pool, call_with_block, &call);
 	else
-		kube_store_each(controller->stores[IPAM_ADDRESSES], call_with_number, &call);
+		kube_store_each(controller->stores[IPAM_ADDRESSES], call_with_block, &call);
 }
 
 static void queue_claim(void *ctx, const char *claim)
@@ -289,7 +292,7 @@ static void queue_pool(void *ctx, const char *pool)
 }
 
 const struct ipam_used ipam_used_by_watch = { .each_with = each_pool_with,
-					      .each = each_number,
+					      .each = each_block,
 					      .each_open = ipam_each_open_claim,
 					      .wake = queue_claim,
 					      .overlap = queue_pool };
@@ -329,7 +332,7 @@ static void keys_of_claim(const struct controller_ctx *ctx, const struct kube_ob
 			  controller_emit emit, void *arg)
 {
 	const struct ipam_claim *claim = ipam_claim_of(object);
-	if (!ipam_is_our_claim(claim) && !ipam_is_prefix_claim(claim)) {
+	if (!ipam_is_our_claim(claim)) {
 		forget_namesake(ctx, object);
 		return;
 	}
@@ -386,15 +389,14 @@ static void keys_of_address(const struct controller_ctx *ctx, const struct kube_
 	const struct ipam_address *address = ipam_address_of(object);
 	struct emitter out = { emit, arg };
 	char pool[IPAM_KEY_MAX];
-	sa_family_t family;
-	net_ip_number number;
+	struct ipam_block block;
 	ipam_pool_key_of_address(pool, address);
-	if (ipam_ip_of(address, &family, &number)) {
+	if (ipam_block_of(address, &block)) {
 		struct other_pools others = { &out, pool };
 		ipam_allocator_note(ipam_state_of(ctx)->allocator, (void *)(uintptr_t)ctx, pool,
-				    family, number);
+				    block);
 		/* They report addresses that are in use twice. */
-		each_pool_with((void *)(uintptr_t)ctx, family, number, emit_other_pool, &others);
+		each_pool_with((void *)(uintptr_t)ctx, block, emit_other_pool, &others);
 	}
 	if (!ipam_is_our_address(address)) {
 		emit_claim_of_name(&out, ctx, object);
@@ -404,22 +406,29 @@ static void keys_of_address(const struct controller_ctx *ctx, const struct kube_
 	emit_pool(&out, pool);
 }
 
+static void emit_pool_of(const struct kube_obj *pool, const char *kind, controller_emit emit,
+			 void *arg)
+{
+	char key[IPAM_KEY_MAX];
+	ipam_pool_key(key, kind, pool->ns, pool->name);
+	emit_pool(&(struct emitter){ emit, arg }, key);
+}
+
 static void keys_of_pool(const struct controller_ctx *ctx, const struct kube_obj *object,
 			 controller_emit emit, void *arg)
 {
-	char pool[IPAM_KEY_MAX];
 	(void)ctx;
-	ipam_pool_key(pool, IPAM_POOL_KIND, object->ns, object->name);
-	emit_pool(&(struct emitter){ emit, arg }, pool);
+	emit_pool_of(object, object->ns[0] != '\0' ? IPAM_POOL_KIND : IPAM_GLOBAL_POOL_KIND, emit,
+		     arg);
 }
 
-static void keys_of_global_pool(const struct controller_ctx *ctx, const struct kube_obj *object,
+static void keys_of_prefix_pool(const struct controller_ctx *ctx, const struct kube_obj *object,
 				controller_emit emit, void *arg)
 {
-	char pool[IPAM_KEY_MAX];
 	(void)ctx;
-	ipam_pool_key(pool, IPAM_GLOBAL_POOL_KIND, "", object->name);
-	emit_pool(&(struct emitter){ emit, arg }, pool);
+	emit_pool_of(object,
+		     object->ns[0] != '\0' ? IPAM_PREFIX_POOL_KIND : IPAM_GLOBAL_PREFIX_POOL_KIND,
+		     emit, arg);
 }
 
 static bool emit_one_claim(void *ctx, struct kube_obj *obj)
@@ -437,12 +446,17 @@ static void keys_of_cluster(const struct controller_ctx *ctx, const struct kube_
 	each_sharded(ctx, IPAM_CLAIMS, CLAIMS_BY_CLUSTER, key, emit_one_claim, &out);
 }
 
+struct pools_call {
+	const struct controller_ctx *ctx;
+	size_t watch;
+	controller_emit emit;
+	void *arg;
+};
+
 static bool emit_one_pool(void *ctx, struct kube_obj *obj)
 {
-	char pool[IPAM_KEY_MAX];
-	ipam_pool_key(pool, obj->ns[0] != '\0' ? IPAM_POOL_KIND : IPAM_GLOBAL_POOL_KIND, obj->ns,
-		      obj->name);
-	emit_pool(ctx, pool);
+	const struct pools_call *call = ctx;
+	ipam_watches[call->watch].keys(call->ctx, obj, call->emit, call->arg);
 	return true;
 }
 
@@ -450,10 +464,10 @@ static bool emit_one_pool(void *ctx, struct kube_obj *obj)
 static void keys_of_config(const struct controller_ctx *ctx, const struct kube_obj *object,
 			   controller_emit emit, void *arg)
 {
-	struct emitter out = { emit, arg };
+	struct pools_call call = { ctx, IPAM_FIRST_POOLS, emit, arg };
 	(void)object;
-	kube_store_each(ctx->stores[IPAM_POOLS], emit_one_pool, &out);
-	kube_store_each(ctx->stores[IPAM_GLOBAL_POOLS], emit_one_pool, &out);
+	for (; call.watch <= IPAM_LAST_POOLS; call.watch++)
+		kube_store_each(ctx->stores[call.watch], emit_one_pool, &call);
 }
 
 void ipam_queue_pools(const struct controller_ctx *ctx)
@@ -495,7 +509,12 @@ const struct controller_watch ipam_watches[IPAM_WATCHES] = {
 			     .n_indexes = ARRAY_LEN(address_indexes), .keys = keys_of_address },
 	[IPAM_POOLS] = { IPAM_GROUP, IPAM_POOL_KIND, .paths = pool_paths, .keys = keys_of_pool },
 	[IPAM_GLOBAL_POOLS] = { IPAM_GROUP, IPAM_GLOBAL_POOL_KIND, .paths = pool_paths,
-				.keys = keys_of_global_pool },
+				.keys = keys_of_pool },
+	/* The in-cluster provider has them since 1.1. */
+	[IPAM_PREFIX_POOLS] = { IPAM_GROUP, IPAM_PREFIX_POOL_KIND, .optional = true,
+				.paths = pool_paths, .keys = keys_of_prefix_pool },
+	[IPAM_GLOBAL_PREFIX_POOLS] = { IPAM_GROUP, IPAM_GLOBAL_PREFIX_POOL_KIND, .optional = true,
+				       .paths = pool_paths, .keys = keys_of_prefix_pool },
 	[IPAM_CLUSTERS] = { "cluster.x-k8s.io", "Cluster", .older_versions = older_cluster_versions,
 			    .optional = true, .paths = cluster_paths, .keys = keys_of_cluster },
 	[IPAM_CONFIG] = { "", "ConfigMap", .own_ns = true,

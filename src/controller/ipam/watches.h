@@ -5,6 +5,8 @@
  *	backlog
  *	pool InClusterIPPool/NAMESPACE/NAME
  *	pool GlobalInClusterIPPool//NAME
+ *	pool InClusterPrefixPool/NAMESPACE/NAME
+ *	pool GlobalInClusterPrefixPool//NAME
  *	rival (rival_check.h)
  *
  * The part after "pool " is the pool's key, here and in the allocator. */
@@ -21,11 +23,15 @@ enum {
 	IPAM_ADDRESSES,
 	IPAM_POOLS,
 	IPAM_GLOBAL_POOLS,
+	IPAM_PREFIX_POOLS,
+	IPAM_GLOBAL_PREFIX_POOLS,
 	IPAM_CLUSTERS,
 	IPAM_CONFIG,
 	IPAM_RIVAL
 };
 enum { IPAM_WATCHES = IPAM_RIVAL + 1 };
+/* Those of pools, side by side. */
+enum { IPAM_FIRST_POOLS = IPAM_POOLS, IPAM_LAST_POOLS = IPAM_GLOBAL_PREFIX_POOLS };
 
 extern const struct controller_watch ipam_watches[IPAM_WATCHES];
 
@@ -55,9 +61,9 @@ void ipam_each_address(const struct controller_ctx *ctx, const char *pool_key, k
 		       void *arg);
 /* Each IPAddress of other providers; `fn` always returns true. */
 void ipam_each_foreign_address(const struct controller_ctx *ctx, kube_store_fn fn, void *arg);
-/* Each IPAddress that has this number, of whichever pool and provider. */
-void ipam_each_address_with(const struct controller_ctx *ctx, sa_family_t family,
-			    net_ip_number number, kube_store_fn fn, void *arg);
+/* Each IPAddress that has this very block, of whichever pool and provider. */
+void ipam_each_address_with(const struct controller_ctx *ctx, struct ipam_block block,
+			    kube_store_fn fn, void *arg);
 
 /* Queues the claims of the pool that have no address yet or are being deleted. */
 void ipam_queue_open_claims(const struct controller_ctx *ctx, const char *pool_key);

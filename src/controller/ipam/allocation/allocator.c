@@ -19,9 +19,8 @@ struct turn {
 	struct pool *pool;
 	char *claim;
 	int64_t created_s;
-	bool reserved; /* `number` is; else it waits */
-	sa_family_t family;
-	net_ip_number number;
+	bool reserved; /* `block` is; else it waits */
+	struct ipam_block block;
 };
 
 enum { WAKE_MAX = 32 }; /* at once; each address that is then taken wakes the next ones */
@@ -30,8 +29,9 @@ struct pool {
 	char *key;
 	struct ipam_network *network;
 	sa_family_t family;
+	uint8_t bits; /* of its blocks */
 	bool is_invalid;
-	/* free = usable - what is in use in the network */
+	/* Whole blocks. free = usable - blocks with an address that is in use in the network */
 	struct net_ip_ranges usable, free;
 	VEC(struct pool *)
 	neighbours; /* those of the network that have usable addresses of this one */
@@ -47,13 +47,6 @@ struct ipam_allocator {
 	struct map turns; /* claim -> struct turn, which this map owns */
 	struct ipam_used used;
 };
-
-/* ---- numbers ---- */
-
-static struct net_ip_range single(net_ip_number number)
-{
-	return (struct net_ip_range){ number, number };
-}
 
 /* ---- turns ---- */
 
@@ -126,10 +119,15 @@ static void remove_waiting(struct pool *pool, size_t at)
 		(pool->waiting.n - at) * sizeof(pool->waiting.v[0]));
 }
 
+static int64_t count_free(const struct pool *pool)
+{
+	return net_ip_ranges_count_blocks(&pool->free, pool->bits);
+}
+
 /* The oldest, as many as there are free addresses. */
 static void wake_waiting(const struct ipam_allocator *allocator, void *ctx, const struct pool *pool)
 {
-	int64_t most = MIN(net_ip_ranges_count(&pool->free), (int64_t)WAKE_MAX);
+	int64_t most = MIN(count_free(pool), (int64_t)WAKE_MAX);
 	for (size_t i = 0; i < pool->waiting.n && (int64_t)i < most; i++)
 		allocator->used.wake(ctx, pool->waiting.v[i]->claim);
 }
@@ -161,17 +159,24 @@ static bool add_range(void *ctx, struct net_ip_range range)
 	return true;
 }
 
-static void remove_range(void *ctx, struct net_ip_range range)
+/* Takes the blocks that the range touches out of those that are free. */
+static void remove_blocks(void *ctx, struct net_ip_range range)
 {
-	net_ip_ranges_remove(ctx, range);
+	struct pool *pool = ctx;
+	net_ip_ranges_remove(&pool->free, ipam_block_widen(range, pool->bits));
 }
 
 static bool remove_used(void *ctx, struct net_ip_range usable)
 {
 	struct pool *pool = ctx;
-	net_ip_ranges_each_within(ipam_network_in_use(pool->network, pool->family), usable,
-				  remove_range, &pool->free);
+	ipam_network_each_in_use(pool->network, pool->family, usable, remove_blocks, pool);
 	return true;
+}
+
+static void add_free(void *ctx, struct net_ip_range range)
+{
+	struct pool *pool = ctx;
+	net_ip_ranges_add(&pool->free, range);
 }
 
 static void rebuild_free(struct pool *pool)
@@ -205,58 +210,70 @@ static bool find_user(void *arg, const char *pool)
 
 /* Whether the address is in use now, from what the objects and the reservations say. */
 static bool settle_use(const struct ipam_allocator *allocator, void *ctx,
-		       struct ipam_network *network, sa_family_t family, net_ip_number number)
+		       struct ipam_network *network, struct ipam_block block)
 {
 	struct user_search search = { allocator, network, false };
-	search.found = ipam_network_is_reserved(network, family, number);
+	search.found = ipam_network_is_reserved(network, block);
 	if (!search.found)
-		allocator->used.each_with(ctx, family, number, find_user, &search);
-	ipam_network_set(network, family, number, search.found);
+		allocator->used.each_with(ctx, block, find_user, &search);
+	ipam_network_set(network, block, search.found);
 	return search.found;
 }
 
-static void settle_free(struct pool *pool, net_ip_number number, bool in_use)
+/* Other blocks, of other sizes, may keep what this one has left. */
+static void settle_free(struct pool *pool, struct ipam_block block, bool in_use)
 {
-	if (in_use)
-		net_ip_ranges_remove(&pool->free, single(number));
-	else if (net_ip_ranges_has(&pool->usable, number))
-		net_ip_ranges_add(&pool->free, single(number));
+	struct net_ip_range range = ipam_block_widen(ipam_block_range(block), pool->bits);
+	if (in_use) {
+		net_ip_ranges_remove(&pool->free, range);
+		return;
+	}
+	net_ip_ranges_each_within(&pool->usable, range, add_free, pool);
+	ipam_network_each_in_use(pool->network, pool->family, range, remove_blocks, pool);
 }
 
 static void settle_other(const struct ipam_allocator *allocator, void *ctx, struct pool *pool,
-			 net_ip_number number, bool in_use)
+			 struct ipam_block block, bool in_use)
 {
-	settle_free(pool, number, in_use);
+	settle_free(pool, block, in_use);
 	if (!in_use)
 		wake_waiting(allocator, ctx, pool);
 }
 
+/* Is it one of those that the pool can allocate? */
+static bool has_block(const struct pool *pool, struct ipam_block block)
+{
+	return pool->family == block.family && pool->bits == block.bits &&
+	       net_ip_ranges_has(&pool->usable, block.first);
+}
+
 /* In all pools of the network, and wakes claims of those other than `near`. If that one has the address, only
  * its neighbours have it, too. May be NULL. */
-static void settle_number(const struct ipam_allocator *allocator, void *ctx,
-			  struct ipam_network *network, struct pool *near, sa_family_t family,
-			  net_ip_number number)
+static void settle_block(const struct ipam_allocator *allocator, void *ctx,
+			 struct ipam_network *network, struct pool *near, struct ipam_block block)
 {
-	bool in_use = settle_use(allocator, ctx, network, family, number);
+	bool in_use = settle_use(allocator, ctx, network, block);
 	size_t pos = 0;
 	const struct map_entry *entry;
-	if (near != NULL && near->family == family && net_ip_ranges_has(&near->usable, number)) {
-		settle_free(near, number, in_use);
+	if (near != NULL && has_block(near, block)) {
+		settle_free(near, block, in_use);
 		for (size_t i = 0; i < near->neighbours.n; i++)
-			settle_other(allocator, ctx, near->neighbours.v[i], number, in_use);
+			settle_other(allocator, ctx, near->neighbours.v[i], block, in_use);
 		return;
 	}
 	while ((entry = map_next(&allocator->pools, &pos)) != NULL) {
 		struct pool *pool = entry->value;
-		if (pool != near && pool->network == network && pool->family == family)
-			settle_other(allocator, ctx, pool, number, in_use);
+		if (pool == near && pool->network == network && pool->family == block.family)
+			settle_free(pool, block, in_use);
+		else if (pool->network == network && pool->family == block.family)
+			settle_other(allocator, ctx, pool, block, in_use);
 	}
 }
 
-static void add_object(void *arg, const char *pool, sa_family_t family, net_ip_number number)
+static void add_object(void *arg, const char *pool, struct ipam_block block)
 {
 	const struct ipam_allocator *allocator = arg;
-	ipam_network_set(network_of(allocator, pool), family, number, true);
+	ipam_network_set(network_of(allocator, pool), block, true);
 }
 
 /* ---- reservations ---- */
@@ -264,16 +281,17 @@ static void add_object(void *arg, const char *pool, sa_family_t family, net_ip_n
 static void reserve(struct turn *turn, net_ip_number number)
 {
 	struct pool *pool = turn->pool;
+	struct ipam_block block = { pool->family, pool->bits, number };
 	assert(net_ip_ranges_has(&pool->free, number));
-	assert(!ipam_network_is_reserved(pool->network, pool->family, number));
+	assert((number & ipam_block_mask(pool->bits)) == 0);
+	assert(!ipam_network_is_reserved(pool->network, block));
 	turn->reserved = true;
-	turn->family = pool->family;
-	turn->number = number;
-	ipam_network_reserve(pool->network, pool->family, number);
-	ipam_network_set(pool->network, pool->family, number, true);
-	net_ip_ranges_remove(&pool->free, single(number));
+	turn->block = block;
+	ipam_network_reserve(pool->network, block);
+	ipam_network_set(pool->network, block, true);
+	settle_free(pool, block, true);
 	for (size_t i = 0; i < pool->neighbours.n; i++)
-		net_ip_ranges_remove(&pool->neighbours.v[i]->free, single(number));
+		settle_free(pool->neighbours.v[i], block, true);
 }
 
 /* Takes the claim's turn from it, and serves the others of the pool. */
@@ -281,8 +299,8 @@ static void drop_turn(struct ipam_allocator *allocator, void *ctx, struct turn *
 {
 	struct pool *pool = turn->pool;
 	if (turn->reserved) {
-		ipam_network_unreserve(pool->network, turn->family, turn->number);
-		settle_number(allocator, ctx, pool->network, pool, turn->family, turn->number);
+		ipam_network_unreserve(pool->network, turn->block);
+		settle_block(allocator, ctx, pool->network, pool, turn->block);
 	} else {
 		size_t at = find_place(pool, turn);
 		assert(pool->waiting.v[at] == turn);
@@ -379,38 +397,33 @@ void ipam_allocator_each_overlap(struct ipam_allocator *allocator, const char *p
 
 /* ---- networks ---- */
 
-struct number {
-	sa_family_t family;
-	net_ip_number number;
-};
-typedef VEC(struct number) number_list;
+typedef VEC(struct ipam_block) block_list;
 
-static void list_number(void *arg, const char *pool, sa_family_t family, net_ip_number number)
+static void list_block(void *arg, const char *pool, struct ipam_block block)
 {
-	number_list *list = arg;
+	block_list *list = arg;
 	(void)pool;
-	vec_push(list, (struct number){ family, number });
+	vec_push(list, block);
 }
 
 static void move_reservations(const struct ipam_allocator *allocator, const struct pool *pool,
-			      struct ipam_network *to, number_list *moved)
+			      struct ipam_network *to, block_list *moved)
 {
 	turn_list reserved = { 0 };
 	list_reserved(allocator, pool, &reserved);
 	for (size_t i = 0; i < reserved.n; i++) {
 		const struct turn *turn = reserved.v[i];
-		ipam_network_unreserve(pool->network, turn->family, turn->number);
-		ipam_network_reserve(to, turn->family, turn->number);
-		vec_push(moved, (struct number){ turn->family, turn->number });
+		ipam_network_unreserve(pool->network, turn->block);
+		ipam_network_reserve(to, turn->block);
+		vec_push(moved, turn->block);
 	}
 	vec_done(&reserved);
 }
 
-static bool lie_in(const number_list *numbers, const struct pool *pool)
+static bool lie_in(const block_list *blocks, const struct pool *pool)
 {
-	for (size_t i = 0; i < numbers->n; i++) {
-		if (numbers->v[i].family != pool->family ||
-		    !net_ip_ranges_has(&pool->usable, numbers->v[i].number))
+	for (size_t i = 0; i < blocks->n; i++) {
+		if (!has_block(pool, blocks->v[i]))
 			return false;
 	}
 	return true;
@@ -448,20 +461,20 @@ static void move_pool(struct ipam_allocator *allocator, void *ctx, struct pool *
 {
 	struct ipam_network *from = pool->network;
 	struct ipam_network *to = map_get(&allocator->networks, slice_of(name));
-	number_list moved = { 0 };
+	block_list moved = { 0 };
 	if (to == from)
 		return;
 	if (to == NULL) {
 		to = ipam_network_new(name);
 		map_set(&allocator->networks, slice_of(to->name), to);
 	}
-	allocator->used.each(ctx, pool->key, list_number, &moved);
+	allocator->used.each(ctx, pool->key, list_block, &moved);
 	move_reservations(allocator, pool, to, &moved);
 	pool->network = to;
 	to->n_pools++;
 	for (size_t i = 0; i < moved.n; i++) {
-		settle_use(allocator, ctx, from, moved.v[i].family, moved.v[i].number);
-		settle_use(allocator, ctx, to, moved.v[i].family, moved.v[i].number);
+		settle_use(allocator, ctx, from, moved.v[i]);
+		settle_use(allocator, ctx, to, moved.v[i]);
 	}
 	if (moved.n > 0) {
 		bool has_strays = !lie_in(&moved, pool);
@@ -546,6 +559,7 @@ void ipam_allocator_set_pool(struct ipam_allocator *allocator, void *ctx, const 
 	if (spec != NULL) {
 		net_ip_ranges_each(&spec->usable, add_range, &own->usable);
 		own->family = spec->family;
+		own->bits = spec->bits;
 	}
 	move_pool(allocator, ctx, own, network);
 	find_neighbours(allocator, own);
@@ -591,7 +605,7 @@ void ipam_allocator_enter_claims(struct ipam_allocator *allocator, void *ctx, co
 	struct pool *own = entering.pool;
 	if (own != NULL)
 		allocator->used.each_open(ctx, pool, count_open, &entering);
-	if (own != NULL && entering.n > net_ip_ranges_count(&own->free)) {
+	if (own != NULL && entering.n > count_free(own)) {
 		allocator->used.each_open(ctx, pool, enter_open, &entering);
 		if (own->waiting.n > 0)
 			qsort(own->waiting.v, own->waiting.n, sizeof(own->waiting.v[0]),
@@ -617,31 +631,40 @@ void ipam_allocator_drop_pool(struct ipam_allocator *allocator, void *ctx, const
 	pthread_mutex_unlock(&allocator->lock);
 }
 
+static void note_touched(void *ctx, struct net_ip_range range)
+{
+	bool *touched = ctx;
+	(void)range;
+	*touched = true;
+}
+
 /* Reports an address that an unknown pool had or has to the pools of its network that list it. */
-static void report_stray(const struct ipam_allocator *allocator, void *ctx, sa_family_t family,
-			 net_ip_number number)
+static void report_stray(const struct ipam_allocator *allocator, void *ctx, struct ipam_block block)
 {
 	size_t pos = 0;
 	const struct map_entry *entry;
 	while ((entry = map_next(&allocator->pools, &pos)) != NULL) {
 		const struct pool *pool = entry->value;
-		if (pool->network == allocator->unnamed && pool->family == family &&
-		    net_ip_ranges_has(&pool->usable, number))
+		bool touched = false;
+		if (pool->network == allocator->unnamed && pool->family == block.family)
+			net_ip_ranges_each_within(&pool->usable, ipam_block_range(block),
+						  note_touched, &touched);
+		if (touched)
 			allocator->used.overlap(ctx, pool->key);
 	}
 }
 
 void ipam_allocator_note(struct ipam_allocator *allocator, void *ctx, const char *pool,
-			 sa_family_t family, net_ip_number number)
+			 struct ipam_block block)
 {
 	pthread_mutex_lock(&allocator->lock);
 	if (allocator->has_objects) {
 		struct pool *own = map_get(&allocator->pools, slice_of(pool));
-		settle_number(allocator, ctx, network_of(allocator, pool), own, family, number);
+		settle_block(allocator, ctx, network_of(allocator, pool), own, block);
 		if (own != NULL)
 			wake_waiting(allocator, ctx, own);
 		else
-			report_stray(allocator, ctx, family, number);
+			report_stray(allocator, ctx, block);
 	}
 	pthread_mutex_unlock(&allocator->lock);
 }
@@ -653,8 +676,7 @@ static enum ipam_take take_in_turn(struct pool *pool, struct turn *turn, bool wa
 				   net_ip_number *ret)
 {
 	size_t at = find_place(pool, turn);
-	if ((int64_t)at >= net_ip_ranges_count(&pool->free) ||
-	    !net_ip_ranges_lowest(&pool->free, ret)) {
+	if ((int64_t)at >= count_free(pool) || !net_ip_ranges_lowest(&pool->free, ret)) {
 		if (!waits)
 			insert_waiting(pool, at, turn);
 		return IPAM_EXHAUSTED;
@@ -671,7 +693,7 @@ static enum ipam_take take_address(struct ipam_allocator *allocator, struct pool
 	struct turn *turn = find_turn(allocator, claim);
 	bool waits = turn != NULL;
 	if (turn != NULL && turn->reserved) {
-		*ret = turn->number;
+		*ret = turn->block.first;
 		return IPAM_TAKEN;
 	}
 	if (turn == NULL)

@@ -3,7 +3,8 @@
  * objects are the truth: an address is in use while an IPAddress object has it, and this table is
  * rebuilt from them. Between "taken here" and "seen in the API" an address is reserved for its
  * claim, so that no other claim gets it and a repeated attempt of the same claim gets it again.
- * An address that is in use or reserved is so in all pools of its network (network.h).
+ * An address that is in use or reserved is so in all pools of its network (network.h). Pools of prefixes
+ * allocate blocks of addresses (block.h); what is said of an address here holds for these.
  * Every operation is O(log n) in the number of addresses and O(n) in that of pools which share addresses with
  * the pool, except setting a pool and entering its claims.
  *
@@ -16,18 +17,17 @@
 #include <stdint.h>
 
 #include "base/compiler.h"
-#include "net/ip_ranges.h"
+#include "controller/ipam/allocation/block.h"
 
 struct ipam_allocator;
 struct ipam_pool_spec;
 
-typedef void (*ipam_object_fn)(void *arg, const char *pool, sa_family_t family,
-			       net_ip_number number);
+typedef void (*ipam_object_fn)(void *arg, const char *pool, struct ipam_block block);
 
 /* Where the IPAddress objects are looked up. */
 struct ipam_used {
-	/* Calls `fn` with the pool of each object that has this address, until it returns false. */
-	void (*each_with)(void *ctx, sa_family_t family, net_ip_number number,
+	/* Calls `fn` with the pool of each object that has this very block, until it returns false. */
+	void (*each_with)(void *ctx, struct ipam_block block,
 			  bool (*fn)(void *arg, const char *pool), void *arg);
 	/* Calls `fn` with each address of the pool's objects; `pool` NULL: of all objects. */
 	void (*each)(void *ctx, const char *pool, ipam_object_fn fn, void *arg);
@@ -57,7 +57,7 @@ void ipam_allocator_enter_claims(struct ipam_allocator *allocator, void *ctx, co
 void ipam_allocator_drop_pool(struct ipam_allocator *allocator, void *ctx, const char *pool);
 /* An object with this address was added or deleted; which of the two is looked up. */
 void ipam_allocator_note(struct ipam_allocator *allocator, void *ctx, const char *pool,
-			 sa_family_t family, net_ip_number number);
+			 struct ipam_block block);
 /* Does an address that one of the pools has in use count for the other? */
 bool ipam_allocator_share_network(struct ipam_allocator *allocator, const char *left,
 				  const char *right);

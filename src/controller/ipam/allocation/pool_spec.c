@@ -156,17 +156,113 @@ static void check_nameservers(const json_t *spec, struct api_errors *errors)
 	arena_done(&arena);
 }
 
-/* ---- both ways to call it ---- */
-
-static void remove_one(struct net_ip_ranges *set, net_ip_number number)
-{
-	net_ip_ranges_remove(set, (struct net_ip_range){ number, number });
-}
+/* ---- pools of prefixes ---- */
 
 static bool add_range(void *ctx, struct net_ip_range range)
 {
 	net_ip_ranges_add(ctx, range);
 	return true;
+}
+
+enum { PREFIX_LENGTH_MIN = 1, PREFIX_LENGTH_DEFAULT = 64, PREFIX_LENGTH_MAX = 128 };
+
+static void read_allocation_length(const json_t *spec, struct ipam_pool_spec *pool,
+				   struct api_errors *errors)
+{
+	const json_t *length = json_object_get(spec, "allocationPrefixLength");
+	json_int_t bits = length != NULL ? json_integer_value(length) : PREFIX_LENGTH_DEFAULT;
+	pool->prefix = PREFIX_LENGTH_DEFAULT;
+	if ((length != NULL && !json_is_integer(length)) || bits < PREFIX_LENGTH_MIN ||
+	    bits > PREFIX_LENGTH_MAX)
+		add_invalid(errors, "spec.allocationPrefixLength", length,
+			    "must be a prefix length, 1 to 128");
+	else
+		pool->prefix = (unsigned)bits;
+	pool->bits = (uint8_t)(PREFIX_LENGTH_MAX - pool->prefix);
+}
+
+/* Why a network cannot be one of the pool; NULL: it can. */
+static const char *check_network(struct slice text, const struct ipam_pool_spec *pool,
+				 struct net_ip_range *ret)
+{
+	sa_family_t family;
+	struct slice address = text;
+	union net_addr first;
+	if (slice_find(text, '/') < 0 || net_ip_range_parse(text, &family, ret) < 0)
+		return "must be an IPv6 network 'address/length'";
+	if (family != AF_INET6)
+		return "must be an IPv6 network: pools of prefixes have no IPv4 addresses";
+	address = slice_cut(&address, '/');
+	if (net_addr_parse_ip(address, &first) < 0 || net_ip_number_of(&first) != ret->first)
+		return "must begin at the first address of its network";
+	if (((ret->last - ret->first) & ipam_block_mask(pool->bits)) != ipam_block_mask(pool->bits))
+		return "must not be longer than spec.allocationPrefixLength";
+	return NULL;
+}
+
+static void read_networks(const json_t *list, struct ipam_pool_spec *pool,
+			  struct api_errors *errors)
+{
+	size_t i;
+	json_t *entry;
+	json_array_foreach (api_tree(list), i, entry) {
+		char path[PATH_MAX_BYTES];
+		struct net_ip_range range;
+		const char *why = check_network(api_text_slice(entry), pool, &range);
+		snprintf(path, sizeof(path), "spec.prefixes[%zu]", i);
+		if (why != NULL)
+			add_invalid(errors, path, entry, why);
+		else
+			net_ip_ranges_add(&pool->addresses, range);
+	}
+}
+
+/* It is copied to addresses, and keeps no prefix from being allocated. */
+static void check_informal_gateway(const json_t *spec, struct api_errors *errors)
+{
+	const json_t *gateway = json_object_get(spec, "gateway");
+	union net_addr addr;
+	if (api_text(gateway)[0] != '\0' &&
+	    (net_addr_parse_ip(api_text_slice(gateway), &addr) < 0 || addr.family != AF_INET6))
+		add_invalid(errors, "spec.gateway", gateway, "must be an IPv6 address");
+}
+
+static bool exclude_blocks(void *ctx, struct net_ip_range range)
+{
+	struct ipam_pool_spec *pool = ctx;
+	net_ip_ranges_remove(&pool->usable, ipam_block_widen(range, pool->bits));
+	return true;
+}
+
+static void read_prefix_spec(const json_t *spec, struct ipam_pool_spec *pool,
+			     struct api_errors *errors)
+{
+	CLEANUP(net_ip_ranges_done) struct net_ip_ranges excluded = { 0 };
+	const json_t *prefixes = json_object_get(spec, "prefixes");
+	*pool = (struct ipam_pool_spec){ .family = AF_INET6,
+					 .is_of_prefixes = true,
+					 .allows_reserved = true };
+	if (json_array_size(prefixes) == 0)
+		api_errors_add(errors, API_FIELD_REQUIRED, "spec.prefixes", NULL,
+			       "a pool needs at least one prefix");
+	read_allocation_length(spec, pool, errors);
+	read_networks(prefixes, pool, errors);
+	read_ranges(json_object_get(spec, "excludedPrefixes"), "spec.excludedPrefixes",
+		    &pool->family, &excluded, errors);
+	check_informal_gateway(spec, errors);
+	check_nameservers(spec, errors);
+	if (errors->n != 0)
+		return;
+	net_ip_ranges_each(&pool->addresses, add_range, &pool->usable);
+	net_ip_ranges_each(&excluded, exclude_blocks, pool);
+	pool->all_excluded = net_ip_ranges_count(&pool->usable) == 0;
+}
+
+/* ---- both ways to call it ---- */
+
+static void remove_one(struct net_ip_ranges *set, net_ip_number number)
+{
+	net_ip_ranges_remove(set, (struct net_ip_range){ number, number });
 }
 
 static bool remove_range(void *ctx, struct net_ip_range range)
@@ -202,7 +298,8 @@ int64_t ipam_pool_spec_grace(const json_t *spec)
 	return MAX(json_integer_value(find_grace(spec)), 0);
 }
 
-static void read_spec(const json_t *spec, struct ipam_pool_spec *pool, struct api_errors *errors)
+static void read_address_spec(const json_t *spec, struct ipam_pool_spec *pool,
+			      struct api_errors *errors)
 {
 	CLEANUP(net_ip_ranges_done) struct net_ip_ranges excluded = { 0 };
 	const json_t *addresses = json_object_get(spec, "addresses");
@@ -226,6 +323,14 @@ static void read_spec(const json_t *spec, struct ipam_pool_spec *pool, struct ap
 		compute_usable(spec, &excluded, pool);
 }
 
+static void read_spec(const json_t *spec, struct ipam_pool_spec *pool, struct api_errors *errors)
+{
+	if (json_object_get(spec, "prefixes") != NULL)
+		read_prefix_spec(spec, pool, errors);
+	else
+		read_address_spec(spec, pool, errors);
+}
+
 void ipam_pool_spec_validate(const json_t *spec, struct api_errors *errors)
 {
 	struct ipam_pool_spec pool;
@@ -246,11 +351,27 @@ int ipam_pool_spec_read(const json_t *spec, struct ipam_pool_spec *ret, struct e
 	return ERR_CONFIG;
 }
 
-const char *ipam_pool_spec_why_unusable(const struct ipam_pool_spec *spec, sa_family_t family,
-					net_ip_number number)
+bool ipam_pool_spec_has(const struct ipam_pool_spec *spec, struct ipam_block block)
+{
+	return block.family == spec->family && block.bits == spec->bits &&
+	       net_ip_ranges_has(&spec->usable, block.first);
+}
+
+static const char *why_no_prefix(const struct ipam_pool_spec *spec, struct ipam_block block)
+{
+	if (!net_ip_ranges_has(&spec->addresses, block.first))
+		return "is not in spec.prefixes";
+	return block.bits != spec->bits ? "has another length than spec.allocationPrefixLength"
+					: "has addresses of spec.excludedPrefixes";
+}
+
+const char *ipam_pool_spec_why_unusable(const struct ipam_pool_spec *spec, struct ipam_block block)
 {
 	struct net_ip_range network = network_of(spec);
-	if (family != spec->family || !net_ip_ranges_has(&spec->addresses, number))
+	net_ip_number number = block.first;
+	if (spec->is_of_prefixes)
+		return why_no_prefix(spec, block);
+	if (block.family != spec->family || !net_ip_ranges_has(&spec->addresses, number))
 		return "is not in spec.addresses";
 	if (spec->has_gateway && spec->gateway == number)
 		return "is the gateway (spec.gateway)";
@@ -270,6 +391,10 @@ bool ipam_pool_spec_is_empty(const struct ipam_pool_spec *spec, struct err_text 
 	if (net_ip_ranges_lowest(&spec->usable, &lowest) ||
 	    !net_ip_ranges_lowest(&spec->addresses, &lowest))
 		return false;
+	if (spec->is_of_prefixes) {
+		err_text_set(why, "all its prefixes have addresses of spec.excludedPrefixes");
+		return true;
+	}
 	bool only = net_ip_ranges_count(&spec->addresses) == 1;
 	if (spec->all_excluded && !only) {
 		err_text_set(why, "all its addresses are in spec.excludedAddresses");
@@ -279,7 +404,8 @@ bool ipam_pool_spec_is_empty(const struct ipam_pool_spec *spec, struct err_text 
 	net_addr_ip_str(&addr, text);
 	err_text_set(why, "%s, its %s address, %s", text, only ? "only" : "lowest",
 		     spec->all_excluded ? "is among spec.excludedAddresses"
-					: ipam_pool_spec_why_unusable(spec, spec->family, lowest));
+					: ipam_pool_spec_why_unusable(
+						  spec, ipam_block_of_one(spec->family, lowest)));
 	return true;
 }
 

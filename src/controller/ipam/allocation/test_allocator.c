@@ -31,18 +31,21 @@ struct object {
 	const char *pool;
 	sa_family_t family;
 	net_ip_number number;
+	uint8_t bits;
 };
 static VEC(struct object) others;
 
-static void each_with(void *ctx, sa_family_t family, net_ip_number number,
-		      bool (*fn)(void *arg, const char *pool), void *arg)
+static void each_with(void *ctx, struct ipam_block block, bool (*fn)(void *arg, const char *pool),
+		      void *arg)
 {
 	(void)ctx;
-	if (family == AF_INET && number < SPACE && objects[number] > 0 && !fn(arg, POOL))
+	if (block.family == AF_INET && block.first < SPACE && objects[block.first] > 0 &&
+	    !fn(arg, POOL))
 		return;
 	for (size_t i = 0; i < others.n; i++) {
 		const struct object *object = &others.v[i];
-		if (object->family == family && object->number == number && !fn(arg, object->pool))
+		if (object->family == block.family && object->bits == block.bits &&
+		    object->number == block.first && !fn(arg, object->pool))
 			return;
 	}
 }
@@ -52,12 +55,13 @@ static void each_object(void *ctx, const char *pool, ipam_object_fn fn, void *ar
 	(void)ctx;
 	for (net_ip_number i = 0; i < SPACE; i++) {
 		if (objects[i] > 0 && (pool == NULL || strcmp(pool, POOL) == 0))
-			fn(arg, POOL, AF_INET, i);
+			fn(arg, POOL, ipam_block_of_one(AF_INET, i));
 	}
 	for (size_t i = 0; i < others.n; i++) {
 		const struct object *object = &others.v[i];
 		if (pool == NULL || strcmp(pool, object->pool) == 0)
-			fn(arg, object->pool, object->family, object->number);
+			fn(arg, object->pool,
+			   (struct ipam_block){ object->family, object->bits, object->number });
 	}
 }
 
@@ -146,7 +150,7 @@ static void expect_exhausted(struct ipam_allocator *allocator, const char *claim
 static void set_object(struct ipam_allocator *allocator, net_ip_number number, bool exists)
 {
 	objects[number] = exists;
-	ipam_allocator_note(allocator, NULL, POOL, AF_INET, number);
+	ipam_allocator_note(allocator, NULL, POOL, ipam_block_of_one(AF_INET, number));
 }
 
 /* PR-4: the lowest free one; a claim that asks again gets the same. */
@@ -490,16 +494,18 @@ static void step(struct ipam_allocator **a, struct model *m)
 		if (m->created[claim] && !m->shown[claim]) {
 			m->shown[claim] = true;
 			objects[m->holds[claim]]++;
-			ipam_allocator_note(*a, NULL, POOL, AF_INET,
-					    (net_ip_number)m->holds[claim]);
+			ipam_allocator_note(
+				*a, NULL, POOL,
+				ipam_block_of_one(AF_INET, (net_ip_number)m->holds[claim]));
 			ipam_allocator_forget(*a, NULL, name);
 		}
 		break;
 	case 4: /* the claim is deleted, and the watch shows that its object is gone */
 		if (m->shown[claim]) {
 			objects[m->holds[claim]]--;
-			ipam_allocator_note(*a, NULL, POOL, AF_INET,
-					    (net_ip_number)m->holds[claim]);
+			ipam_allocator_note(
+				*a, NULL, POOL,
+				ipam_block_of_one(AF_INET, (net_ip_number)m->holds[claim]));
 		} else if (m->created[claim]) {
 			break; /* it is first seen */
 		}
@@ -563,15 +569,15 @@ static int take_from(struct ipam_allocator *a, const char *pool, const char *cla
 /* The object appears, as the watch shows it. */
 static void add_other(struct ipam_allocator *a, const char *pool, sa_family_t family, int number)
 {
-	vec_push(&others, (struct object){ pool, family, (net_ip_number)number });
-	ipam_allocator_note(a, NULL, pool, family, (net_ip_number)number);
+	vec_push(&others, (struct object){ pool, family, (net_ip_number)number, 0 });
+	ipam_allocator_note(a, NULL, pool, ipam_block_of_one(family, (net_ip_number)number));
 }
 
 static void remove_other(struct ipam_allocator *a, size_t at)
 {
 	struct object gone = others.v[at];
 	others.v[at] = others.v[--others.n];
-	ipam_allocator_note(a, NULL, gone.pool, gone.family, gone.number);
+	ipam_allocator_note(a, NULL, gone.pool, ipam_block_of_one(gone.family, gone.number));
 }
 
 /* An address that one pool has reserved or in use is not free in another one of the network. */
@@ -601,13 +607,93 @@ static void shared_addresses(void **state)
 	assert_int_equal(take_from(a, "two", "g"), 10);
 }
 
+/* ---- pools of prefixes ---- */
+
+static void set_blocks(struct ipam_allocator *a, const char *pool, uint8_t bits,
+		       struct net_ip_range range)
+{
+	struct ipam_pool_spec spec = { .family = AF_INET6, .bits = bits };
+	net_ip_ranges_add(&spec.usable, range);
+	ipam_allocator_set_pool(a, NULL, pool, "", &spec);
+	ipam_pool_spec_done(&spec);
+}
+
+static void note_blocks(struct ipam_allocator *a, const char *pool, uint8_t bits, int first,
+			bool exists)
+{
+	struct ipam_block block = { AF_INET6, bits, (net_ip_number)first };
+	for (size_t i = others.n; !exists && i-- > 0;) {
+		if (others.v[i].bits == bits && others.v[i].number == block.first)
+			others.v[i] = others.v[--others.n];
+	}
+	if (exists)
+		vec_push(&others, (struct object){ pool, AF_INET6, block.first, bits });
+	ipam_allocator_note(a, NULL, pool, block);
+}
+
+/* Blocks of 16, blocks of 4 and single addresses of one network: no two of them have an address in common,
+ * and what comes free is free for all of them. */
+static void blocks_of_several_sizes(void **state)
+{
+	struct ipam_allocator *a = *state;
+	set_blocks(a, "sixteen", 4, (struct net_ip_range){ 0, 63 });
+	set_blocks(a, "four", 2, (struct net_ip_range){ 0, 31 });
+	set_pool(a, "one", AF_INET6, (struct net_ip_range){ 6, 20 });
+	assert_int_equal(take_from(a, "four", "a"), 0);
+	assert_int_equal(take_from(a, "four", "b"), 4);
+	assert_int_equal(take_from(a, "one", "c"), 8);
+	assert_int_equal(take_from(a, "four", "d"), 12);
+	assert_int_equal(take_from(a, "sixteen", "e"), 16);
+	assert_int_equal(take_from(a, "one", "f"), 9);
+	assert_int_equal(take_from(a, "four", "g"), -1); /* 8 has c, 16 and up have e */
+	/* Its objects: a block of 16 goes, and the one of 4 in it stays in use. */
+	note_blocks(a, "sixteen", 4, 16, true);
+	ipam_allocator_forget(a, NULL, "e");
+	note_blocks(a, "four", 2, 20, true); /* made by another process */
+	strbuf_reset(&woken);
+	note_blocks(a, "sixteen", 4, 16, false);
+	assert_non_null(strstr(woken.s, "g "));
+	assert_int_equal(take_from(a, "four", "g"), 16);
+	assert_int_equal(take_from(a, "four", "h"), 24);
+	assert_int_equal(take_from(a, "sixteen", "i"), 32);
+	/* All that a block of 16 waits for. */
+	assert_int_equal(take_from(a, "sixteen", "j"), 48);
+	assert_int_equal(take_from(a, "sixteen", "k"), -1);
+	ipam_allocator_forget(a, NULL, "a");
+	ipam_allocator_forget(a, NULL, "b");
+	ipam_allocator_forget(a, NULL, "c");
+	ipam_allocator_forget(a, NULL, "d");
+	assert_int_equal(take_from(a, "sixteen", "k"), -1);
+	strbuf_reset(&woken);
+	ipam_allocator_forget(a, NULL, "f");
+	assert_non_null(strstr(woken.s, "k "));
+	assert_int_equal(take_from(a, "sixteen", "k"), 0);
+	assert_int_equal(take_from(a, "one", "l"), -1);
+}
+
+/* Prefixes of usual sizes: their numbers of addresses are larger than any integer. */
+static void large_blocks(void **state)
+{
+	struct ipam_allocator *a = *state;
+	net_ip_number first = (net_ip_number)0xfd00 << 112, got;
+	set_blocks(a, "pool", 64, (struct net_ip_range){ first, first + ipam_block_mask(65) });
+	assert_int_equal(ipam_allocator_take(a, NULL, "pool", "a", 1, &got), IPAM_TAKEN);
+	assert_true(got == first);
+	assert_int_equal(ipam_allocator_take(a, NULL, "pool", "b", 1, &got), IPAM_TAKEN);
+	assert_true(got == first + ipam_block_mask(64) + 1);
+	assert_int_equal(ipam_allocator_take(a, NULL, "pool", "c", 1, &got), IPAM_EXHAUSTED);
+	strbuf_reset(&woken);
+	ipam_allocator_forget(a, NULL, "b");
+	assert_string_equal(woken.s, "c ");
+}
+
 /* Addresses of pools that do not list them any more, are invalid, or are not known count as well. */
 static void stray_addresses(void **state)
 {
 	struct ipam_allocator *a = *state;
-	vec_push(&others, (struct object){ "unknown", AF_INET, 10 });
-	vec_push(&others, (struct object){ "bad", AF_INET, 11 });
-	vec_push(&others, (struct object){ "shrunk", AF_INET, 12 });
+	vec_push(&others, (struct object){ "unknown", AF_INET, 10, 0 });
+	vec_push(&others, (struct object){ "bad", AF_INET, 11, 0 });
+	vec_push(&others, (struct object){ "shrunk", AF_INET, 12, 0 });
 	set_pool(a, "one", AF_INET, (struct net_ip_range){ 10, 13 });
 	ipam_allocator_set_pool(a, NULL, "bad", "", NULL);
 	set_pool(a, "shrunk", AF_INET, (struct net_ip_range){ 40, 49 });
@@ -626,8 +712,8 @@ static void stray_addresses(void **state)
 static void networks(void **state)
 {
 	struct ipam_allocator *a = *state;
-	vec_push(&others, (struct object){ "blue", AF_INET, 10 });
-	vec_push(&others, (struct object){ "stock", AF_INET, 11 });
+	vec_push(&others, (struct object){ "blue", AF_INET, 10, 0 });
+	vec_push(&others, (struct object){ "stock", AF_INET, 11, 0 });
 	set_pool(a, "stock", AF_INET, (struct net_ip_range){ 10, 12 });
 	set_network_pool(a, "blue", "blue", AF_INET, (struct net_ip_range){ 10, 12 });
 	expect_overlaps("");
@@ -840,6 +926,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(work_of_many_overlaps, start, stop),
 		cmocka_unit_test_setup_teardown(never_twice, start, stop),
 		cmocka_unit_test_setup_teardown(shared_addresses, start, stop),
+		cmocka_unit_test_setup_teardown(blocks_of_several_sizes, start, stop),
+		cmocka_unit_test_setup_teardown(large_blocks, start, stop),
 		cmocka_unit_test_setup_teardown(stray_addresses, start, stop),
 		cmocka_unit_test_setup_teardown(networks, start, stop),
 		cmocka_unit_test_setup_teardown(never_twice_in_a_network, start, stop),

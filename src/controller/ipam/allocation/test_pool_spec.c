@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -257,11 +258,85 @@ static void test_why_unusable(void **state)
 		sa_family_t family;
 		struct net_ip_range range;
 		assert_int_equal(net_ip_range_parse(slice_of(rows[i].address), &family, &range), 0);
-		assert_string_equal(ipam_pool_spec_why_unusable(&pool, family, range.first),
-				    rows[i].why);
+		assert_string_equal(
+			ipam_pool_spec_why_unusable(&pool, ipam_block_of_one(family, range.first)),
+			rows[i].why);
 	}
 	ipam_pool_spec_done(&pool);
 	json_decref(spec);
+}
+
+/* PR-1, PR-12: specs of pools of prefixes. */
+static void test_prefixes(void **state)
+{
+	static const struct {
+		const char *spec, *wrong; /* the first error; NULL: valid */
+		int64_t total;
+		const char *lowest;
+	} rows[] = {
+		{ "'prefixes':['fd00::/48']", NULL, 65536, "fd00::" },
+		{ "'prefixes':['fd00::/48'],'allocationPrefixLength':56", NULL, 256, "fd00::" },
+		{ "'prefixes':['fd00::/64']", NULL, 1, "fd00::" },
+		{ "'prefixes':['fd00::/16','fd01::/48']", NULL, (1LL << 48) + 65536, "fd00::" },
+		{ "'prefixes':['::/1'],'allocationPrefixLength':128", NULL, INT64_MAX, "::" },
+		{ "'prefixes':['fd00::/62','fd00::/63']", NULL, 4, "fd00::" },
+		{ "'prefixes':['fd00::/62'],'gateway':'fd00::1'", NULL, 4, "fd00::" },
+		{ "'prefixes':['fd00::/62'],'excludedPrefixes':['fd00::7']", NULL, 3,
+		  "fd00:0:0:1::" },
+		{ "'prefixes':['fd00::/62'],'excludedPrefixes':['fd00::/63','fd00:0:0:3::1']", NULL,
+		  1, "fd00:0:0:2::" },
+		{ "'prefixes':['fd00::/64'],'excludedPrefixes':['fd00::1-fd00::5']", NULL, 0, "" },
+		{ "'prefixes':[]", "spec.prefixes: Required", 0, NULL },
+		{ "'prefixes':['fd00::']", "spec.prefixes[0]: ", 0, NULL },
+		{ "'prefixes':['fd00::-fd00::ffff']", "spec.prefixes[0]: ", 0, NULL },
+		{ "'prefixes':['fd00::/48','10.0.0.0/8']", "spec.prefixes[1]: ", 0, NULL },
+		{ "'prefixes':['fd00::1/48']", "spec.prefixes[0]: ", 0, NULL },
+		{ "'prefixes':['fd00::/65']", "spec.prefixes[0]: ", 0, NULL },
+		{ "'prefixes':['fd00::/048']", "spec.prefixes[0]: ", 0, NULL },
+		{ "'prefixes':['fd00::/48'],'allocationPrefixLength':47", "spec.prefixes[0]: ", 0,
+		  NULL },
+		{ "'prefixes':['fd00::/48'],'allocationPrefixLength':0",
+		  "spec.allocationPrefixLength: ", 0, NULL },
+		{ "'prefixes':['fd00::/48'],'allocationPrefixLength':129",
+		  "spec.allocationPrefixLength: ", 0, NULL },
+		{ "'prefixes':['fd00::/48'],'gateway':'10.0.0.1'", "spec.gateway: ", 0, NULL },
+		{ "'prefixes':['fd00::/48'],'excludedPrefixes':['10.0.0.1']",
+		  "spec.excludedPrefixes[0]: ", 0, NULL },
+		{ "'prefixes':['fd00::/48'],'nameservers':{'addresses':['::']}",
+		  "spec.nameservers.addresses[0]: ", 0, NULL },
+	};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+		strbuf_addc(&text, '{');
+		for (const char *at = rows[i].spec; *at != '\0'; at++)
+			strbuf_addc(&text, *at == '\'' ? '"' : *at);
+		strbuf_addc(&text, '}');
+		json_t *spec = spec_of(text.s);
+		struct ipam_pool_spec pool;
+		char error[256] = "", lowest_text[NET_ADDR_TEXT_MAX] = "";
+		net_ip_number lowest;
+		int r = ipam_pool_spec_read(spec, &pool, ERR_TEXT(error));
+		json_decref(spec);
+		if (rows[i].wrong != NULL) {
+			assert_true(r < 0);
+			if (strncmp(error, rows[i].wrong, strlen(rows[i].wrong)) != 0)
+				fail_msg("%s: %s", text.s, error);
+			continue;
+		}
+		if (r < 0)
+			fail_msg("%s: %s", text.s, error);
+		assert_int_equal(net_ip_ranges_count_blocks(&pool.usable, pool.bits),
+				 rows[i].total);
+		if (net_ip_ranges_lowest(&pool.usable, &lowest)) {
+			union net_addr addr = net_ip_from_number(AF_INET6, lowest);
+			net_addr_ip_str(&addr, lowest_text);
+		}
+		assert_string_equal(lowest_text, rows[i].lowest);
+		assert_int_equal(ipam_pool_spec_is_empty(&pool, ERR_TEXT(error)),
+				 rows[i].total == 0);
+		ipam_pool_spec_done(&pool);
+	}
 }
 
 int main(void)
@@ -269,7 +344,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_refused),	     cmocka_unit_test(test_refused_ranges),
 		cmocka_unit_test(test_usable),	     cmocka_unit_test(test_empty),
-		cmocka_unit_test(test_why_unusable),
+		cmocka_unit_test(test_why_unusable), cmocka_unit_test(test_prefixes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

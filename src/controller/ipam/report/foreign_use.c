@@ -13,7 +13,7 @@
 
 struct foreign_address {
 	struct kube_obj *object; /* a reference */
-	net_ip_number number;
+	net_ip_number number;	 /* the first one of the pool's block that it lies in */
 };
 
 typedef VEC(struct foreign_address) foreign_addresses;
@@ -26,11 +26,14 @@ struct search {
 static bool collect_usable(void *ctx, struct kube_obj *obj)
 {
 	struct search *search = ctx;
-	sa_family_t family;
-	net_ip_number number;
-	if (ipam_ip_of(ipam_address_of(obj), &family, &number) && family == search->spec->family &&
-	    net_ip_ranges_has(&search->spec->usable, number))
-		vec_push(&search->found, (struct foreign_address){ kube_obj_ref(obj), number });
+	struct ipam_block block;
+	if (!ipam_block_of(ipam_address_of(obj), &block))
+		return true;
+	block.first &= ~ipam_block_mask(search->spec->bits);
+	block.bits = search->spec->bits;
+	if (ipam_pool_spec_has(search->spec, block))
+		vec_push(&search->found,
+			 (struct foreign_address){ kube_obj_ref(obj), block.first });
 	return true;
 }
 
@@ -72,11 +75,11 @@ static bool find_owner(void *ctx, struct kube_obj *obj)
 }
 
 /* Has the pool allocated the address, too? */
-static bool is_allocated(const struct controller_ctx *ctx, const char *pool_key, sa_family_t family,
-			 net_ip_number number)
+static bool is_allocated(const struct controller_ctx *ctx, const char *pool_key,
+			 struct ipam_block block)
 {
 	struct owner_search search = { pool_key, false };
-	ipam_each_address_with(ctx, family, number, find_owner, &search);
+	ipam_each_address_with(ctx, block, find_owner, &search);
 	return search.found;
 }
 
@@ -112,7 +115,8 @@ static size_t write_doubles(const struct controller_ctx *ctx, const char *pool_k
 	net_ip_number lowest = 0;
 	size_t n = 0;
 	for (size_t i = found->n; i-- > 0;) {
-		if (is_allocated(ctx, pool_key, family, found->v[i].number)) {
+		struct ipam_block block = { family, search->spec->bits, found->v[i].number };
+		if (is_allocated(ctx, pool_key, block)) {
 			lowest = found->v[i].number;
 			n++;
 		}

@@ -71,8 +71,7 @@ static void name_pools(const other_pools *others, struct strbuf *out)
 /* ---- addresses in use twice ---- */
 
 struct used_address {
-	sa_family_t family;
-	net_ip_number number;
+	struct ipam_block block;
 	bool is_double; /* another pool has it in use, too */
 };
 
@@ -81,16 +80,18 @@ typedef VEC(struct used_address) used_addresses;
 static int compare_addresses(const void *left, const void *right)
 {
 	const struct used_address *a = left, *b = right;
-	if (a->family != b->family)
-		return a->family < b->family ? -1 : 1;
-	return a->number < b->number ? -1 : a->number > b->number;
+	if (a->block.family != b->block.family)
+		return a->block.family < b->block.family ? -1 : 1;
+	if (a->block.first != b->block.first)
+		return a->block.first < b->block.first ? -1 : 1;
+	return (int)a->block.bits - (int)b->block.bits;
 }
 
 static bool collect_address(void *ctx, struct kube_obj *obj)
 {
 	used_addresses *own = ctx;
 	struct used_address address = { 0 };
-	if (ipam_ip_of(ipam_address_of(obj), &address.family, &address.number))
+	if (ipam_block_of(ipam_address_of(obj), &address.block))
 		vec_push(own, address);
 	return true;
 }
@@ -99,7 +100,7 @@ static bool mark_double(void *ctx, struct kube_obj *obj)
 {
 	const used_addresses *own = ctx;
 	struct used_address address = { 0 }, *found;
-	if (!ipam_ip_of(ipam_address_of(obj), &address.family, &address.number))
+	if (!ipam_block_of(ipam_address_of(obj), &address.block))
 		return true;
 	found = bsearch(&address, own->v, own->n, sizeof(own->v[0]), compare_addresses);
 	if (found != NULL)
@@ -120,7 +121,7 @@ static void write_doubles(const used_addresses *own, struct strbuf *out)
 	}
 	if (lowest == NULL)
 		return;
-	union net_addr addr = net_ip_from_number(lowest->family, lowest->number);
+	union net_addr addr = net_ip_from_number(lowest->block.family, lowest->block.first);
 	net_addr_ip_str(&addr, text);
 	if (n == 1)
 		strbuf_addf(out, "; 1 address is in use twice: %s", text);
