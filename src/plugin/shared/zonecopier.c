@@ -14,21 +14,24 @@
 
 struct zonecopier {
 	pthread_t thread;
-	pthread_mutex_t lock; /* guards first, last and stop */
+	pthread_mutex_t lock; /* guards first, last, stop, and of each job is_queued and drop */
 	pthread_cond_t wake;
 	struct zonecopier_job *first, **last;
 	bool stop;
 };
 
-/* NULL: stop. */
-static struct zonecopier_job *take_job(struct zonecopier *copier)
+/* NULL: stop. *ret_drop: it is only to be freed. A job that is dropped from now on comes again. */
+static struct zonecopier_job *take_job(struct zonecopier *copier, bool *ret_drop)
 {
 	pthread_mutex_lock(&copier->lock);
 	while (copier->first == NULL && !copier->stop)
 		pthread_cond_wait(&copier->wake, &copier->lock);
 	struct zonecopier_job *j = copier->first;
-	if (j != NULL)
+	if (j != NULL) {
 		copier->first = j->next;
+		j->is_queued = false;
+		*ret_drop = j->drop;
+	}
 	if (copier->first == NULL)
 		copier->last = &copier->first;
 	pthread_mutex_unlock(&copier->lock);
@@ -55,9 +58,11 @@ static void job_free(struct zonecopier_job *job)
 static void *run_copier(void *arg)
 {
 	struct zonecopier *c = arg;
+	struct zonecopier_job *j;
+	bool drop;
 	rcu_thread_register();
-	for (struct zonecopier_job *j = take_job(c); j != NULL; j = take_job(c)) {
-		if (j->drop)
+	while ((j = take_job(c, &drop)) != NULL) {
+		if (drop)
 			job_free(j);
 		else
 			job_do(j);
@@ -103,14 +108,15 @@ void zonecopier_free(struct zonecopier *copier)
 	free(copier);
 }
 
+/* Under the lock. */
 static void put_job(struct zonecopier *copier, struct zonecopier_job *job)
 {
+	assert(!job->is_queued);
+	job->is_queued = true;
 	job->next = NULL;
-	pthread_mutex_lock(&copier->lock);
 	*copier->last = job;
 	copier->last = &job->next;
 	pthread_cond_signal(&copier->wake);
-	pthread_mutex_unlock(&copier->lock);
 }
 
 struct zonecopier_job *zonecopier_add(struct zonecopier *copier,
@@ -124,13 +130,19 @@ struct zonecopier_job *zonecopier_add(struct zonecopier *copier,
 	j->incremental = serial != NULL;
 	j->serial = serial != NULL ? *serial : 0;
 	memcpy(j->zone, zone, dns_name_len(zone));
+	pthread_mutex_lock(&copier->lock);
 	put_job(copier, j);
+	pthread_mutex_unlock(&copier->lock);
 	return j;
 }
 
 void zonecopier_drop(struct zonecopier *copier, struct zonecopier_job *job)
 {
+	pthread_mutex_lock(&copier->lock);
 	assert(!job->drop);
 	job->drop = true;
-	put_job(copier, job);
+	/* One that was not taken yet, as where its query may not wait, stays where it is. */
+	if (!job->is_queued)
+		put_job(copier, job);
+	pthread_mutex_unlock(&copier->lock);
 }

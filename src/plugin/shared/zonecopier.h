@@ -26,6 +26,7 @@ struct zonecopier_source {
 /* One copy; of the query that asked for it, which gives it back once it is ready. */
 struct zonecopier_job {
 	struct zonecopier_job *next;
+	bool is_queued; /* in the copier's queue; under its lock, as `drop` is */
 	const struct zonecopier_source *source;
 	struct plugin_inst *from;
 	uint8_t zone[DNS_NAME_MAX];
