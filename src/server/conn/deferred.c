@@ -39,7 +39,7 @@ bool conn_defer(struct tcp_conn *conn, uint32_t stream, struct slice msg)
 static size_t serve_some(struct tcp_conn *conn, const uint8_t *data, size_t len)
 {
 	size_t used = 0;
-	while (used < len && !conn->closed && conn_can_serve(conn)) {
+	while (used < len && !conn->closed && conn_can_serve_deferred(conn)) {
 		struct request_header header;
 		memcpy(&header, data + used, sizeof(header));
 		used += sizeof(header);

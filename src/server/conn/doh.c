@@ -102,11 +102,12 @@ static void respond_status(struct tcp_conn *conn, uint32_t stream, unsigned stat
 }
 
 /* There is no room to keep the reply: can it be sent now? Else the request is served again later, or
- * refused. */
+ * refused. nghttp2 may not be asked for frames to send while it reads some: replies are gathered then. */
 static bool defer_request(struct query *q, size_t len)
 {
 	struct tcp_conn *conn = q->conn;
-	conn_flush(conn);
+	if (!conn->gather)
+		conn_flush(conn);
 	if (conn->closed || conn_has_room(conn, len))
 		return conn->closed;
 	if (conn->sock == NULL || q->req.msg == NULL ||

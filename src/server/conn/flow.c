@@ -56,7 +56,7 @@ static uint32_t wanted_events(const struct tcp_conn *conn)
 	bool kept = can_go_on(conn);
 	bool in = !conn->paused && !conn->eof && !kept && !is_deferring(conn) &&
 		  conn->proto->part(conn) == CONN_PART_SHORT;
-	bool again = conn->deferred_n != 0 && conn_can_serve(conn);
+	bool again = conn->deferred_n != 0 && conn_can_serve_deferred(conn);
 	bool out = conn->want_write || conn->stream != NULL || kept || again;
 	return (in ? (uint32_t)EPOLLIN : 0) | (out ? (uint32_t)EPOLLOUT : 0);
 }
@@ -154,13 +154,25 @@ static size_t count_kept(const struct tcp_conn *conn)
 	return conn->proto->held != NULL ? kept + conn->proto->held(conn) : kept;
 }
 
-bool conn_has_room(const struct tcp_conn *conn, size_t len)
+static bool fits_limits(const struct tcp_conn *conn, size_t len)
 {
-	size_t unsent = conn_unsent(conn);
 	size_t others =
 		atomic_load_explicit(&conn->owner->bytes, memory_order_relaxed) - conn->kept_bytes;
-	return unsent == 0 || (unsent + len <= CONN_MAX_OUT_BYTES &&
-			       others + count_kept(conn) + len <= CONN_CLIENT_HIGH_BYTES);
+	return conn_unsent(conn) + len <= CONN_MAX_OUT_BYTES &&
+	       others + count_kept(conn) + len <= CONN_CLIENT_HIGH_BYTES;
+}
+
+bool conn_has_room(const struct tcp_conn *conn, size_t len)
+{
+	return conn_unsent(conn) == 0 || fits_limits(conn, len);
+}
+
+bool conn_can_serve_deferred(const struct tcp_conn *conn)
+{
+	if (!conn_can_serve(conn))
+		return false;
+	return conn->inflight == 0 ? conn_has_room(conn, CONN_SCRATCH)
+				   : fits_limits(conn, ((size_t)conn->inflight + 1) * CONN_SCRATCH);
 }
 
 void conn_count_kept(struct tcp_conn *conn)
@@ -269,7 +281,9 @@ static void read_some(struct tcp_conn *conn)
 	}
 	if (n == 0) {
 		conn->eof = true;
+		conn_hold(conn); /* counting what it keeps may close it */
 		conn_settle(conn);
+		conn_let_go(conn);
 		return;
 	}
 	use_scratch(conn, conn->part_n + (size_t)n);
@@ -286,7 +300,7 @@ static void on_writable(struct tcp_conn *conn)
 		conn_let_go(conn);
 	} else if (conn->stream != NULL) {
 		tcp_stream_run(conn);
-	} else if (conn->deferred_n != 0 && conn_can_serve(conn)) {
+	} else if (conn->deferred_n != 0 && conn_can_serve_deferred(conn)) {
 		conn_serve_deferred(conn);
 	} else if (!conn->paused && conn->proto->part(conn) == CONN_PART_READY) {
 		memcpy(conn->worker->tcp_in, conn->part, conn->part_n);

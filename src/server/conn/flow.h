@@ -27,6 +27,9 @@ void conn_count_kept(struct tcp_conn *conn);
 bool conn_can_serve(const struct tcp_conn *conn);
 /* May so many bytes more be kept for the client? Always, if none are. */
 bool conn_has_room(const struct tcp_conn *conn, size_t len);
+/* May a deferred request be served? Its reply, and those in flight, must find room however long they are, or it
+ * would be served again and again while the client does not read. */
+bool conn_can_serve_deferred(const struct tcp_conn *conn);
 /* Replies are collected, where that is cheaper, until they are sent together. */
 void conn_gather(struct tcp_conn *conn);
 void conn_send_gathered(struct tcp_conn *conn);
