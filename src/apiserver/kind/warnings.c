@@ -4,6 +4,7 @@
 #include "apiserver/kind/warnings.h"
 
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/meta.h"
@@ -11,6 +12,7 @@
 #include "apiserver/kind/resource.h"
 #include "apiserver/kind/service.h"
 #include "apiserver/rules/members.h"
+#include "base/mem.h"
 #include "base/slice.h"
 
 /* ---- Services ---- */
@@ -165,31 +167,42 @@ static bool is_qualified(const char *finalizer)
 	return strchr(finalizer, '/') != NULL;
 }
 
-/* The smallest text of the list after `last`; NULL: none. */
-static const char *next_in_order(const json_t *list, const char *last)
+static int compare_texts(const void *left, const void *right)
 {
-	const char *next = NULL;
-	for (size_t i = 0; i < json_array_size(list); i++) {
-		const char *text = api_text(json_array_get(list, i));
-		if (strcmp(text, last) > 0 && (next == NULL || strcmp(text, next) < 0))
-			next = text;
-	}
-	return next;
+	return strcmp(*(const char *const *)left, *(const char *const *)right);
+}
+
+/* A new array of the list's texts, sorted. */
+static const char **sort_texts(const json_t *list, size_t *ret_n)
+{
+	const size_t n = json_array_size(list);
+	const char **texts = xcalloc(n + 1, sizeof(*texts));
+	for (size_t i = 0; i < n; i++)
+		texts[i] = api_text(json_array_get(list, i));
+	qsort(texts, n, sizeof(*texts), compare_texts);
+	*ret_n = n;
+	return texts;
 }
 
 /* Finalizers that `old` does not have, in alphabetical order. */
 static void warn_finalizers(const json_t *object, const json_t *old, struct strbuf *out)
 {
-	const json_t *list = api_get(object, "metadata.finalizers"),
-		     *old_list = old != NULL ? api_get(old, "metadata.finalizers") : NULL;
-	for (const char *text = ""; (text = next_in_order(list, text)) != NULL;) {
-		if (is_qualified(text) || api_list_has(old_list, text))
+	size_t n, n_old;
+	const char **texts = sort_texts(api_get(object, "metadata.finalizers"), &n);
+	const char **had =
+		sort_texts(old != NULL ? api_get(old, "metadata.finalizers") : NULL, &n_old);
+	for (size_t i = 0; i < n; i++) {
+		const bool repeated = i > 0 && strcmp(texts[i], texts[i - 1]) == 0;
+		if (repeated || is_qualified(texts[i]) ||
+		    bsearch(&texts[i], had, n_old, sizeof(*had), compare_texts) != NULL)
 			continue;
 		strbuf_adds(out, "metadata.finalizers: ");
-		strbuf_add_quoted(out, slice_of(text));
+		strbuf_add_quoted(out, slice_of(texts[i]));
 		strbuf_adds(out, ": prefer a domain-qualified finalizer name to avoid accidental "
 				 "conflicts with other finalizer writers\n");
 	}
+	free(texts);
+	free(had);
 }
 
 void apiserver_warnings(const struct apiserver_resource *resource, const json_t *object,
