@@ -4,6 +4,7 @@
 #include "controller/egressfirewall/lookups.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "api/egress/name.h"
 #include "base/clock.h"
@@ -39,8 +40,16 @@ static const char *read_owner(const struct name_lookup_part *part, struct egress
 	return egress_name_parse_host(slice_of(text), out) == NULL ? out->text : NULL;
 }
 
-/* One family's answer without the cluster's own addresses; the first of these is in `*left_out`, unless that has
- * one already. */
+/* Both are of one family. */
+static bool is_lower(const union net_addr *left, const union net_addr *right)
+{
+	size_t n;
+	const uint8_t *bytes = net_addr_bytes(left, &n);
+	return memcmp(bytes, net_addr_bytes(right, &n), n) < 0;
+}
+
+/* One family's answer without the cluster's own addresses; the lowest of these is in `*left_out`, unless that has one
+ * already: servers change the order of addresses, and the report must not change with it. */
 static bool use_answer(struct controller_ctx *ctx, struct tracked_host *host,
 		       const struct name_lookup_part *part, const struct tracked_now *now,
 		       const union net_addr **left_out)
@@ -52,15 +61,15 @@ static bool use_answer(struct controller_ctx *ctx, struct tracked_host *host,
 					 .ttl_s = part->ttl,
 					 .canonical = read_owner(part, &owner) };
 	assert(part->n_addresses <= ARRAY_LEN(kept));
-	size_t first = part->n_addresses; /* that is left out */
+	const union net_addr *lowest = NULL; /* that is left out */
 	for (size_t i = 0; i < part->n_addresses; i++) {
 		if (egressfirewall_may_learn(ctx, host->name, &part->addresses[i]))
 			kept[answer.n++] = part->addresses[i];
-		else
-			first = MIN(first, i);
+		else if (lowest == NULL || is_lower(&part->addresses[i], lowest))
+			lowest = &part->addresses[i];
 	}
-	if (first != part->n_addresses && *left_out == NULL)
-		*left_out = &part->addresses[first];
+	if (*left_out == NULL)
+		*left_out = lowest;
 	return tracked_host_answer(host, &answer, now);
 }
 

@@ -16,8 +16,9 @@
 enum {
 	SHARES = 256, /* counters of clients, which share one where their hashes collide */
 	SHARE_BYTES = EGRESSFIREWALL_RING_BYTES / 4,
-	REFUSED =
-		256, /* marks that a worker has not heard of yet; where there are more it forgets all */
+	/* Marks that a worker has not heard of yet; where there are more it forgets all. One client can cause
+	 * some hundreds in a turn, by names that are learnt and driven out again. */
+	REFUSED = 4096,
 };
 
 /* In the ring; the names follow. */
