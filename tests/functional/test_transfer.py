@@ -40,9 +40,8 @@ def stuck(s, n=1, zone_name="big.test.", source="127.0.0.1"):
     c.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
     c.settimeout(60)
     c.connect(("127.0.0.1", s.port()))
-    for i in range(n):
-        msg = xfr.question(zone_name, ident=i + 1)
-        c.sendall(struct.pack("!H", len(msg)) + msg)
+    messages = [xfr.question(zone_name, ident=i + 1) for i in range(n)]
+    c.sendall(b"".join(struct.pack("!H", len(msg)) + msg for msg in messages))  # at once: all are read before one has ended
     return c
 
 

@@ -44,7 +44,7 @@ class Tree:
         env = {k: v for k, v in os.environ.items() if not k.startswith("FAIRLEAD")}
         done = subprocess.run([self.root / "tools/run-tests", "--beside", *flags, "--counts", self.root / "counts", "build", "functional"],
                               cwd=self.root, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        return done.returncode, done.stdout, (self.root / "counts").read_text().split()
+        return done.returncode, done.stdout, (self.root / "counts").read_text().splitlines()[0].split()
 
 
 @pytest.fixture
@@ -58,6 +58,7 @@ def test_one_that_passes_alone_is_unsteady(tree):
     status, output, counts = tree.run("--times", str(tree.root / "times"))
     assert (status, counts) == (0, ["2", "0", "1"]), output
     assert "unsteady: tests/functional/test_one.py::test_flaky\n" in output
+    assert (tree.root / "counts").read_text().endswith("\nunsteady: tests/functional/test_one.py::test_flaky\n")
     kept = sorted(os.listdir(tree.build / "unsteady"))
     assert [name[-2:] for name in kept] == [".1", ".2"]
     assert "first run" in (tree.build / "unsteady" / kept[0]).read_text()
@@ -83,6 +84,16 @@ def test_a_crash_is_not_repeated(tree, end):
     status, output, counts = tree.run()
     assert (status, counts) == (1, ["1", "1", "0"]), output
     assert "test_crash.py does not run again" in output
+
+
+def test_a_crash_in_the_second_run_is_a_failure(tree):
+    program = tree.build / "fairlead"
+    program.write_text("#!/bin/sh\nkill -SEGV $$\n")
+    program.chmod(0o755)
+    tree.file("again", FLAKY + "    else:\n        import subprocess\n        subprocess.run([os.environ['FAIRLEAD']])\n")
+    status, output, counts = tree.run()
+    assert (status, counts) == (1, ["0", "1", "0"]), output
+    assert "SIGSEGV" in output
 
 
 @pytest.mark.parametrize("text", ["ERROR: AddressSanitizer: heap-use-after-free", "x.c:1: f: Assertion `a == b' failed.",
