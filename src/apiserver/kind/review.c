@@ -39,24 +39,6 @@ static void check_access(const struct apiserver_env *env, const json_t *object, 
 				      "must be empty");
 }
 
-/* Whether the action is a write of a kind that can only be listed, and is always empty. */
-static bool writes_never_kept(const struct apiserver_action *action)
-{
-	static const char *const reads[] = { "get", "list", "watch" };
-	size_t n;
-	const struct apiserver_resource *const *rows = apiserver_resources(&n);
-	for (size_t i = 0; i < ARRAY_LEN(reads); i++) {
-		if (strcmp(action->verb, reads[i]) == 0)
-			return false;
-	}
-	for (size_t i = 0; i < n; i++) {
-		if (rows[i]->never_kept && strcmp(rows[i]->kind->group, action->group) == 0 &&
-		    strcmp(rows[i]->kind->plural, action->resource) == 0)
-			return true;
-	}
-	return false;
-}
-
 static void review_access(const struct apiserver_env *env, json_t *object, const char *user)
 {
 	const json_t *r = api_get(object, "spec.resourceAttributes");
@@ -70,12 +52,8 @@ static void review_access(const struct apiserver_env *env, json_t *object, const
 		.name = api_get_string(r, "name"),
 		.path = api_get_string(p, "path"),
 	};
-	const bool never_kept = writes_never_kept(&a);
-	json_t *status = json_pack("{sb}", "allowed", !never_kept && is_allowed(env, user, &a));
-	if (never_kept)
-		json_object_set_new(status, "reason",
-				    json_string("this kind is not part of the embedded API"));
-	json_object_set_new(object, "status", status);
+	json_object_set_new(object, "status",
+			    json_pack("{sb}", "allowed", is_allowed(env, user, &a)));
 }
 
 /* ---- SelfSubjectRulesReview ---- */
