@@ -7,7 +7,7 @@ import pytest
 
 from bothlib import c as served, embedded, real, real_only  # noqa: F401 (fixtures)
 from controllerlib import events, namespace, until
-from dnsrecordlib import (OPERATION, Zones, condition, delete, failed, gardenlet_waits, get, make, make_secret, patch, prepare, request,
+from dnsrecordlib import (FINALIZER, IN_USE, OPERATION, Zones, condition, delete, failed, gardenlet_waits, get, make, make_secret, patch, prepare, request,
                           run_controller, stamp, wait_failed, wait_gone, wait_settled, write_status)
 from lib.cluster import Embedded
 
@@ -141,14 +141,14 @@ def holder_of(c, space, name):
     return c.call("GET", f"/apis/coordination.k8s.io/v1/namespaces/{space}/leases/{name}")[1]["spec"]["holderIdentity"]
 
 
-def deployment(c, space, *args, replicas=1):
-    labels, path = {"app.kubernetes.io/name": f"gardener-extension-{NAME}"}, f"/apis/apps/v1/namespaces/{space}/deployments"
-    o = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": f"gardener-extension-{NAME}"}, "spec": {
+def deployment(c, space, *args, replicas=1, name=NAME):
+    labels, path = {"app.kubernetes.io/name": f"gardener-extension-{name}"}, f"/apis/apps/v1/namespaces/{space}/deployments"
+    o = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": f"gardener-extension-{name}"}, "spec": {
         "replicas": replicas, "selector": {"matchLabels": labels}, "template": {
             "metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "i", "args": list(args)}]}}}}
     status, body = c.call("POST", path, o)
     if status == 409:
-        status, body = c.call("PATCH", f"{path}/gardener-extension-{NAME}", o, content_type="application/merge-patch+json")
+        status, body = c.call("PATCH", f"{path}/gardener-extension-{name}", o, content_type="application/merge-patch+json")
     assert status in (200, 201), body
 
 
@@ -276,6 +276,23 @@ def test_other_platforms(c, run, ns, extension):
     make_local(c, ns, "a")
     wait_settled(c, ns, "a")
     assert extension.is_alive() and not p.find("type 'local'") and "waits" not in p.get("/readyz")[1]
+
+
+@real_only("kinds", "served")
+def test_secrets_of_its_objects(c, run, ns, space):
+    """DR-52a, DR-R1: an object goes over to an extension, which ends it with the same finalizer: its Secret is let go at once, although another
+    object of the extension names it, and the status names it no more."""
+    make_secret(c, ns, {"Server": "127.0.0.1:9"}, finalizers=[IN_USE])
+    for name in ("a", "b"):
+        make(c, ns, name, f"{name}.example.com", type="rfc2136", annotations={OPERATION: "wait-for-state"})
+        patch(c, ns, name, {"metadata": {"finalizers": [FINALIZER]}})
+    write_status(c, ns, "a", {"state": {"secret": "credentials"}})
+    deployment(c, space, name="dns-rfc2136")
+    write_lease(c, space, HEARTBEAT, "dns-rfc2136", 60)
+    run("--dnsrecord-types", "memory,rfc2136")
+    until(lambda: "finalizers" not in c.call("GET", f"/api/v1/namespaces/{ns}/secrets/credentials")[1]["metadata"])
+    until(lambda: not get(c, ns, "a")["status"].get("state", {}).get("secret"))
+    assert FINALIZER in get(c, ns, "a")["metadata"]["finalizers"] and "status" not in get(c, ns, "b")
 
 
 @pytest.mark.usefixtures("deployed")

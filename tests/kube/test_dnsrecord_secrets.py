@@ -5,7 +5,7 @@ import pytest
 
 from bothlib import c as served, embedded, real  # noqa: F401 (fixtures)
 from controllerlib import events, namespace, stopping, until
-from dnsrecordlib import (IN_USE, MERGE, Zones, condition, delete, get, make, make_secret, patch, path, prepare, request, run_controller,
+from dnsrecordlib import (FINALIZER, IN_USE, MERGE, Zones, condition, delete, get, make, make_secret, patch, path, prepare, request, run_controller,
                           status_of, wait_failed, wait_gone, wait_settled, write_status)
 
 
@@ -17,7 +17,7 @@ def c(served):  # noqa: F811
 @pytest.fixture
 def run(c):
     """Starts a controller; one at a time."""
-    with stopping(lambda: run_controller(c, "--no-election", wait="health and metrics on port")) as start:
+    with stopping(lambda *args: run_controller(c, "--no-election", *args, wait="health and metrics on port")) as start:
         yield start
 
 
@@ -175,6 +175,39 @@ def test_secret_is_held_while_it_is_used(c, run, ns, zones):
     patch(c, ns, "a", {"metadata": {"annotations": request("migrate")}})
     until(lambda: held(c, ns, "s3") == [])
     assert zones.sets() == {("a.example.com", "A"): (120, ["192.0.2.1"])}
+
+
+def test_records_that_need_no_secret(c, run, ns, zones):
+    """DR-52a: a record of type local names a Secret, since it must, and has our finalizer: it does not keep that of the Secret."""
+    run("--dnsrecord-types", "memory,local")
+    make(c, ns, "local", f"local.{ns}.local.gardener.cloud", type="local")
+    make(c, ns, "a", "a.example.com")
+    for name in ("local", "a"):
+        wait_settled(c, ns, name)
+        assert FINALIZER in get(c, ns, name)["metadata"]["finalizers"]
+    assert held(c, ns) == [IN_USE]
+    delete(c, ns, "a")
+    wait_gone(c, ns, "a")
+    assert zones.sets() == {} and held(c, ns) == []
+
+
+def test_records_that_are_not_served_any_more(c, run, ns, zones):
+    """DR-52a, DR-5: after a start with other types nothing is written to objects of before; when another controller has ended the last one, which has
+    the same finalizer, the Secret is let go."""
+    p = run()
+    for name in ("a", "b"):
+        make(c, ns, name, f"{name}.example.com")
+        wait_settled(c, ns, name)
+    assert p.stop() == 0
+    version = get(c, ns, "b")["metadata"]["resourceVersion"]
+    run("--dnsrecord-types", "local")
+    for name, left in (("a", [IN_USE]), ("b", [])):
+        patch(c, ns, name, {"metadata": {"finalizers": None}})
+        delete(c, ns, name)
+        make(c, ns, f"after-{name}", f"{name}.{ns}.local.gardener.cloud", type="local")  # passes are in order
+        wait_settled(c, ns, f"after-{name}")
+        until(lambda: held(c, ns) == left)  # pylint: disable=cell-var-from-loop
+        assert name == "b" or get(c, ns, "b")["metadata"]["resourceVersion"] == version
 
 
 def test_secrets_of_settled_records(c, run, ns, zones):

@@ -208,19 +208,21 @@ static int probe_settled(struct dnsrecord_pass *pass)
 static int leave_to_rival(struct dnsrecord_pass *pass)
 {
 	drop_work(pass);
+	int r = dnsrecord_secret_leave(pass);
 	dnsrecord_forget(pass->ctx, pass->key);
 	dnsrecord_probe_drop(pass->ctx, pass->key);
 	dnsrecord_unwatch_set(pass->ctx, pass->key);
 	dnsrecord_dry_run_drop(pass->ctx, pass->key);
-	dnsrecord_secret_drop(pass->ctx, pass->key);
-	return 0;
+	return r;
 }
 
 static int pass_over(struct dnsrecord_pass *pass)
 {
 	struct dnsrecord_shoot shoot = { 0 };
-	if (!is_served(pass))
+	if (!is_served(pass)) {
+		dnsrecord_secret_follow(pass);
 		return report_unserved(pass);
+	}
 	if (dnsrecord_rivals_have(pass))
 		return leave_to_rival(pass);
 	pass->choice = dnsrecord_decide(&pass->record, pass->settings.by_request);

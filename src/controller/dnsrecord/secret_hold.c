@@ -162,7 +162,8 @@ struct search {
 	bool is_found;
 };
 
-/* Another object whose record set may be at a provider. */
+/* Another object whose record set may be at a provider, by us: Gardener's extensions have the same finalizer, and
+ * objects without credentials have it, too. What uses the Secret has a status that names it. */
 static bool find_user(void *ctx, struct kube_obj *object)
 {
 	struct search *search = ctx;
@@ -174,6 +175,8 @@ static bool find_user(void *ctx, struct kube_obj *object)
 	other.uid = api_uid(tree);
 	search->is_found = strcmp(other.uid, search->use->uid) != 0 &&
 			   api_has_finalizer(tree, DNSRECORD_FINALIZER) &&
+			   strcmp(api_get_string(tree, "status.state.secret"),
+				  search->use->secret_name) == 0 &&
 			   !dnsrecord_kept_has_left(search->kept, &other);
 	json_decref(tree);
 	return !search->is_found;
@@ -184,7 +187,14 @@ static int release_secret(struct controller_ctx *ctx, const struct dnsrecord_use
 	struct search search = { dnsrecord_kept_of(ctx), use, false };
 	char key[DNSRECORD_KEY_MAX];
 	int r = 0;
-	if (!dnsrecord_kept_begin_release(search.kept, use))
+	enum dnsrecord_release release = dnsrecord_kept_begin_release(search.kept, use);
+	if (release == DNSRECORD_RELEASE_BUSY) {
+		err_text_set(ERR_TEXT(ctx->err),
+			     "another DNSRecord is about to remove the finalizer of Secret '%s'",
+			     use->secret_name);
+		return ERR_BUSY;
+	}
+	if (release == DNSRECORD_RELEASE_LEFT)
 		return 0;
 	snprintf(key, sizeof(key), "%s/%s", use->secret_ns, use->secret_name);
 	controller_each_by(ctx, DNSRECORD_RECORDS, DNSRECORD_BY_SECRET, slice_of(key), find_user,
@@ -198,14 +208,35 @@ static int release_secret(struct controller_ctx *ctx, const struct dnsrecord_use
 	return r;
 }
 
-int dnsrecord_secret_release(struct dnsrecord_pass *pass)
+/* Of the Secret that the status names. */
+static struct dnsrecord_use held_use_of(const struct dnsrecord_pass *pass)
 {
 	struct dnsrecord_use use = use_of(pass);
-	if (pass->record.held_secret[0] == '\0')
-		return 0;
 	use.secret_ns = use.ns;
 	use.secret_name = pass->record.held_secret;
-	return release_secret(pass->ctx, &use);
+	return use;
+}
+
+int dnsrecord_secret_release(struct dnsrecord_pass *pass)
+{
+	struct dnsrecord_use use = held_use_of(pass);
+	return use.secret_name[0] != '\0' ? release_secret(pass->ctx, &use) : 0;
+}
+
+int dnsrecord_secret_leave(struct dnsrecord_pass *pass)
+{
+	/* A use that is released stays, as one that has ended. */
+	if (strcmp(pass->record.held_secret, pass->record.spec.secret_name) != 0)
+		dnsrecord_secret_drop(pass->ctx, pass->key);
+	int r = dnsrecord_secret_release(pass);
+	return r < 0 ? r : dnsrecord_pass_note_secret(pass, "");
+}
+
+void dnsrecord_secret_follow(struct dnsrecord_pass *pass)
+{
+	struct dnsrecord_use use = held_use_of(pass);
+	if (use.secret_name[0] != '\0' && !dnsrecord_kept_begin(dnsrecord_kept_of(pass->ctx), &use))
+		pass->ctx->again_ns = BUSY_NS;
 }
 
 int dnsrecord_secret_release_gone(struct controller_ctx *ctx, const char *key)

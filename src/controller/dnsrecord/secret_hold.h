@@ -23,7 +23,13 @@ int dnsrecord_secret_hold(struct dnsrecord_pass *pass,
 /* The Secret that the status names is not used by this object any more: the finalizer goes with its last user. 0
  * or a negative code. */
 int dnsrecord_secret_release(struct dnsrecord_pass *pass);
-/* The same of an object that does not exist any more; something else removed its finalizer. */
+/* The object is an extension's of Gardener from now on, which knows nothing of our finalizer: the Secret is released,
+ * and the status does not name it any more. 0 or a negative code. */
+int dnsrecord_secret_leave(struct dnsrecord_pass *pass);
+/* The object is not served here. Maybe another instance holds its Secret, so it stays; what an instance with other
+ * settings held is released when the object is gone. */
+void dnsrecord_secret_follow(struct dnsrecord_pass *pass);
+/* As dnsrecord_secret_release, of an object that does not exist any more; something else removed its finalizer. */
 int dnsrecord_secret_release_gone(struct controller_ctx *ctx, const char *key);
 /* A settled object: once after a start its Secret is read and held. 0 or a negative code. */
 int dnsrecord_secret_hold_settled(struct dnsrecord_pass *pass);

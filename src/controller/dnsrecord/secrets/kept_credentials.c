@@ -287,28 +287,35 @@ bool dnsrecord_kept_recall(struct dnsrecord_kept *kept, const struct dnsrecord_u
 
 /* ---- release ---- */
 
-static bool begin_release(struct dnsrecord_kept *kept, const struct dnsrecord_use *use)
+/* While another's release runs, this object must not leave: the other one may have seen it as a user, and then
+ * nobody would remove the finalizer. */
+static enum dnsrecord_release begin_release(struct dnsrecord_kept *kept,
+					    const struct dnsrecord_use *use)
 {
 	CLEANUP(strbuf_done) struct strbuf name = STRBUF_INIT;
 	struct use *found = map_get(&kept->uses, slice_of(use->key));
 	write_secret(use, &name);
+	struct kept_secret *secret = find_secret(kept, use->ns, name.s);
+	if (secret != NULL && secret->is_releasing)
+		return DNSRECORD_RELEASE_BUSY;
 	if (is_object(found, use) && is_secret(found, use))
 		leave_secret(kept, found);
 	else if (found == NULL)
 		add_use(kept, use);
-	struct kept_secret *secret = make_secret(kept, use->ns, name.s);
-	if (secret->n_users != 0 || secret->is_releasing)
-		return false;
+	secret = make_secret(kept, use->ns, name.s);
+	if (secret->n_users != 0)
+		return DNSRECORD_RELEASE_LEFT;
 	secret->is_releasing = true;
-	return true;
+	return DNSRECORD_RELEASE_BEGUN;
 }
 
-bool dnsrecord_kept_begin_release(struct dnsrecord_kept *kept, const struct dnsrecord_use *use)
+enum dnsrecord_release dnsrecord_kept_begin_release(struct dnsrecord_kept *kept,
+						    const struct dnsrecord_use *use)
 {
 	pthread_mutex_lock(&kept->lock);
-	bool is_begun = begin_release(kept, use);
+	enum dnsrecord_release release = begin_release(kept, use);
 	pthread_mutex_unlock(&kept->lock);
-	return is_begun;
+	return release;
 }
 
 void dnsrecord_kept_end_release(struct dnsrecord_kept *kept, const struct dnsrecord_use *use)

@@ -52,9 +52,16 @@ bool dnsrecord_kept_recall(struct dnsrecord_kept *kept, const struct dnsrecord_u
 /* The object is gone, or is not ours. */
 void dnsrecord_kept_drop(struct dnsrecord_kept *kept, const char *key);
 
-/* The object has no use for the Secret any more. True: nor has any other object of its namespace, as far as is
- * known here, and dnsrecord_kept_begin fails until dnsrecord_kept_end_release. */
-bool dnsrecord_kept_begin_release(struct dnsrecord_kept *kept, const struct dnsrecord_use *use);
+enum dnsrecord_release {
+	DNSRECORD_RELEASE_BUSY, /* another object's release runs: nothing has changed; try again */
+	DNSRECORD_RELEASE_LEFT, /* other objects of its namespace use the Secret */
+	/* None does, as far as is known here, and dnsrecord_kept_begin fails until dnsrecord_kept_end_release. */
+	DNSRECORD_RELEASE_BEGUN,
+};
+
+/* The object has no use for the Secret any more. */
+enum dnsrecord_release dnsrecord_kept_begin_release(struct dnsrecord_kept *kept,
+						    const struct dnsrecord_use *use);
 void dnsrecord_kept_end_release(struct dnsrecord_kept *kept, const struct dnsrecord_use *use);
 /* Is it known that the object does not use the Secret any more, whatever an older copy of the object says? */
 bool dnsrecord_kept_has_left(struct dnsrecord_kept *kept, const struct dnsrecord_use *use);
