@@ -422,6 +422,12 @@ def test_reads_lag_behind_writes(embedded, ns, zone, marks, tmp_path):  # noqa: 
     with running(zone.kind, tmp_path) as replica:
         proxy, controller = Lagging(zone, replica), run()  # noqa: F811
         make_secret(embedded, ns, marked(zone, port=proxy.number) if marks == "marked" else zone.secret(proxy.number))
+        make(embedded, ns, "short", f"short.{ns}.{zone.zone}", type=zone.type)
+        proxy.wait_accepted()
+        delete(embedded, ns, "short")
+        wait_gone(embedded, ns, "short", 60)
+        assert zone.read(f"short.{ns}.{zone.zone}") is None
+        proxy.catch_up()
         make(embedded, ns, "late", host, type=zone.type)
         for number in (1, 2, 3):
             proxy.wait_accepted()

@@ -417,6 +417,14 @@ static bool send_update(struct rfc2136_call *call)
 
 /* ---- before the message: zones, and guards that depend on a mark ---- */
 
+/* It is deleted, and was written with a mark, if at all. Queries may lag behind updates: the server may have the set
+ * although they do not show it, and only its answer to the prerequisite says that it is gone. */
+static bool is_unshown_attempt(const struct provider_edit *edit, const struct provider_rrset *found)
+{
+	return edit->set.n_values == 0 && edit->before.n_values != 0 && !edit->may_lack_mark &&
+	       found->n_values == 0;
+}
+
 /* A set's mark is the read behind its own. */
 static size_t judge_owned(struct rfc2136_call *call, const struct rfc2136_read *read)
 {
@@ -427,7 +435,9 @@ static size_t judge_owned(struct rfc2136_call *call, const struct rfc2136_read *
 	bool is_marked = mark->n_values == 1 && strcmp(mark->values[0], edit->set.owner) == 0;
 	bool is_unmarked =
 		mark->n_values == 0 && rfc2136_conflict_is_as_before(edit, &read->answer.set);
-	if (read->answer.set.n_values != 0)
+	if (is_unshown_attempt(edit, &read->answer.set))
+		*owned = RFC2136_OWNED_MARKED;
+	else if (read->answer.set.n_values != 0)
 		*owned = is_unmarked ? RFC2136_OWNED_UNMARKED : RFC2136_OWNED_MARKED;
 	if (is_unmarked || !provider_rrset_equal(&edit->set, &read->answer.set))
 		change->was_different = true;

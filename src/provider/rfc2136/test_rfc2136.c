@@ -49,8 +49,7 @@ static void on_done(struct provider_job *job)
 	CONTAINER_OF(job, struct rig, job)->is_done = true;
 }
 
-/* `zone` "": the server is asked. */
-static void rig_open(struct rig *rig, const char *zone, bool has_key)
+static void open_marked(struct rig *rig, const char *zone, bool has_key, bool has_marks)
 {
 	char servers[64];
 	test_now_ns = 5000 * NS_PER_S;
@@ -67,13 +66,21 @@ static void rig_open(struct rig *rig, const char *zone, bool has_key)
 		{ "Zone", slice_of(zone) },
 		{ "TSIGKeyName", slice_of(has_key ? "key" : "") },
 		{ "TSIGSecret", slice_of(has_key ? "c2VjcmV0" : "") },
+		{ "OwnerRecords", SLICE("true") },
 	};
 	struct provider_account_conf conf = { .loop = rig->loop,
 					      .credentials = credentials,
-					      .n_credentials = ARRAY_LEN(credentials) };
+					      .n_credentials =
+						      ARRAY_LEN(credentials) - !has_marks };
 	char err[200] = "";
 	if (rig->provider->open(&conf, &rig->account, ERR_TEXT(err)) < 0)
 		fail_msg("%s", err);
+}
+
+/* `zone` "": the server is asked. */
+static void rig_open(struct rig *rig, const char *zone, bool has_key)
+{
+	open_marked(rig, zone, has_key, false);
 }
 
 static void rig_close(struct rig *rig)
@@ -349,6 +356,41 @@ static void settle(void **state)
 		assert_int_equal(rig.job.code, rows[i].code);
 		assert_int_equal(rig.change.is_unsettled, rows[i].is_unsettled);
 		assert_string_equal(rig.change.error, rows[i].error);
+	}
+	rig_close(&rig);
+}
+
+/* A set that may be there although queries do not show it: what deletes it asks the server for its mark, and does not
+ * require that there is no set. */
+static void deletion_of_an_unshown_set(void **state)
+{
+	struct provider_edit drop = drop_a;
+	struct rig rig;
+	size_t n;
+	(void)state;
+	drop.set.owner = "me";
+	drop.guard = PROVIDER_GUARD_OWNED;
+	drop.before = put_a.set;
+	open_marked(&rig, "example", false, true);
+	for (int i = 0; i < 2; i++) {
+		drop.may_lack_mark = i == 1; /* it was shown before: it is gone */
+		start(&rig, PROVIDER_APPLY, &drop, 1);
+		for (int k = 0; k < 2; k++) { /* the set and its mark, in any order */
+			const char *question = fakeup_next(rig.fakes[0]);
+			assert_non_null(question);
+			assert_non_null(strstr(question, "a.example. IN "));
+			reply(&rig, 0, DNS_RCODE_NXDOMAIN, NULL);
+		}
+		expect_question(&rig, 0, "tcp example. IN SOA");
+		const uint8_t *msg = fakeup_query(rig.fakes[0], &n);
+		assert_int_equal(msg[7], 1); /* one prerequisite */
+		assert_int_equal(memmem(msg, n, "\2me", 3) != NULL, i == 0);
+		reply(&rig, 0, i == 0 ? DNS_RCODE_NXRRSET : DNS_RCODE_NOERROR, NULL);
+		if (i == 0) {
+			expect_question(&rig, 0, "tcp a.example. IN A");
+			reply(&rig, 0, DNS_RCODE_NXDOMAIN, NULL);
+		}
+		expect_end(&rig, i == 0 ? PROVIDER_CONFLICT : PROVIDER_OK, "");
 	}
 	rig_close(&rig);
 }
@@ -652,7 +694,7 @@ int main(void)
 		cmocka_unit_test(settle),	  cmocka_unit_test(name_of_a_longer_zone),
 		cmocka_unit_test(lost_answers),	  cmocka_unit_test(second_server),
 		cmocka_unit_test(zone_of_a_name), cmocka_unit_test(signatures),
-		cmocka_unit_test(wildcards),
+		cmocka_unit_test(wildcards),	  cmocka_unit_test(deletion_of_an_unshown_set),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
