@@ -307,6 +307,8 @@ int dnsrecord_secret_hold_settled(struct dnsrecord_pass *pass)
 	const char *held = pass->record.held_secret, *wanted = dnsrecord_secret_to_hold(pass);
 	/* Another Secret in the spec is not used yet. */
 	bool is_other = held[0] != '\0' && strcmp(held, wanted) != 0;
+	if (pass->settings.is_dry_run || pass->record.is_dry_run)
+		return 0;
 	if (!dnsrecord_needs_secret(pass->object) || is_other || api_is_deleting(pass->object) ||
 	    !api_has_finalizer(pass->object, DNSRECORD_FINALIZER) ||
 	    dnsrecord_kept_has(dnsrecord_kept_of(pass->ctx), &use))
