@@ -36,6 +36,7 @@ struct rfc2136_ask {
 	size_t tried;
 	bool is_running;
 	bool is_waiting; /* for addresses of servers; nothing was sent */
+	unsigned round;	 /* of the lookups that it waits for */
 	struct rfc2136_ask *next_waiting;
 };
 

@@ -40,6 +40,7 @@ struct rfc2136_names {
 	struct name_query queries[RFC2136_SERVERS_MAX][FAMILIES];
 	struct loop_timer timer; /* ends the lookups: all have answered, or time is up */
 	bool is_looking;
+	unsigned round; /* the number of lookups so far */
 	size_t n_under_way;
 	uint64_t looked_up_ns, expires_ns; /* 0: not yet */
 	uint64_t ttl_ns;		   /* the lowest so far */
@@ -65,6 +66,7 @@ static struct rfc2136_ask *pop_ask(struct rfc2136_names *names)
 static void append_ask(struct rfc2136_names *names, struct rfc2136_ask *ask)
 {
 	ask->is_waiting = true;
+	ask->round = names->round;
 	ask->next_waiting = NULL;
 	*(names->last != NULL ? &names->last->next_waiting : &names->first) = ask;
 	names->last = ask;
@@ -84,16 +86,15 @@ void rfc2136_names_forget(struct rfc2136_ask *ask)
 	ask->is_waiting = false;
 }
 
-/* What is added meanwhile waits for another round. */
+/* A job that ends may begin the next lookup: what is added meanwhile waits for that one. */
 static void resume_asks(struct rfc2136_names *names)
 {
-	struct rfc2136_account *account = names->account;
-	struct rfc2136_ask *ask;
-	size_t n = 0;
-	for (ask = names->first; ask != NULL; ask = ask->next_waiting)
-		n++;
-	while (n-- != 0 && (ask = pop_ask(names)) != NULL)
-		rfc2136_ask_resume(ask, account->n_upstreams != 0 ? NULL : names->error);
+	const struct rfc2136_account *account = names->account;
+	char error[ERROR_BYTES];
+	unsigned round = names->round;
+	memcpy(error, names->error, sizeof(error));
+	while (names->first != NULL && names->first->round == round)
+		rfc2136_ask_resume(pop_ask(names), account->n_upstreams != 0 ? NULL : error);
 }
 
 /* ---- results ---- */
@@ -204,6 +205,7 @@ static void start_lookups(struct rfc2136_names *names)
 	const struct rfc2136_settings *settings = &names->account->settings;
 	struct loop *loop = names->account->account.loop;
 	names->is_looking = true;
+	names->round++;
 	names->client = lookup_client_dup(names->shared);
 	names->error[0] = '\0';
 	names->ttl_ns = LONGEST_TTL_NS;
@@ -223,9 +225,9 @@ bool rfc2136_names_wait(struct rfc2136_ask *ask)
 	if (names == NULL ||
 	    (account->n_upstreams != 0 && loop_now(account->account.loop) < names->expires_ns))
 		return false;
-	append_ask(names, ask);
 	if (!names->is_looking)
 		start_lookups(names);
+	append_ask(names, ask);
 	return true;
 }
 

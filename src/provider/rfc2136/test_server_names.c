@@ -44,14 +44,22 @@ struct rig {
 	struct provider_account *account;
 	struct provider_job jobs[JOBS];
 	bool is_done[JOBS];
-	char name[64]; /* the server's, as errors have it */
+	bool starts_again; /* the first job, when it ends */
+	char name[64];	   /* the server's, as errors have it */
 };
 
 static struct rig rig;
 
+static void begin_job(size_t index);
+
 static void on_done(struct provider_job *job)
 {
-	rig.is_done[job - rig.jobs] = true;
+	size_t index = (size_t)(job - rig.jobs);
+	rig.is_done[index] = true;
+	if (rig.starts_again && index == 0) {
+		rig.starts_again = false;
+		begin_job(0);
+	}
 }
 
 static int open_rig(void **state)
@@ -103,7 +111,7 @@ static void advance(uint64_t time_ns)
 }
 
 /* Reads the zone's serial. */
-static void start_job(size_t index)
+static void begin_job(size_t index)
 {
 	provider_job_clear(&rig.jobs[index]);
 	rig.is_done[index] = false;
@@ -112,6 +120,11 @@ static void start_job(size_t index)
 						 .end_by_ns = test_now_ns + 30 * NS_PER_S,
 						 .done = on_done };
 	rig.provider->start(rig.account, &rig.jobs[index]);
+}
+
+static void start_job(size_t index)
+{
+	begin_job(index);
 	advance(0);
 }
 
@@ -234,6 +247,20 @@ static void names_that_cannot_be_looked_up(void **state)
 	answer_server(0);
 }
 
+/* One that fails starts again at once: the others have the error of the lookup that they waited for. */
+static void next_lookup_begins_meanwhile(void **state)
+{
+	(void)state;
+	rig.starts_again = true;
+	start_job(0);
+	start_job(1);
+	answer_dns("", 60);
+	assert_waits(1, "the names of the servers have no addresses");
+	assert_false(rig.is_done[0]);
+	answer_dns("127.0.0.1", 60);
+	answer_server(0);
+}
+
 static void another_address_when_it_is_not_reached(void **state)
 {
 	(void)state;
@@ -289,6 +316,7 @@ int main(void)
 		TEST(lookup_lives_for_its_ttl),	      TEST(several_wait_for_one_lookup),
 		TEST(names_that_cannot_be_looked_up), TEST(another_address_when_it_is_not_reached),
 		TEST(names_with_ever_new_addresses),  TEST(no_servers_for_lookups),
+		TEST(next_lookup_begins_meanwhile),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
