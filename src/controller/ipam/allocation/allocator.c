@@ -310,6 +310,14 @@ static void drop_turn(struct ipam_allocator *allocator, void *ctx, struct turn *
 	wake_waiting(allocator, ctx, pool);
 }
 
+/* Is it one in another pool, or in a previous pool of this name? Blocks of a pool change their size and family
+ * only where it is deleted and created again. */
+static bool is_elsewhere(const struct turn *turn, const struct pool *pool)
+{
+	return turn->pool != pool || (turn->reserved && (turn->block.bits != pool->bits ||
+							 turn->block.family != pool->family));
+}
+
 typedef VEC(struct turn *) turn_list;
 
 static void list_reserved(const struct ipam_allocator *allocator, const struct pool *pool,
@@ -581,7 +589,7 @@ static void count_open(void *arg, const char *claim, int64_t created_s)
 	struct entering *entering = arg;
 	struct turn *turn = find_turn(entering->allocator, claim);
 	(void)created_s;
-	if (turn != NULL && turn->pool != entering->pool) {
+	if (turn != NULL && is_elsewhere(turn, entering->pool)) {
 		drop_turn(entering->allocator, entering->ctx, turn);
 		turn = NULL;
 	}
@@ -704,7 +712,7 @@ static enum ipam_take take_address(struct ipam_allocator *allocator, struct pool
 /* A claim that was deleted and made anew has its turn in its own pool, by its own age. */
 static bool is_of_predecessor(const struct turn *turn, const struct pool *pool, int64_t created_s)
 {
-	return turn->pool != pool || (!turn->reserved && turn->created_s != created_s);
+	return is_elsewhere(turn, pool) || (!turn->reserved && turn->created_s != created_s);
 }
 
 enum ipam_take ipam_allocator_take(struct ipam_allocator *allocator, void *ctx, const char *pool,

@@ -78,7 +78,8 @@ enum ipam_take {
 
 /* The lowest free address of the pool, or the one that is reserved for the claim already. Claims wait
  * in the order of their age: `created_s` is their creationTimestamp, claims of one second follow
- * each other by name. What the claim has in another pool is dropped, as by the next function. */
+ * each other by name. What the claim has in another pool is dropped, as by the next function, and so is a
+ * block of another size or family, which a previous pool of this name had. */
 enum ipam_take ipam_allocator_take(struct ipam_allocator *allocator, void *ctx, const char *pool,
 				   const char *claim, int64_t created_s, net_ip_number *ret);
 /* The claim is one of this pool: drops the reservation or the turn that one of its name has in another

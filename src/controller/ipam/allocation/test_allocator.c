@@ -671,6 +671,39 @@ static void blocks_of_several_sizes(void **state)
 	assert_int_equal(take_from(a, "one", "l"), -1);
 }
 
+/* A pool that is deleted and created again under its name, with blocks of another size or family, before a pass
+ * sees that it was missing: claims do not get blocks that were reserved in the previous one. */
+static void pool_of_another_size(void **state)
+{
+	struct ipam_allocator *a = *state;
+	set_blocks(a, POOL, 2, (struct net_ip_range){ 0, 63 });
+	expect_take(a, "a", 1, 0);
+	expect_take(a, "b", 1, 4);
+	set_blocks(a, POOL, 4, (struct net_ip_range){ 0, 63 });
+	expect_take(a, "b", 1, 16); /* a's reservation is not dropped before it asks again */
+	expect_take(a, "a", 1, 0);
+	expect_take(a, "b", 1, 16);
+	set_range(a, 16, 17);
+	expect_take(a, "b", 1, 16);
+	expect_take(a, "a", 1, 17);
+	/* Now they have addresses of IPv4, and no others. */
+	set_pool(a, "six", AF_INET6, (struct net_ip_range){ 16, 16 });
+	assert_int_equal(take_from(a, "six", "c"), 16);
+}
+
+/* Such a claim counts among those that need a block, so that the oldest is served first. */
+static void entered_after_another_size(void **state)
+{
+	struct ipam_allocator *a = *state;
+	set_blocks(a, POOL, 2, (struct net_ip_range){ 0, 15 });
+	expect_take(a, "a", 100 - 'a', 0);
+	set_blocks(a, POOL, 4, (struct net_ip_range){ 0, 15 });
+	open_claims = "ab";
+	ipam_allocator_enter_claims(a, NULL, POOL);
+	expect_exhausted(a, "a", 100 - 'a');
+	expect_take(a, "b", 100 - 'b', 0);
+}
+
 /* Prefixes of usual sizes: their numbers of addresses are larger than any integer. */
 static void large_blocks(void **state)
 {
@@ -927,6 +960,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(never_twice, start, stop),
 		cmocka_unit_test_setup_teardown(shared_addresses, start, stop),
 		cmocka_unit_test_setup_teardown(blocks_of_several_sizes, start, stop),
+		cmocka_unit_test_setup_teardown(pool_of_another_size, start, stop),
+		cmocka_unit_test_setup_teardown(entered_after_another_size, start, stop),
 		cmocka_unit_test_setup_teardown(large_blocks, start, stop),
 		cmocka_unit_test_setup_teardown(stray_addresses, start, stop),
 		cmocka_unit_test_setup_teardown(networks, start, stop),
