@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Decides between two IPAddress objects that have the same address. A bound one stays: a machine may
+/* Decides between two IPAddress objects that have an address in common, alone or in a prefix. A bound one stays: a machine may
  * use it; so does one whose claim is held back, since nobody works on it. Of two others the later one gives
  * way, and the earlier one waits for that. */
 #include "controller/ipam/conflict.h"
@@ -9,7 +9,7 @@
 
 #include "api/meta.h"
 #include "base/err.h"
-#include "base/vec.h"
+#include "controller/ipam/address_search.h"
 #include "controller/ipam/open_claims.h"
 #include "controller/ipam/state.h"
 #include "controller/ipam/watches.h"
@@ -17,14 +17,12 @@
 #include "kube/client/client.h"
 #include "kube/decode/tree.h"
 
-typedef VEC(struct kube_obj *) object_list; /* references */
-
-static bool collect_object(void *ctx, struct kube_obj *obj)
-{
-	object_list *list = ctx;
-	vec_push(list, kube_obj_ref(obj));
-	return true;
-}
+struct other_search {
+	const struct controller_ctx *ctx;
+	const struct ipam_address *own;
+	const char *pool_key;
+	struct kube_obj *found; /* a reference, or NULL */
+};
 
 static bool is_other(const struct controller_ctx *ctx, const struct kube_obj *obj,
 		     const struct ipam_address *own, const char *pool_key)
@@ -36,21 +34,13 @@ static bool is_other(const struct controller_ctx *ctx, const struct kube_obj *ob
 	       ipam_allocator_share_network(ipam_state_of(ctx)->allocator, other_key, pool_key);
 }
 
-/* Another object of the network with the address, a reference, or NULL. The allocator is asked after the
- * store was left: it reads the store itself, under its own lock. */
-static struct kube_obj *find_other(const struct controller_ctx *ctx, const struct ipam_address *own,
-				   const char *pool_key, struct ipam_block block)
+static bool find_other(void *ctx, struct kube_obj *obj)
 {
-	object_list list = { 0 };
-	struct kube_obj *found = NULL;
-	ipam_each_address_with(ctx, block, collect_object, &list);
-	for (size_t i = 0; i < list.n; i++) {
-		if (found == NULL && is_other(ctx, list.v[i], own, pool_key))
-			found = kube_obj_ref(list.v[i]);
-		kube_obj_unref(list.v[i]);
-	}
-	vec_done(&list);
-	return found;
+	struct other_search *search = ctx;
+	if (!is_other(search->ctx, obj, search->own, search->pool_key))
+		return true;
+	search->found = kube_obj_ref(obj);
+	return false;
 }
 
 /* Equal times are common: they have seconds only. */
@@ -167,6 +157,7 @@ int ipam_find_conflict(struct controller_ctx *ctx, const struct ipam_claim *clai
 		       const struct ipam_address *address, const char *pool_key,
 		       enum ipam_conflict *ret)
 {
+	struct other_search search = { ctx, address, pool_key, NULL };
 	struct ipam_block block;
 	json_t *now;
 	*ret = IPAM_NO_CONFLICT;
@@ -176,7 +167,8 @@ int ipam_find_conflict(struct controller_ctx *ctx, const struct ipam_claim *clai
 		*ret = IPAM_MUST_GO; /* decided before; its removal failed */
 		return 0;
 	}
-	struct kube_obj *other = find_other(ctx, address, pool_key, block);
+	ipam_each_address_touching(ctx, pool_key, block, find_other, &search);
+	struct kube_obj *other = search.found;
 	if (other == NULL && address->deleted_s == 0)
 		return 0;
 	int r = read_claim(ctx, address, &now);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* PR-5: two IPAddress objects with one address, in stores that are filled by hand and on a scripted
- * server: which of them gives way, which requests decide it, and what is written before it goes. */
+/* PR-5: two IPAddress objects with an address in common, in stores that are filled by hand and on a scripted
+ * server: which of them gives way, which requests decide it, and what is written before it goes. PR-13: how pools
+ * report them. */
 #include "controller/ipam/conflict.h"
 
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 #include "api/kind.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "controller/ipam/report/overlap.h"
 #include "controller/ipam/state.h"
 #include "controller/ipam/watches.h"
 #include "kube/decode/string_pool.h"
@@ -18,11 +20,15 @@
 #define UID(last) "00000000-0000-4000-8000-00000000000" last
 #define OWN_UID	  UID("5")
 
-#define POOL(kind, place, network)                                                                \
+#define POOL(kind, place, network) \
+	POOL_OF(kind, place, network, "\"addresses\":[\"192.0.2.0/24\"],\"prefix\":24")
+#define PREFIX_POOL(name, network, length)                                                   \
+	POOL_OF(IPAM_PREFIX_POOL_KIND, "\"namespace\":\"a\",\"name\":\"" name "\"", network, \
+		"\"prefixes\":[\"fd00::/48\"],\"allocationPrefixLength\":" length)
+#define POOL_OF(kind, place, network, spec)                                                       \
 	"{\"apiVersion\":\"ipam.cluster.x-k8s.io/v1alpha2\",\"kind\":\"" kind "\",\"metadata\":{" \
 	"\"uid\":\"u\",\"resourceVersion\":\"1\",\"generation\":1," place ",\"annotations\":{"    \
-	"\"" IPAM_NETWORK_ANNOTATION "\":\"" network "\"}},\"spec\":{\"addresses\":[\"192.0.2.0/" \
-	"24\"],\"prefix\":24}}"
+	"\"" IPAM_NETWORK_ANNOTATION "\":\"" network "\"}},\"spec\":{" spec "}}"
 #define POOL_REF(kind, name)                                                         \
 	"\"poolRef\":{\"apiGroup\":\"ipam.cluster.x-k8s.io\",\"kind\":\"" kind "\"," \
 	"\"name\":\"" name "\"}"
@@ -37,6 +43,16 @@
 #define UNNAMED_POOL POOL_REF(IPAM_POOL_KIND, "unnamed")
 #define FOREIGN_POOL \
 	"\"poolRef\":{\"apiGroup\":\"ipam.metal3.io\",\"kind\":\"IPPool\",\"name\":\"pool\"}"
+
+/* With prefixes, and with addresses of these. */
+#define PREFIXES		POOL_REF(IPAM_PREFIX_POOL_KIND, "prefixes")
+#define WIDE_PREFIXES		POOL_REF(IPAM_PREFIX_POOL_KIND, "wide")
+#define FAR_PREFIXES		POOL_REF(IPAM_PREFIX_POOL_KIND, "far")
+#define UNNAMED_PREFIXES	POOL_REF(IPAM_PREFIX_POOL_KIND, "unnamed")
+#define SIX			POOL_REF(IPAM_POOL_KIND, "six")
+
+#define USUAL_NUMBER		NUMBER("192.0.2.7", "24")
+#define NUMBER(address, prefix) "\"address\":\"" address "\",\"prefix\":" prefix
 
 /* Claims as the API has them. The version is newer than the watch's. */
 #define CLAIM(rest)   "{\"metadata\":{\"resourceVersion\":\"70\"" rest "}"
@@ -54,6 +70,7 @@ struct row {
 	/* In the watch. */
 	const char *own_meta, *claim_meta, *claim_status; /* further members; NULL: none */
 	const char *own_pool;				  /* NULL: the first one */
+	const char *own_number, *other_number;		  /* NULL: the usual one */
 	const char *other_pool;				  /* NULL: there is no other address */
 	const char *
 		other_second; /* of its creation; both are made in second 5 unless this says else */
@@ -111,6 +128,40 @@ static const struct row rows[] = {
 	  .requests = ASK_OWN },
 	{ "another provider's, and the network has a name", .other_pool = FOREIGN_POOL, .own = OPEN,
 	  .conflict = IPAM_NO_CONFLICT, .requests = "" },
+
+	/* Prefixes: what they have in common may be a part of one, or of both. */
+	{ "the other one is an address of the prefix, and bound", .own_pool = PREFIXES,
+	  .own_number = NUMBER("fd00:0:0:1::", "64"), .other_pool = SIX, .other_second = "9",
+	  .other_number = NUMBER("fd00:0:0:1::7", "48"), .own = OPEN, .other = BOUND("other"),
+	  .conflict = IPAM_MUST_GO, .requests = ASK_BOTH WRITE_OWN },
+	{ "the other one is an address of the prefix, and later", .own_pool = PREFIXES,
+	  .own_number = NUMBER("fd00:0:0:1::", "64"), .other_pool = SIX, .other_second = "6",
+	  .other_number = NUMBER("fd00:0:0:1:ffff:ffff:ffff:ffff", "48"), .own = OPEN,
+	  .other = OPEN, .conflict = IPAM_MUST_WAIT, .requests = ASK_BOTH },
+	{ "the other one is an address behind the prefix", .own_pool = PREFIXES,
+	  .own_number = NUMBER("fd00:0:0:1::", "64"), .other_pool = SIX,
+	  .other_number = NUMBER("fd00:0:0:2::", "48"), .own = OPEN, .other = BOUND("other"),
+	  .conflict = IPAM_NO_CONFLICT, .requests = "" },
+	{ "the other one is a prefix with the address, and bound", .own_pool = SIX,
+	  .own_number = NUMBER("fd00:0:0:1::7", "48"), .other_pool = PREFIXES, .other_second = "9",
+	  .other_number = NUMBER("fd00:0:0:1::", "64"), .own = OPEN, .other = BOUND("other"),
+	  .conflict = IPAM_MUST_GO, .requests = ASK_BOTH WRITE_OWN },
+	{ "the other one is a longer prefix, and earlier", .own_pool = WIDE_PREFIXES,
+	  .own_number = NUMBER("fd00::", "60"), .other_pool = PREFIXES, .other_second = "4",
+	  .other_number = NUMBER("fd00:0:0:f::", "64"), .own = OPEN, .other = OPEN,
+	  .conflict = IPAM_MUST_GO, .requests = ASK_BOTH WRITE_OWN },
+	{ "the other one is a shorter prefix, and later", .own_pool = PREFIXES,
+	  .own_number = NUMBER("fd00:0:0:f::", "64"), .other_pool = WIDE_PREFIXES,
+	  .other_second = "6", .other_number = NUMBER("fd00::", "60"), .own = OPEN, .other = OPEN,
+	  .conflict = IPAM_MUST_WAIT, .requests = ASK_BOTH },
+	{ "the other one is a shorter prefix of another network", .own_pool = PREFIXES,
+	  .own_number = NUMBER("fd00:0:0:f::", "64"), .other_pool = FAR_PREFIXES,
+	  .other_number = NUMBER("fd00::", "60"), .own = OPEN, .other = BOUND("other"),
+	  .conflict = IPAM_NO_CONFLICT, .requests = "" },
+	{ "another provider's address of the prefix", .own_pool = UNNAMED_PREFIXES,
+	  .own_number = NUMBER("fd00:0:0:1::", "64"), .other_pool = FOREIGN_POOL,
+	  .other_number = NUMBER("fd00:0:0:1::7", "48"), .other_second = "9", .own = OPEN,
+	  .conflict = IPAM_MUST_GO, .requests = ASK_OWN WRITE_OWN },
 
 	/* Neither is bound: the earlier one stays. */
 	{ "the other one is later", .other_pool = SAME_POOL, .other_second = "6", .own = OPEN,
@@ -209,16 +260,25 @@ static void choose_reply(void *ctx, const char *request, struct fakeapi_reply *r
 		answer(ret, row->other_status, row->other);
 }
 
-static void put_address(struct scene *scene, const char *name, const char *uid, const char *second,
-			const char *meta, const char *pool)
+struct address_text {
+	const char *name, *uid, *second, *meta, *number, *pool;
+};
+
+static const char *text_or_none(const char *text)
+{
+	return text != NULL ? text : "";
+}
+
+static void put_address(struct scene *scene, const struct address_text *address)
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 	strbuf_addf(&text,
 		    "{\"metadata\":{\"namespace\":\"a\",\"name\":\"%s\",\"uid\":\"%s\","
 		    "\"resourceVersion\":\"2\",\"creationTimestamp\":\"2026-01-01T00:00:0%sZ\"%s},"
-		    "\"spec\":{\"address\":\"192.0.2.7\",\"prefix\":24,\"claimRef\":{\"name\":"
-		    "\"%s\"},%s}}",
-		    name, uid, second, meta, name, pool);
+		    "\"spec\":{%s,\"claimRef\":{\"name\":\"%s\"},%s}}",
+		    address->name, address->uid, address->second, text_or_none(address->meta),
+		    address->number != NULL ? address->number : USUAL_NUMBER, address->name,
+		    address->pool);
 	put(scene, IPAM_ADDRESSES, text.s);
 }
 
@@ -249,14 +309,21 @@ static void put_cluster(struct scene *scene, const char *name, bool paused)
 	put(scene, IPAM_CLUSTERS, text.s);
 }
 
-static const char *text_or_none(const char *text)
+static void put_pools_of_ipv6(struct scene *scene)
 {
-	return text != NULL ? text : "";
+	put(scene, IPAM_PREFIX_POOLS, PREFIX_POOL("prefixes", "x", "64"));
+	put(scene, IPAM_PREFIX_POOLS, PREFIX_POOL("wide", "x", "60"));
+	put(scene, IPAM_PREFIX_POOLS, PREFIX_POOL("far", "y", "60"));
+	put(scene, IPAM_PREFIX_POOLS, PREFIX_POOL("unnamed", "", "64"));
+	put(scene, IPAM_POOLS,
+	    POOL_OF(IPAM_POOL_KIND, "\"namespace\":\"a\",\"name\":\"six\"", "x",
+		    "\"addresses\":[\"fd00:0:0:1::/64\"],\"prefix\":48"));
 }
 
 static void fill_stores(struct scene *scene)
 {
 	const struct row *row = scene->row;
+	put_pools_of_ipv6(scene);
 	put(scene, IPAM_POOLS, POOL(IPAM_POOL_KIND, "\"namespace\":\"a\",\"name\":\"pool\"", "x"));
 	put(scene, IPAM_POOLS,
 	    POOL(IPAM_POOL_KIND, "\"namespace\":\"a\",\"name\":\"neighbour\"", "x"));
@@ -272,11 +339,16 @@ static void fill_stores(struct scene *scene)
 	put_claim(scene, "own", "", text_or_none(row->claim_meta), text_or_none(row->claim_status));
 	if (row->other_cluster != NULL)
 		put_claim(scene, "other", row->other_cluster, "", "");
-	put_address(scene, "own", OWN_UID, "5", text_or_none(row->own_meta), own_pool_of(scene));
+	put_address(scene, &(struct address_text){ "own", OWN_UID, "5", row->own_meta,
+						   row->own_number, own_pool_of(scene) });
 	if (row->other_pool != NULL)
-		put_address(scene, "other", row->other_uid != NULL ? row->other_uid : UID("4"),
-			    row->other_second != NULL ? row->other_second : "5", "",
-			    row->other_pool);
+		put_address(scene,
+			    &(struct address_text){
+				    .name = "other",
+				    .uid = row->other_uid != NULL ? row->other_uid : UID("4"),
+				    .second = row->other_second != NULL ? row->other_second : "5",
+				    .number = row->other_number,
+				    .pool = row->other_pool });
 }
 
 static void scene_up(struct scene *scene, const struct row *row)
@@ -370,10 +442,73 @@ static void conflict_table(void **state)
 		run_row(&rows[i]);
 }
 
+/* The report of a pool about addresses that other pools have in use, too. */
+static void expect_doubles(const struct scene *scene, const char *pool_key, const char *wanted)
+{
+	CLEANUP(strbuf_done) struct strbuf report = STRBUF_INIT;
+	ipam_find_overlaps_and_doubles(&scene->ctx, pool_key, &report);
+	assert_non_null(report.s);
+	const char *doubles = strchr(report.s, ';');
+	assert_string_equal(text_or_none(doubles), wanted);
+}
+
+static void note_key(void *arg, const char *key)
+{
+	strbuf_addf(arg, "%s; ", key);
+}
+
+/* A change of the address has the other pools report again. */
+static void expect_pass(const struct scene *scene, const char *name, const char *wanted_key)
+{
+	CLEANUP(strbuf_done) struct strbuf keys = STRBUF_INIT;
+	struct kube_obj *address =
+		kube_store_get(scene->stores[IPAM_ADDRESSES], SLICE("a"), slice_of(name));
+	ipam_watches[IPAM_ADDRESSES].keys(&scene->ctx, address, note_key, &keys);
+	kube_obj_unref(address);
+	assert_non_null(keys.s);
+	assert_non_null(strstr(keys.s, wanted_key));
+}
+
+static void doubles_of_several_sizes(void **state)
+{
+	static const struct row row = { .label = "",
+					.own_pool = PREFIXES,
+					.own_number = NUMBER("fd00:0:0:1::", "64"),
+					.other_pool = SIX,
+					.other_number = NUMBER("fd00:0:0:1::7", "48") };
+	struct scene scene;
+	(void)state;
+	scene_up(&scene, &row);
+	put_address(&scene, &(struct address_text){ .name = "beside",
+						    .uid = UID("7"),
+						    .second = "5",
+						    .number = NUMBER("fd00:0:0:2::", "64"),
+						    .pool = PREFIXES });
+	expect_doubles(&scene, "InClusterPrefixPool/a/prefixes",
+		       "; 1 address is in use twice: fd00:0:0:1::/64");
+	expect_doubles(&scene, "InClusterIPPool/a/six",
+		       "; 1 address is in use twice: fd00:0:0:1::7");
+	expect_doubles(&scene, "InClusterPrefixPool/a/wide", "");
+	expect_pass(&scene, "own", "pool InClusterIPPool/a/six; ");
+	expect_pass(&scene, "other", "pool InClusterPrefixPool/a/prefixes; ");
+	put_address(&scene, &(struct address_text){ .name = "around",
+						    .uid = UID("8"),
+						    .second = "5",
+						    .number = NUMBER("fd00::", "60"),
+						    .pool = WIDE_PREFIXES });
+	expect_pass(&scene, "around", "pool InClusterIPPool/a/six; ");
+	expect_doubles(&scene, "InClusterPrefixPool/a/wide",
+		       "; 1 address is in use twice: fd00::/60");
+	expect_doubles(&scene, "InClusterPrefixPool/a/prefixes",
+		       "; 2 addresses are in use twice, the lowest is fd00:0:0:1::/64");
+	scene_down(&scene);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(conflict_table),
+		cmocka_unit_test(doubles_of_several_sizes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

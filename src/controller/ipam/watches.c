@@ -9,6 +9,7 @@
 #include "api/meta.h"
 #include "base/err.h"
 #include "base/hash.h"
+#include "controller/ipam/address_search.h"
 #include "controller/ipam/backlog.h"
 #include "controller/ipam/open_claims.h"
 #include "controller/ipam/rival_check.h"
@@ -374,9 +375,11 @@ struct other_pools {
 	const char *pool; /* the address's own */
 };
 
-static bool emit_other_pool(void *ctx, const char *pool)
+static bool emit_other_pool(void *ctx, struct kube_obj *obj)
 {
 	const struct other_pools *others = ctx;
+	char pool[IPAM_KEY_MAX];
+	ipam_pool_key_of_address(pool, ipam_address_of(obj));
 	if (strcmp(pool, others->pool) != 0)
 		emit_pool(others->out, pool);
 	return true;
@@ -396,7 +399,7 @@ static void keys_of_address(const struct controller_ctx *ctx, const struct kube_
 		ipam_allocator_note(ipam_state_of(ctx)->allocator, (void *)(uintptr_t)ctx, pool,
 				    block);
 		/* They report addresses that are in use twice. */
-		each_pool_with((void *)(uintptr_t)ctx, block, emit_other_pool, &others);
+		ipam_each_address_touching(ctx, pool, block, emit_other_pool, &others);
 	}
 	if (!ipam_is_our_address(address)) {
 		emit_claim_of_name(&out, ctx, object);

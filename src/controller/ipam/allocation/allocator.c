@@ -502,6 +502,14 @@ bool ipam_allocator_share_network(struct ipam_allocator *allocator, const char *
 	return share;
 }
 
+void ipam_allocator_each_touching(struct ipam_allocator *allocator, const char *pool,
+				  struct ipam_block block, ipam_blocks_fn fn, void *arg)
+{
+	pthread_mutex_lock(&allocator->lock);
+	ipam_network_each_touching(network_of(allocator, pool), block, fn, arg);
+	pthread_mutex_unlock(&allocator->lock);
+}
+
 /* ---- the allocator ---- */
 
 struct ipam_allocator *ipam_allocator_new(const struct ipam_used *used)

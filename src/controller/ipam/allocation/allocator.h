@@ -62,6 +62,11 @@ void ipam_allocator_note(struct ipam_allocator *allocator, void *ctx, const char
 bool ipam_allocator_share_network(struct ipam_allocator *allocator, const char *left,
 				  const char *right);
 
+/* Calls `fn` with the blocks of other sizes that are in use or reserved in the pool's network and have addresses
+ * of this one. `fn` must not call the allocator. */
+void ipam_allocator_each_touching(struct ipam_allocator *allocator, const char *pool,
+				  struct ipam_block block, ipam_blocks_fn fn, void *arg);
+
 /* Another pool, and its lowest address that is in common. */
 typedef void (*ipam_overlap_fn)(void *arg, const char *pool, union net_addr first);
 

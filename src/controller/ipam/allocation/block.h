@@ -12,6 +12,9 @@ struct ipam_block {
 	net_ip_number first; /* its last `bits` bits are 0 */
 };
 
+/* A range of whole blocks of 2^bits addresses. */
+typedef void (*ipam_blocks_fn)(void *arg, uint8_t bits, struct net_ip_range found);
+
 /* Those of a range that are not the number of a block of that size. */
 static inline net_ip_number ipam_block_mask(uint8_t bits)
 {

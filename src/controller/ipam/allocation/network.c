@@ -69,6 +69,32 @@ void ipam_network_each_in_use(struct ipam_network *network, sa_family_t family,
 		net_ip_ranges_each_within(&network->uses[place].v[i]->in_use, range, fn, ctx);
 }
 
+struct blocks_call {
+	uint8_t bits;
+	ipam_blocks_fn fn;
+	void *arg;
+};
+
+static void call_with_blocks(void *ctx, struct net_ip_range found)
+{
+	const struct blocks_call *call = ctx;
+	call->fn(call->arg, call->bits, found);
+}
+
+void ipam_network_each_touching(struct ipam_network *network, struct ipam_block block,
+				ipam_blocks_fn fn, void *arg)
+{
+	size_t place = place_of(block.family);
+	for (size_t i = 0; i < network->uses[place].n; i++) {
+		const struct ipam_network_use *use = network->uses[place].v[i];
+		struct blocks_call call = { use->bits, fn, arg };
+		if (use->bits != block.bits)
+			net_ip_ranges_each_within(
+				&use->in_use, ipam_block_widen(ipam_block_range(block), use->bits),
+				call_with_blocks, &call);
+	}
+}
+
 void ipam_network_set(struct ipam_network *network, struct ipam_block block, bool in_use)
 {
 	struct ipam_network_use *use = find_use(network, block);

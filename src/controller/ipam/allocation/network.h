@@ -33,6 +33,9 @@ void ipam_network_free(struct ipam_network *network);
 void ipam_network_each_in_use(struct ipam_network *network, sa_family_t family,
 			      struct net_ip_range range,
 			      void (*fn)(void *ctx, struct net_ip_range found), void *ctx);
+/* Calls `fn` with the blocks of other sizes that are in use and have addresses of this one. */
+void ipam_network_each_touching(struct ipam_network *network, struct ipam_block block,
+				ipam_blocks_fn fn, void *arg);
 void ipam_network_set(struct ipam_network *network, struct ipam_block block, bool in_use);
 void ipam_network_reserve(struct ipam_network *network, struct ipam_block block);
 /* Ends one reservation. */

@@ -75,7 +75,11 @@ struct used_address {
 	bool is_double; /* another pool has it in use, too */
 };
 
-typedef VEC(struct used_address) used_addresses;
+/* Sorted, each block once. */
+struct used_addresses {
+	VEC(struct used_address) list;
+	net_ip_number sizes; /* bit n: there are blocks of 2^n addresses */
+};
 
 static int compare_addresses(const void *left, const void *right)
 {
@@ -89,33 +93,92 @@ static int compare_addresses(const void *left, const void *right)
 
 static bool collect_address(void *ctx, struct kube_obj *obj)
 {
-	used_addresses *own = ctx;
+	struct used_addresses *own = ctx;
 	struct used_address address = { 0 };
-	if (ipam_block_of(ipam_address_of(obj), &address.block))
-		vec_push(own, address);
+	if (!ipam_block_of(ipam_address_of(obj), &address.block))
+		return true;
+	vec_push(&own->list, address);
+	own->sizes |= (net_ip_number)1 << address.block.bits;
 	return true;
+}
+
+static void sort_addresses(struct used_addresses *own)
+{
+	struct used_address *list = own->list.v;
+	size_t kept = 1;
+	qsort(list, own->list.n, sizeof(list[0]), compare_addresses);
+	for (size_t i = 1; i < own->list.n; i++) {
+		if (compare_addresses(&list[kept - 1], &list[i]) != 0)
+			list[kept++] = list[i];
+	}
+	own->list.n = kept;
+}
+
+/* The place of the block, or of the first one behind it. */
+static size_t find_place(const struct used_addresses *own, struct ipam_block block)
+{
+	struct used_address wanted = { .block = block };
+	size_t low = 0, high = own->list.n;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (compare_addresses(&own->list.v[middle], &wanted) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Marks the blocks that begin in this one. */
+static void mark_within(const struct used_addresses *own, struct ipam_block block)
+{
+	struct ipam_block lowest = ipam_block_of_one(block.family, block.first);
+	net_ip_number last = ipam_block_range(block).last;
+	for (size_t at = find_place(own, lowest); at < own->list.n; at++) {
+		struct used_address *address = &own->list.v[at];
+		if (address->block.family != block.family || address->block.first > last)
+			break;
+		address->is_double = true;
+	}
+}
+
+/* Marks the blocks of larger sizes that this one lies in. */
+static void mark_around(const struct used_addresses *own, struct ipam_block block)
+{
+	for (int larger = block.bits + 1; larger <= IPAM_BLOCK_BITS_MAX; larger++) {
+		uint8_t bits = (uint8_t)larger;
+		struct used_address wanted = { .block = { block.family, bits,
+							  block.first & ~ipam_block_mask(bits) } };
+		if (own->sizes >> bits == 0)
+			break;
+		if ((own->sizes >> bits & 1) == 0)
+			continue;
+		struct used_address *found = bsearch(&wanted, own->list.v, own->list.n,
+						     sizeof(own->list.v[0]), compare_addresses);
+		if (found != NULL)
+			found->is_double = true;
+	}
 }
 
 static bool mark_double(void *ctx, struct kube_obj *obj)
 {
-	const used_addresses *own = ctx;
-	struct used_address address = { 0 }, *found;
-	if (!ipam_block_of(ipam_address_of(obj), &address.block))
+	const struct used_addresses *own = ctx;
+	struct ipam_block block;
+	if (!ipam_block_of(ipam_address_of(obj), &block))
 		return true;
-	found = bsearch(&address, own->v, own->n, sizeof(own->v[0]), compare_addresses);
-	if (found != NULL)
-		found->is_double = true;
+	mark_within(own, block);
+	mark_around(own, block);
 	return true;
 }
 
-static void write_doubles(const used_addresses *own, struct strbuf *out)
+static void write_doubles(const struct used_addresses *own, struct strbuf *out)
 {
 	const struct used_address *lowest = NULL;
 	size_t n = 0;
 	char text[NET_ADDR_TEXT_MAX];
-	for (size_t i = own->n; i-- > 0;) {
-		if (own->v[i].is_double) {
-			lowest = &own->v[i];
+	for (size_t i = own->list.n; i-- > 0;) {
+		if (own->list.v[i].is_double) {
+			lowest = &own->list.v[i];
 			n++;
 		}
 	}
@@ -127,22 +190,24 @@ static void write_doubles(const used_addresses *own, struct strbuf *out)
 		strbuf_addf(out, "; 1 address is in use twice: %s", text);
 	else
 		strbuf_addf(out, "; %zu addresses are in use twice, the lowest is %s", n, text);
+	if (lowest->block.bits > 0)
+		strbuf_addf(out, "/%d", 128 - lowest->block.bits);
 }
 
-/* O(n log n) in the number of addresses of all these pools. */
+/* O(n log n) in the number of addresses of all these pools, for each size of prefixes. */
 static void find_doubles(const struct controller_ctx *ctx, const char *pool_key,
 			 const other_pools *others, struct strbuf *out)
 {
-	used_addresses own = { 0 };
+	struct used_addresses own = { 0 };
 	if (others->n > 0)
 		ipam_each_address(ctx, pool_key, collect_address, &own);
-	if (own.n > 0) {
-		qsort(own.v, own.n, sizeof(own.v[0]), compare_addresses);
+	if (own.list.n > 0) {
+		sort_addresses(&own);
 		for (size_t i = 0; i < others->n; i++)
 			ipam_each_address(ctx, others->v[i].key, mark_double, &own);
 		write_doubles(&own, out);
 	}
-	vec_done(&own);
+	vec_done(&own.list);
 }
 
 /* ---- sentences ---- */
