@@ -2,6 +2,8 @@
 """DR-P5 with real name servers: a proxy in front of BIND, Knot or PowerDNS kills the controller (SIGKILL) when its n-th change has reached
 the server, before or after the server has carried it out and before the controller knows. One that starts afterwards, without
 the proxy, must come to the same end: no record set is left, none is there twice."""
+import base64
+
 import pytest
 
 from bothlib import embedded  # noqa: F401 (fixture)
@@ -54,9 +56,14 @@ class Life:
 
 
 def point_secret(c, ns, zone, port=None):
-    """The Secret leads to the proxy, or past it."""
-    c.call("DELETE", f"/api/v1/namespaces/{ns}/secrets/credentials")
-    make_secret(c, ns, zone.secret(port))
+    """The Secret leads to the proxy, or past it. One in use is changed: its deletion would wait for its users."""
+    path = f"/api/v1/namespaces/{ns}/secrets/credentials"
+    if c.call("GET", path)[0] == 404:
+        make_secret(c, ns, zone.secret(port))
+        return
+    data = {key: base64.b64encode(value.encode()).decode() for key, value in zone.secret(port).items()}
+    status, body = c.call("PATCH", path, {"data": data}, content_type="application/merge-patch+json")
+    assert status == 200, body
 
 
 def run(c, ns, zone, killer, at):
