@@ -21,7 +21,7 @@ static void faults_of_servers(void **state)
 		  ERR_TIMEOUT,
 		  HTTP_WAIT,
 		  false,
-		  ": waiting for the reply: no data received for 100 ms; the server has the "
+		  ": waiting for the reply: no data received for 500 ms; the server has the "
 		  "request "
 		  "and "
 		  "may still act on it" },
@@ -29,7 +29,7 @@ static void faults_of_servers(void **state)
 		  ERR_TIMEOUT,
 		  HTTP_RECEIVE,
 		  false,
-		  ": receiving the reply: no data received for 100 ms" },
+		  ": receiving the reply: no data received for 500 ms" },
 		{ { .cut_at = 45, .hang = true, .body = "long enough" },
 		  ERR_TIMEOUT,
 		  HTTP_RECEIVE,
@@ -64,7 +64,7 @@ static void faults_of_servers(void **state)
 		struct http_call call = {
 			.method = "POST",
 			.body = SLICE("{}"),
-			.stall_ns = rows[i].result == ERR_TIMEOUT ? 100 * NS_PER_MS : 0,
+			.stall_ns = rows[i].result == ERR_TIMEOUT ? 500 * NS_PER_MS : 0,
 		};
 		int r = ask_once(&rig, &call, &rows[i].reply);
 		if (r != rows[i].result || call.reset != rows[i].reset)
