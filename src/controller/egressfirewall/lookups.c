@@ -61,15 +61,16 @@ static bool use_answer(struct controller_ctx *ctx, struct tracked_host *host,
 					 .ttl_s = part->ttl,
 					 .canonical = read_owner(part, &owner) };
 	assert(part->n_addresses <= ARRAY_LEN(kept));
-	const union net_addr *lowest = NULL; /* that is left out */
+	const size_t none = part->n_addresses;
+	size_t lowest = none; /* of those left out */
 	for (size_t i = 0; i < part->n_addresses; i++) {
 		if (egressfirewall_may_learn(ctx, host->name, &part->addresses[i]))
 			kept[answer.n++] = part->addresses[i];
-		else if (lowest == NULL || is_lower(&part->addresses[i], lowest))
-			lowest = &part->addresses[i];
+		else if (lowest == none || is_lower(&part->addresses[i], &part->addresses[lowest]))
+			lowest = i;
 	}
-	if (*left_out == NULL)
-		*left_out = lowest;
+	if (lowest != none && *left_out == NULL)
+		*left_out = &part->addresses[lowest];
 	return tracked_host_answer(host, &answer, now);
 }
 
