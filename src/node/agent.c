@@ -299,7 +299,7 @@ static void on_review_time(struct loop_timer *timer)
 			 cleared);
 }
 
-/* A review reads all connections: whoever makes new names of a denied wildcard must not keep the agent busy. */
+/* A review reads all connections: a tenant that makes new names below a denied wildcard must not keep the agent busy. */
 static void note_denied_address(void *ctx)
 {
 	struct node_agent *agent = ctx;

@@ -192,7 +192,7 @@ def test_records_that_need_no_secret(c, run, ns, zones):
 
 
 def test_records_that_are_not_served_any_more(c, run, ns, zones):
-    """DR-52a, DR-5: after a start with other types nothing is written to objects of before; when another controller has ended the last one, which has
+    """DR-52a, DR-5: after a start with other types nothing is written to objects that were published earlier; when another controller has ended the last one, which has
     the same finalizer, the Secret is let go."""
     p = run()
     for name in ("a", "b"):

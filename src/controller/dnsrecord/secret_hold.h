@@ -11,7 +11,7 @@
 #include "controller/dnsrecord/secrets/credentials.h"
 #include "controller/dnsrecord/pass.h"
 
-/* Reads the credentials, and remembers them. 1: read; a deletion gets those of before if the Secret is missing.
+/* Reads the credentials, and remembers them. 1: read; a deletion gets the remembered ones if the Secret is missing.
  * 0: try again, in ctx->again_ns. Else as dnsrecord_credentials_read. */
 int dnsrecord_secret_read(struct dnsrecord_pass *pass, struct dnsrecord_credentials *ret,
 			  struct err_text err);

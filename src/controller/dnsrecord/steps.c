@@ -413,7 +413,7 @@ static bool is_begun(const struct dnsrecord_pass *pass)
 	       !needs_attempt;
 }
 
-/* The Secret of before is not used any more, if the spec names another. */
+/* Releases the previous Secret if the spec names another one. */
 static int release_other_secret(struct dnsrecord_pass *pass)
 {
 	return strcmp(pass->record.held_secret, dnsrecord_secret_to_hold(pass)) != 0

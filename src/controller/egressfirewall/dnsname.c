@@ -381,7 +381,7 @@ static int settle_spec(struct pass *pass, json_t **ret)
 	return r;
 }
 
-/* A CRD of before drops status.addresses; it is not written again and again then. */
+/* An older CRD drops status.addresses, which must not be written again in each pass. */
 static void note_addresses(struct pass *pass, const json_t *written)
 {
 	struct egressfirewall_state *state = egressfirewall_state_of(pass->ctx);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How many learnt hosts each wildcard has, and which of them makes room for another one. Whoever asks for
+/* How many learnt hosts each wildcard has, and which of them makes room for another one. A client that asks for
  * very many names drives out the names that he asked for himself, below the same wildcard, and no others
  * (EF-P10).
  *

@@ -249,7 +249,7 @@ static void hostile_depths(void **state)
 	rig_done(&rig);
 }
 
-/* When the table is full, whoever has most makes room. */
+/* When the table is full, the client that has most makes room. */
 static void full_table(void **state)
 {
 	enum { WILDCARDS = 17 };

@@ -3,7 +3,7 @@
  * address. Only two processes that both allocate can make these. At most one of them is ever bound, unless one is of another provider, which never gives way.
  *
  * A claim is bound only by a process whose watch shows its address and no other object with any of
- * its numbers. Of two objects the watch shows the earlier one first, so whoever sees the later one sees
+ * its numbers. Of two objects the watch shows the earlier one first, so a controller that sees the later one sees
  * both. One of them then gives way. As another process may be about to bind just that one, having
  * seen it alone, it is rejected first: an annotation of its claim has its uid from then on, and
  * claims are bound only in the version that was read (claim_status.h). */

@@ -57,7 +57,7 @@ static void reads_what_it_writes(void **state)
 	assert_int_equal(got.ttl_s, UINT32_MAX);
 	assert_int_equal(got.expires_s, INT64_MAX);
 	assert_int_equal(got.client, learnt.client);
-	/* Servers of before have eight strings. */
+	/* Older servers send eight strings. */
 	size_t eight = n - 17;
 	for (size_t cut = 0; cut < n; cut++)
 		assert_int_equal(dns_learnt_parse(out, cut, &got), cut < eight ? ERR_PARSE : 0);

@@ -234,7 +234,7 @@ static const struct {
 	  true },
 	{ 500, NULL, "{\"error\": \"No database\"}", PROVIDER_TRANSIENT, PROVIDER_UNSURE,
 	  "answered 500: No database", false },
-	/* Whoever writes the Secret chooses the server. */
+	/* The author of the Secret chooses the server. */
 	{ 500, NULL, "SECRET of another server", PROVIDER_TRANSIENT, PROVIDER_UNSURE,
 	  "answered 500", false },
 	{ 403, NULL, "{\"error\": \"SECRET\"}", PROVIDER_UNAUTHORIZED, PROVIDER_UNAUTHORIZED,

@@ -29,7 +29,7 @@ struct rfc2136_account {
 	struct resolve_upstream *upstreams[RFC2136_UPSTREAMS_MAX]; /* addresses of the servers */
 	size_t n_upstreams;
 	size_t current;		     /* the one that is asked first */
-	size_t n_opened;	     /* that the resolver knows, also those of before */
+	size_t n_opened;	     /* that the resolver knows, also previous ones */
 	size_t n_sent;		     /* messages under way */
 	struct rfc2136_names *names; /* NULL: all servers are addresses */
 };
@@ -47,7 +47,7 @@ static inline struct rfc2136_account *rfc2136_account_of(struct provider_account
 }
 
 /* The addresses to use from now on; connections to those that stay are kept. False: there were too many in all,
- * and some are in use; those of before stay. */
+ * and some are in use; the previous ones stay. */
 bool rfc2136_account_set_addresses(struct rfc2136_account *account,
 				   const struct rfc2136_address *addresses, size_t count);
 

@@ -126,7 +126,7 @@ static size_t list_addresses(const struct rfc2136_names *names,
 	return n;
 }
 
-/* Those of before stay in use if there are no others. */
+/* The previous addresses stay in use if there are no others. */
 static void end_lookups(struct rfc2136_names *names)
 {
 	struct rfc2136_address addresses[RFC2136_UPSTREAMS_MAX];
@@ -163,7 +163,7 @@ static void on_timer(struct loop_timer *timer)
 	end_lookups(names);
 }
 
-/* Neither addresses nor the servers that were asked are shown: whoever made the Secret may not know them. */
+/* Neither addresses nor the servers that were asked are shown: the author of the Secret may not know them. */
 static void on_found(struct lookup *lookup)
 {
 	struct name_query *query = CONTAINER_OF(lookup, struct name_query, lookup);

@@ -270,7 +270,7 @@ static void not_authoritative(void **state)
 
 #define UNSHOWN "the server has accepted the A record set 'a.example', but does not show it"
 
-/* NOERROR, but the server ignored it, or does not show it yet: a prerequisite tells. */
+/* NOERROR, but the server ignored it, or does not show it yet: a prerequisite finds out. */
 static void read_back(void **state)
 {
 	static const struct {

@@ -239,7 +239,7 @@ static void names_that_cannot_be_looked_up(void **state)
 	start_job(0);
 	answer_dns("127.0.0.1", 60);
 	answer_server(0);
-	/* An address of before is better than none. */
+	/* A previous address is better than none. */
 	advance(61 * NS_PER_S);
 	start_job(0);
 	assert_true(asks_dns());
@@ -276,7 +276,7 @@ static void another_address_when_it_is_not_reached(void **state)
 	answer_server(0);
 }
 
-/* Whoever owns the name decides how often it has another address; what is kept of that is limited. */
+/* The owner of a name can change its address at will; the number of kept addresses is limited. */
 static void names_with_ever_new_addresses(void **state)
 {
 	(void)state;

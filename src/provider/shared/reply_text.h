@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Messages of HTTP servers for people. Whoever writes the Secret chooses the server, so that a reply may come
+/* Messages of HTTP servers for people. The author of the Secret chooses the server, so that a reply may come
  * from anything the controller reaches and its author does not. Nothing of a reply is repeated but the message
  * of a reply that has the provider's own form, in one line. Every provider over HTTP takes its messages from here. */
 #pragma once

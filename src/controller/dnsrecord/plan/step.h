@@ -22,7 +22,7 @@ struct dnsrecord_rules {
 	bool is_drop_in; /* overwrites and deletes what others wrote, as Gardener's extensions do */
 	bool is_restore; /* the record set is that of another control plane */
 	bool may_be_gone; /* what was written is not there as it was: it may be missing */
-	/* That of before is missing, or the name belongs to a longer one by now: sets are put where one is found
+	/* The previous zone is missing, or the name belongs to a longer one by now: sets are put where one is found
 	 * (DR-20). */
 	bool searches_zone;
 };
