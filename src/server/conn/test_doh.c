@@ -207,13 +207,13 @@ static size_t get_frame(uint8_t *out, uint32_t stream, const char *target)
 }
 
 /* The next frame's type and flags; its payload is skipped. */
-static void next_frame(struct client *c, uint8_t *ret_type, uint8_t *ret_flags)
+static void next_frame(struct client *client, uint8_t *ret_type, uint8_t *ret_flags)
 {
 	static uint8_t payload[1 << 16];
 	uint8_t head[9];
-	assert_true(read_all(c, head, sizeof(head)));
+	assert_true(read_all(client, head, sizeof(head)));
 	assert_int_equal(head[0], 0);
-	assert_true(read_all(c, payload, dns_get16(head + 1)));
+	assert_true(read_all(client, payload, dns_get16(head + 1)));
 	*ret_type = head[3];
 	*ret_flags = head[4];
 }

@@ -291,10 +291,11 @@ static UNUSED size_t client_recv(struct client *c, void *p, size_t n)
 	}
 }
 
-static UNUSED bool client_has_data(const struct client *c)
+static UNUSED bool client_has_data(const struct client *client)
 {
-	struct pollfd p = { .fd = c->fd, .events = POLLIN };
-	return (c->tls != NULL && net_tls_pending(c->tls) > 0) || poll(&p, 1, 0) == 1;
+	struct pollfd readable = { .fd = client->fd, .events = POLLIN };
+	return (client->tls != NULL && net_tls_pending(client->tls) > 0) ||
+	       poll(&readable, 1, 0) == 1;
 }
 
 /* ---- DNS ---- */

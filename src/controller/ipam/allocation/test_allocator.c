@@ -609,16 +609,16 @@ static void shared_addresses(void **state)
 
 /* ---- pools of prefixes ---- */
 
-static void set_blocks(struct ipam_allocator *a, const char *pool, uint8_t bits,
+static void set_blocks(struct ipam_allocator *allocator, const char *pool, uint8_t bits,
 		       struct net_ip_range range)
 {
 	struct ipam_pool_spec spec = { .family = AF_INET6, .bits = bits };
 	net_ip_ranges_add(&spec.usable, range);
-	ipam_allocator_set_pool(a, NULL, pool, "", &spec);
+	ipam_allocator_set_pool(allocator, NULL, pool, "", &spec);
 	ipam_pool_spec_done(&spec);
 }
 
-static void note_blocks(struct ipam_allocator *a, const char *pool, uint8_t bits, int first,
+static void note_blocks(struct ipam_allocator *allocator, const char *pool, uint8_t bits, int first,
 			bool exists)
 {
 	struct ipam_block block = { AF_INET6, bits, (net_ip_number)first };
@@ -628,7 +628,7 @@ static void note_blocks(struct ipam_allocator *a, const char *pool, uint8_t bits
 	}
 	if (exists)
 		vec_push(&others, (struct object){ pool, AF_INET6, block.first, bits });
-	ipam_allocator_note(a, NULL, pool, block);
+	ipam_allocator_note(allocator, NULL, pool, block);
 }
 
 /* Blocks of 16, blocks of 4 and single addresses of one network: no two of them have an address in common,
